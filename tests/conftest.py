@@ -34,6 +34,9 @@ os.environ["XDG_DATA_HOME"] = _data
 # one that goes with the rest.
 os.environ["XDG_CONFIG_HOME"] = os.path.join(_data, "no-such-directory")
 
+# No test cuts the power, and the disk need not be waited for; where it is, is tested by itself.
+os.environ["ANTIPHON_SYNCHRONOUS"] = "normal"
+
 # Tests play models that are long gone; what is told of their end is tested by itself.
 os.environ["PYTHONWARNINGS"] = "ignore::FutureWarning"
 

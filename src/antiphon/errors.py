@@ -174,6 +174,9 @@ class StoreUnreachable(StoreError):
 class Halted(AntiphonError):
     """A run may do nothing more. Neither a program nor a tool turns this into something that it goes on with."""
 
+    #: What `antiphon runs resume` has to be told so that the run gets further; nothing, where it need not be.
+    option: str = ""
+
 
 class Unsettled(Exception):
     """Raised while performing an effect that has no outcome yet, because somebody, or a time, is waited for."""

@@ -8,6 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from antiphon.fakes import Fake, call
 from antiphon.journal import Journal
 from antiphon.journal.owner import owner_here
@@ -97,3 +99,13 @@ def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fa
     for owner, told in ((owner_here(), f"process {os.getpid()}; wait for it"), (DEAD, "/go goes on with it")):
         owned(Journal(), owner, run["id"])
         assert told in " ".join(antiphon("chat", "--continue", input="").out.split())
+
+
+def test_nothing_is_asked_where_what_is_done_cannot_be_written_down(fake: Fake, monkeypatch: pytest.MonkeyPatch):
+    Path("no.db").write_text("this is no database" * 100)
+    monkeypatch.setenv("ANTIPHON_LOGS", "no.db")
+    fake.play("Hello.")
+    ran = antiphon("ask", "--tools", "read", "Hello?")
+    assert (ran.code, ran.out, len(fake.requests)) == (1, "", 0)
+    assert "cannot be written down" in ran.err
+    assert antiphon("ask", "--tools", "read", "--no-journal", "Hello?").out == "Hello.\n"

@@ -183,6 +183,55 @@ class TestKilled:
         assert (ran.code, ran.out) == (0, "41\n")
         assert Path("log").read_text() == "ab"
 
+    @pytest.mark.parametrize(
+        ("module", "call", "value", "printed"),
+        [
+            ("process", 'run(["true"])', '{"stdout": "x", "stderr": "", "code": 7}', "x 7"),
+            ("process", 'run(["true"])', '{"stdout": "x", "code": 7}', None),
+            ("http", 'post("http://127.0.0.1:9/", "b")', '{"status": 201, "ok": true, "headers": {}, "text": "made",'
+             ' "json": null, "url": "u"}', "201 made"),
+            ("http", 'post("http://127.0.0.1:9/", "b")', "made", None),
+            ("files", 'appendText("log", "b")', "null", "after"),
+            ("files", 'writeText("log", "b")', "", "after"),
+            ("files", 'remove("log")', "done", None),
+            ("files", 'exists("log")', "false", "false"),
+            ("files", 'readBytes("log")', "[1, 2]", "[1,2]"),
+            ("files", 'readText("log")', "[1, 2]", "[1, 2]"),
+        ],
+    )  # fmt: skip
+    def test_what_came_of_a_system_function_has_its_type(
+        self, module: str, call: str, value: str, printed: str | None
+    ) -> None:
+        shown = {"process": "{r.stdout} {r.code}", "http": "{r.status} {r.text}"}.get(module, "{r}")
+        name = call.partition("(")[0]
+        rest = f'{call}\nprint("after")\n' if printed == "after" else f'const r = {call}\nprint("{shown}")\n'
+        file = program(f'import {{ {name} }} from "system/{module}"\n{rest}')
+        Path("log").write_text("a")
+        forks.run("run", file)
+        journal = Journal()
+        running = journal.go_on(last()["id"])
+        # As if the process had died while it did it.
+        journal.write(
+            *running.fence,
+            "UPDATE effects SET state = 'begun', outcome = NULL WHERE run = (SELECT run FROM at) AND path = '1'",
+            (),
+        )
+        journal.write(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0", ())
+        running.leave("interrupted")
+        forked = antiphon("runs", "fork", "last", "--at", "1", "--set", value)
+        resumed = antiphon("runs", "resume", running.id, "--skip", "1", value)
+        for ran in (forked, resumed):
+            if printed is None:
+                assert (ran.code, f"step 1: `{module}.{name}`" in ran.err or "step 1: field" in ran.err) == (2, True)
+            else:
+                assert (ran.code, ran.out) == (0, f"{printed}\n"), ran.err
+
+    def test_what_came_of_a_tool_that_gives_programs_a_value_is_one(self):
+        antiphon("run", program('import { listFiles } from "system/tools"\nprint(listFiles(".").length)\n'))
+        assert antiphon("runs", "fork", "last", "--at", "1", "--set", '["a", "b", "c"]').out == "3\n"
+        antiphon("run", program('import { readFile } from "system/tools"\nprint(readFile("p.vibe").length)\n'))
+        assert antiphon("runs", "fork", "last", "--at", "1", "--set", "[1, 2]").out == "6\n"
+
     def test_a_program_catches_what_is_not_known(self):
         slow = 'import time\n    print("in", flush=True)\n    time.sleep(600)\n    return 1\n'
         text = f'let x = 0\ntry {{\n  x = py() {{\n    {slow}  }}\n}} catch e {{\n  print("caught")\n}}\n'
@@ -432,9 +481,14 @@ class TestEnding:
         assert antiphon("run", program('print("x")\n')).code == 0
         assert not (tmp_path / "logs.db").exists()
 
-    def test_a_journal_that_cannot_be_written_is_told_of_and_the_program_runs(self, monkeypatch: pytest.MonkeyPatch):
+    @pytest.mark.parametrize("place", ["no.db", "postgresql://nobody@127.0.0.1:9/none", "read-only/j.db"])
+    def test_what_cannot_be_written_down_is_not_done(self, place: str):
         Path("no.db").write_text("this is no database" * 100)
-        monkeypatch.setenv("ANTIPHON_LOGS", "no.db")
-        ran = antiphon("run", program("print(py() { return 1 })\n"))
-        assert (ran.code, ran.out) == (0, "1\n")
-        assert "is not a database" in ran.err
+        Path("read-only").write_text("a file, where a directory would be")
+        file = program('print("before")\npy() { open("done", "w").close() }\nprint("after")\n')
+        ran = antiphon("run", "--db", place, file)
+        assert (ran.code, ran.out, Path("done").exists()) == (2, "before\n", False)
+        assert "cannot be written down" in ran.err
+        assert "`--no-journal` runs it all the same" in ran.err
+        assert antiphon("run", "--db", place, "--no-journal", file).out == "before\nafter\n"
+        assert Path("done").exists()

@@ -17,6 +17,7 @@ from random import Random
 
 import pytest
 
+from antiphon.journal import Journal
 from tests.cli.test_runs import last, program
 from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
@@ -223,3 +224,23 @@ def test_a_program_that_is_killed_at_random_moments_comes_to_the_same_end():
         )
         assert not [line for line, times in Counter(commands.out).items() if times > 1], commands.out
         antiphon("runs", "prune", "--older", "0h", "--yes")
+
+
+def test_lines_before_the_first_effect_are_printed_once_whenever_it_is_killed(tmp_path: Path) -> None:
+    """As soon as there is a run, all that was printed is in it."""
+    file = program(
+        'for i in 900 { print("line {i}") }\n'
+        'py() {\n  import os, time\n  time.sleep(0 if os.path.exists("go") else 60)\n}\n'
+    )
+    with open("out", "w") as out:
+        child = Forked("run", file, stdout=out)
+        journal = Journal(tmp_path / "logs.db")
+        while not journal.read("SELECT 1 FROM runs", ()):
+            assert child.poll() is None
+        child.kill()
+        child.wait()
+    Path("go").touch()
+    is_begun = any(each.path == "901" for each in journal.effects(last()["id"]))
+    resumed = antiphon("runs", "resume", "last", *(["--retry", "901"] if is_begun else []))
+    printed = Path("out").read_text().splitlines() + resumed.out.splitlines()
+    assert (resumed.code, Counter(printed).most_common(1)[0][1], len(printed)) == (0, 1, 900)

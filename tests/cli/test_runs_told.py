@@ -154,3 +154,47 @@ class TestAModelThatIsNotAsked:
             monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
             assert antiphon("runs", "resume").code == 3
             assert len(fake.requests) == 1
+
+
+def test_a_program_that_has_changed_is_told_what_helps() -> None:
+    file = program('print("a")\nask "Who?"\n')
+    antiphon("run", file)
+    id = last()["id"]
+    antiphon("runs", "answer", "last", "me")
+    Path(file).write_text('print("b")\nask "Who?"\n')
+    ran = antiphon("runs", "resume", "last")
+    assert (ran.code, "V0930" in ran.err) == (2, True)
+    assert f"`antiphon runs resume {id} --edited` goes on" in ran.err
+    assert f"resume {id}`" not in ran.err
+    assert f"resume {id}`" not in antiphon("runs", "show").out
+    assert antiphon("runs", "resume", "last", "--edited").code == 0
+
+
+@pytest.mark.parametrize("words", [["99", "yes"], ["99", "red", "balloons"], ["yes", "please"]])
+def test_an_answer_at_a_path_where_nothing_is_open_is_none(words: list[str]) -> None:
+    antiphon("run", program('print(ask "Who?")\n'))
+    ran = antiphon("runs", "answer", "last", *words)
+    assert (ran.code, f"no question is open at '{words[0]}'" in ran.err, "in quotes" in ran.err) == (2, True, True)
+    assert "open: 1 (Who?)" in ran.err
+    assert last()["state"] == "waiting"
+    assert antiphon("runs", "answer", "last", " ".join(words)).code == 0
+    assert antiphon("runs", "resume").out == f"{' '.join(words)}\n"
+
+
+def test_a_process_that_cannot_let_go_of_its_run_does_not_say_that_it_has_it(tmp_path: Path) -> None:
+    antiphon("run", program("py() { return 1 }\n"))
+    with Journal(tmp_path / "logs.db").file.writing() as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE UPDATE ON runs WHEN NEW.state = 'failed' BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+    ran = antiphon("run", program('print(py() { return 1 })\nthrow "no"\n'))
+    assert (ran.code, ran.out) == (1, "1\n")
+    assert f"not known how run {last()['id']} ended: `antiphon runs resume {last()['id']}` goes on" in ran.err
+    assert "being run" not in ran.err
+
+
+def test_a_title_is_no_longer_in_a_pipe_than_a_reader_wants(tmp_path: Path) -> None:
+    Journal(tmp_path / "logs.db").begin("program", "word " * 10_000, {}, state="ready")
+    for command in ("list", "show"):
+        assert max(map(len, antiphon("runs", command).out.splitlines())) < 300
+    assert last()["title"] == "word " * 10_000

@@ -13,6 +13,7 @@ from antiphon.effects import (
     Node,
     Outcome,
     OverBudget,
+    Performer,
     Place,
     Print,
     Recording,
@@ -27,7 +28,7 @@ from antiphon.errors import Unsettled
 from antiphon.wire import Reply
 
 
-class Notes:
+class Notes(Performer):
     """Stands in the door and takes notes."""
 
     def __init__(self, known: Outcome | None = None) -> None:

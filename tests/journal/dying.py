@@ -21,11 +21,11 @@ from antiphon.effects import Node, Place, Said, at
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.journal import Journal, Running
-from antiphon.journal.given import outcome_given
 from antiphon.journal.postgres import Postgres
 from antiphon.journal.shelf import is_half_done, set_aside
 from antiphon.lang.run import Host, load
 from antiphon.runs.ending import leave
+from antiphon.runs.given import outcome_given
 from antiphon.store.database import Database
 from tests.lang_unit.harness import connecting, said
 from tests.lang_unit.test_replay import Delays
@@ -158,9 +158,9 @@ class Dying(Journal):
         self._count = count
         self._moments = moments
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Any = ()) -> None:
+    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
         self._pass()
-        super().write(run, epoch, statement, values, said)
+        super().write(run, epoch, statement, values, *more)
         self._pass()
 
     def leave(self, *given: Any, **named: Any) -> None:

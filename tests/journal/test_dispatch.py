@@ -20,7 +20,7 @@ from antiphon.cli.telling import about, how_to_go_on
 from antiphon.effects import AskModel, Node, Place, Said, Step, at
 from antiphon.errors import NotReadyError, StoreError, Unsettled
 from antiphon.fakes import Fake
-from antiphon.journal import Dispatcher, Journal, Limits, queue
+from antiphon.journal import Dispatcher, Journal, Limits, Unfinished, queue
 from antiphon.journal.postgres import Connection, Postgres
 from antiphon.journal.queue import TAKE_OVERS
 from antiphon.journal.worker import WATCH
@@ -241,6 +241,80 @@ def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(worker
     assert workers.dispatcher.metrics().lost == 0
 
 
+def begin_rows(workers: Workers, batch: str, count: int) -> list[str]:
+    """A batch with so many rows, all ready."""
+    running = workers.journal.begin("map", batch, id=batch, state="preparing")
+    workers.journal.add_rows(*running.fence, [(number, {}) for number in range(1, count + 1)])
+    workers.journal.complete_batch(*running.fence)
+    return [f"{batch}.{number}" for number in range(1, count + 1)]
+
+
+def test_a_run_beside_one_that_kills_its_workers_is_not_set_aside_and_their_batch_ends(workers: Workers) -> None:
+    deadly, healthy = begin_rows(workers, "b", 2)
+    workers.kill_in(deadly, 0, times=99)
+    workers.shut()
+    workers.dispatcher.ready([healthy])
+    first = workers.start()
+    until(lambda: workers.took(healthy, first))
+    workers.dispatcher.ready([deadly])
+    first.wait()
+    since: list[float] = []
+
+    def is_over() -> bool:
+        # The healthy one is slow: it ends a step only where it is not killed for two seconds.
+        if (workers.home / "closed").exists() and workers.effects() and workers.state(healthy) == "running":
+            alive = [words[0] for words in workers.said() if words[1:] == ["took", healthy]][-1]
+            if not is_there(alive):
+                since.clear()
+            elif not since:
+                since.append(time.monotonic())
+            elif time.monotonic() > since[0] + 2:
+                workers.open()
+        return workers.state("b") == "done"
+
+    workers.supervise(is_over)
+    assert (workers.state(deadly), workers.state(healthy)) == ("failed", "done")
+    assert workers.dispatcher.metrics().lost == 1
+
+
+def is_there(process: str) -> bool:
+    return Path(f"/proc/{process}").exists()
+
+
+@pytest.mark.parametrize("how", ["dispatcher", "journal", "never begun"])
+def test_a_batch_ends_with_its_last_row_however_that_ends(workers: Workers, how: str) -> None:
+    one, two = begin_rows(workers, "b", 2)
+    journal, dispatcher = workers.journal, workers.dispatcher
+    journal.go_on(one).leave("done")
+    # A batch that is being worked on waits for nobody.
+    journal.go_on(two)
+    assert dispatcher.metrics().oldest is None
+    journal.free(two)
+    if how == "dispatcher":
+        assert dispatcher.cancel([two]) == 1
+    elif how == "journal":
+        journal.cancel(two)
+    else:
+
+        def execute(run: str) -> None:
+            raise ValueError(f"the program of {run} is gone")
+
+        with InProcess(workers.url, execute) as working:
+            working.ready([two])
+            until(lambda: workers.state(two) == "failed")
+            until(lambda: workers.state("b") == "done")
+    assert workers.state("b") == "done"
+
+
+def test_batches_whose_end_nobody_saw_are_found(workers: Workers) -> None:
+    rows = begin_rows(workers, "b", 2)
+    for each in rows:
+        workers.journal.go_on(each).leave("done")
+    assert (workers.state("b"), workers.dispatcher.metrics().oldest) == ("ready", None)
+    Postgres(workers.url).write(queue.mend)
+    assert workers.state("b") == "done"
+
+
 def test_a_run_that_gets_on_is_taken_over_as_often_as_it_takes(workers: Workers) -> None:
     for number in range(3):
         workers.kill_in("r", number, times=2)
@@ -337,8 +411,30 @@ def test_a_run_that_nobody_would_look_at_is_found(workers: Workers) -> None:
         connection.execute("DELETE FROM procrastinate_jobs")
     workers.open()
     worker = workers.start()
-    until(lambda: workers.states() == {"done": 2, "ready": 1})
+    # A batch is nothing for a worker, and over when no row of it is open.
+    until(lambda: workers.states() == {"done": 3})
     assert not workers.took("batch", worker)
+
+
+def test_a_batch_that_is_still_written_is_neither_run_nor_closed(workers: Workers) -> None:
+    journal, database = workers.journal, Postgres(workers.url)
+    batch = journal.begin("map", "batch", id="batch", state="preparing")
+    journal.add_rows("batch", 1, [(number, {}) for number in range(1, 4)])
+    names = [f"batch.{number}" for number in range(1, 4)]
+    # Neither by hand nor by whoever looks for runs that nobody would look at.
+    assert workers.dispatcher.ready([*names, "batch"]) == 0
+    assert database.write(queue.mend) == 0
+    assert workers.dispatcher.metrics().oldest is None
+    assert workers.states() == {"preparing": 4}
+    with pytest.raises(Unfinished, match="not all rows of its batch are written"):
+        journal.go_on("batch.1")
+    # Done again, as where the server went away before it could answer.
+    journal.add_rows("batch", 1, [(number, {"large": "x" * 10_000}) for number in range(3, 6)])
+    journal.complete_batch(*batch.fence)
+    workers.start()
+    assert database.write(queue.mend) == 5
+    until(lambda: workers.states() == {"done": 6}, "the end of the batch")
+    assert [row.begun_as["inputs"].get("large", "")[:1] for row in journal.rows("batch")] == ["", "", "x", "x", "x"]
 
 
 def test_a_run_of_a_process_that_is_no_worker_is_left_alone(workers: Workers) -> None:

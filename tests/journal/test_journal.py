@@ -51,8 +51,8 @@ class Dying(Journal):
         super().__init__(path)
         self.left = writes
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Any = ()) -> None:
-        super().write(run, epoch, statement, values, said)
+    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
+        super().write(run, epoch, statement, values, *more)
         self.left -= 1
         if self.left <= 0:
             raise Killed

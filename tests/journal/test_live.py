@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from antiphon.journal import Journal
 from antiphon.journal.live import Hearing, Live
 from antiphon.journal.seal import Seal
 from antiphon.journal.withheld import Withheld, shown
+from antiphon.lang.run import Host, loads
+from antiphon.runs.late import Late
 from antiphon.session import Session
 from tests.web.speaking import END, Speaker
 
@@ -72,6 +76,25 @@ def test_an_answer_is_heard_from_its_beginning_while_it_comes(journal: Journal):
     run.wait()
     assert files(journal) == []
     assert first.new() == []
+
+
+@pytest.mark.parametrize("before", ["", "py() { return 1 }\n"])
+def test_a_program_is_heard_as_it_speaks(journal: Journal, before: str):
+    """Also where the model is the first that it reaches, so that its run is begun just then."""
+    model, host = Speaker(), Host(write=lambda _: None, default_model=lambda: "speaker", watch=lambda _: None)
+    host = replace(host, connect=lambda *_, **__: model)
+    late = Late(lambda lines: journal.begin("program", "p.vibe", id="r", printed=lines))
+    program = loads(f'{before}do "Hi"\n', "p.vibe")
+    running = threading.Thread(target=lambda: program.attempt(replace(host, performers=(late,))))
+    running.start()
+    try:
+        hearing = live_of(journal).hear("r")
+        for piece in ("One ", "two "):
+            model.pieces.put(piece)
+            listen(hearing, piece)
+    finally:
+        model.pieces.put(END)
+        running.join()
 
 
 def test_where_nobody_looks_nothing_is_written(journal: Journal):

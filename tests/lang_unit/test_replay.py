@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from antiphon.effects import Outcome, Playback, Recording, Said, Step
+from antiphon.effects import Outcome, Performer, Playback, Recording, Said, Step
 from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.lang.run import Host, load, loads
 from antiphon.lang.run.errors import VibeError
@@ -37,7 +37,7 @@ def _make() -> Any:
 make = _make()
 
 
-class Delays:
+class Delays(Performer):
     """Stands in the door and holds some effects back, so that what runs side by side comes in another order."""
 
     def __init__(self, seed: int) -> None:

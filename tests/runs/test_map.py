@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import antiphon as library
-from antiphon.errors import ConfigurationError
+from antiphon.errors import ConfigurationError, NotReadyError, StoreError
 from antiphon.fakes import Fake
-from antiphon.journal import Journal
-from antiphon.runs.rows import numbered, read_rows
+from antiphon.journal import Journal, TakenOver
+from antiphon.lang.run import load
+from antiphon.runs.begun import Begun
+from antiphon.runs.mapping import begin_batch
+from antiphon.runs.rows import RowSource, numbered, read_rows
 from tests import forks
 from tests.lang_unit.commands import antiphon
 
@@ -163,6 +169,81 @@ def test_a_batch_that_is_killed_goes_on_where_it_was():
     assert Path("log").read_text().split() == ["1", "2", "3", "4", "5", "6"]
 
 
+LOGGED = 'let n = 0\npy(n) {\n  open("log", "a").write(f"{n} ")\n  return n\n}\n'
+
+
+def killed_while_written(count: int) -> str:
+    """The rows of a batch whose process was killed when some of them were written."""
+    os.mkfifo("r.csv")
+    child = forks.Forked("map", write("p.vibe", LOGGED), "r.csv", stdout=subprocess.DEVNULL)
+    text = "n\n" + "".join(f"{n}\n" for n in range(1, count + 1))
+    with open("r.csv", "w") as rows:
+        rows.write(text)
+        rows.flush()
+        journal, end = Journal(), time.monotonic() + 60
+        while not journal.read("SELECT 1 FROM runs WHERE kind = 'row'", ()):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        child.kill()
+        child.wait()
+    os.unlink("r.csv")
+    return text
+
+
+def test_a_batch_that_is_killed_while_its_rows_are_written_loses_none():
+    text = killed_while_written(900)
+    (entry,) = json.loads(antiphon("runs", "list", "--json").out)
+    assert entry["state"] == "preparing"
+    assert "500 rows are there, and none has run" in antiphon("runs", "show").out
+    assert "not all rows of its batch are written" in antiphon("runs", "resume", f"{entry['id']}.1").err
+    # Without its rows it cannot be finished, and says so.
+    ran = antiphon("runs", "resume", "last")
+    assert (ran.code, ran.out, "cannot read r.csv" in ran.err) == (2, "", True)
+    write("r.csv", text.replace("\n7\n", "\n77\n"))
+    ran = antiphon("runs", "resume", "last")
+    assert (ran.code, ran.out, "its row 7 is not in the rows any more" in ran.err) == (2, "", True)
+    write("r.csv", text)
+    ran = antiphon("runs", "resume", "last", "--max-cost", "1")
+    assert (ran.code, [each["value"] for each in lines(ran.out)]) == (0, list(range(1, 901)))
+    assert sorted(map(int, Path("log").read_text().split())) == list(range(1, 901))
+
+
+def test_a_batch_that_somebody_still_writes_is_not_taken_from_him():
+    journal, program = Journal(), load(write("p.vibe", LOGGED))
+
+    def rows() -> Iterator[tuple[int, dict[str, Any]]]:
+        for number in range(1, 502):
+            yield number, {"n": number}
+        told.append(antiphon("runs", "resume", "last"))
+        told.append(antiphon("runs", "show", "last"))
+
+    told: list[Any] = []
+    begun = Begun(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
+    begin_batch(journal, program, begun, rows())
+    assert (told[0].code, "is being run by process" in told[0].err) == (2, True)
+    assert "is being written, 500 rows are there so far" in told[1].out
+
+
+def test_a_cancelled_batch_gets_no_more_rows():
+    journal, program = Journal(), load(write("p.vibe", LOGGED))
+
+    def rows() -> Iterator[tuple[int, dict[str, Any]]]:
+        for number in range(1, 502):
+            yield number, {"n": number}
+        assert antiphon("runs", "cancel", "last").code == 0
+
+    with pytest.raises(TakenOver, match="was cancelled"):
+        begin_batch(journal, program, Begun("p.vibe", os.getcwd(), "p.vibe", {}), rows())
+    assert journal.find("last").state == "cancelled"
+
+
+def test_values_for_all_rows_that_are_private_are_sealed(tmp_path: Path):
+    program = write("p.vibe", 'let n = 0\nprivate let word = ""\nn + 1\n')
+    ran = antiphon("map", program, write("r.csv", "n\n1\n"), "--set", "word=hush-hush")
+    assert [each["outcome"] for each in lines(ran.out)] == ["done"]
+    assert b"hush-hush" not in b"".join(each.read_bytes() for each in tmp_path.glob("logs.db*"))
+
+
 def test_no_more_is_spent_than_may_be(fake: Fake):
     fake.play(*["word"] * 20)
     text = 'let n = 0\nmodel m = { name: "openai-chat/gpt-5" }\ndo "number {n}" m\n'
@@ -204,6 +285,22 @@ class TestFromPython:
         again = library.map("p.vibe", [], journal=journal, id="nightly")
         assert [each.value for each in again] == [1, 2]
         assert Path("log").read_text() == "1 2 "
+
+    def test_rows_that_were_not_written_are_given_again(self):
+        write("p.vibe", LOGGED)
+        journal, rows = Journal(), [{"n": n} for n in range(1, 601)]
+
+        def broken() -> Iterator[dict[str, Any]]:
+            yield from rows[:550]
+            raise StoreError("the disk is full")
+
+        with pytest.raises(StoreError, match="disk is full"):
+            library.map("p.vibe", broken(), journal=journal, id="nightly")
+        assert journal.find("nightly").state == "preparing"
+        with pytest.raises(NotReadyError, match="row 1 is not in the rows any more"):
+            library.map("p.vibe", rows[1:], journal=journal, id="nightly")
+        found = library.map("p.vibe", rows, journal=journal, id="nightly")
+        assert [each.value for each in found] == list(range(1, 601))
 
 
 @given(st.integers(1, 60), st.integers(1, 80))

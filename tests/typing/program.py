@@ -181,7 +181,7 @@ def wait_for_people(session: Session) -> City:
     return session.go_on(returns=City).value
 
 
-class Trace:
+class Trace(Performer):
     def before(self, step: Step) -> Outcome | None:
         print(step.path, step.effect.kind)
         return None

@@ -28,6 +28,7 @@ from antiphon.effects.door import privately
 from antiphon.errors import ConfigurationError, OptionError
 from antiphon.journal import Journal
 from antiphon.results import Result, file_content, structured, table
+from antiphon.runs.begun import Begun
 from antiphon.web import app
 from antiphon.web.files import STATIC
 from antiphon.web.going import Going
@@ -453,6 +454,41 @@ def test_an_answered_run_goes_on_by_itself(journal: Journal, tmp_path: Path, mon
     assert answered.json()["goesOn"]
     wait_until(lambda: journal.find(item["run"]).state == "done")
     assert [each.asked["text"] for each in journal.effects(item["run"]) if each.kind == "print"] == ["Hello, Ada"]
+
+
+def processes() -> set[int]:
+    """The processes that this one has begun and that are there."""
+    found = (each.read_text().split() for each in Path("/proc/self/task").glob("*/children"))
+    return {int(each) for words in found for each in words if _is_alive(each)}
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_run_that_waits_has_no_process_and_goes_on_when_it_is_answered(tmp_path: Path) -> None:
+    text = 'const a = ask "One?"\nconst b = ask "Two?"\nsleep(61)\n"{a} {b}"\n'
+    (tmp_path / "p.vibe").write_text(text)
+    journal, before = Journal(tmp_path / "logs.db"), processes()
+    begun = Begun(str(tmp_path / "p.vibe"), str(tmp_path), str(tmp_path / "p.vibe"), {})
+    journal.begin("program", "p.vibe", begun.to_json(), id="r", state="ready")
+    going = Going(journal)
+    assert going.go_on("r")
+    for path, said in (("1", "a"), ("2", "b")):
+        wait_until(lambda path=path: bool(journal.questions("r", path=path)) and journal.find("r").state == "waiting")
+        wait_until(lambda: processes() <= before)
+        # As from a terminal, of which this process is not told.
+        journal.answer("r", path, Said(said))
+    wait_until(lambda: journal.find("r").wake_at is not None)
+    wait_until(lambda: processes() <= before)
+    with journal.file.writing() as connection:
+        connection.execute("UPDATE effects SET began = began - 3600 WHERE kind = 'sleep'")
+        connection.execute("UPDATE runs SET wake_at = wake_at - 3600")
+    wait_until(lambda: journal.find("r").state == "done")
+    assert (journal.ending("r")["value"], going.failure("r")) == ("a b", "")
 
 
 def test_what_cannot_go_on_says_why(journal: Journal):

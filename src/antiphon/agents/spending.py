@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from antiphon.agents.facts import TurnBegun
 from antiphon.agents.settings import TeamSettings
-from antiphon.effects import Answered, AskModel, CallTool, Outcome, Returned, Step
+from antiphon.effects import Answered, AskModel, CallTool, Outcome, Performer, Returned, Step
 from antiphon.errors import AntiphonError
 from antiphon.store.database import Database
 
@@ -107,7 +107,7 @@ class Spending:
         return max((used / cap, name) for used, cap, name in caps if cap) if any(cap for _, cap, _ in caps) else (0, "")
 
 
-class Meter:
+class Meter(Performer):
     """Stands in the door behind the journal: counts what is really asked, and refuses what would be too much."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Meter:
             self._warn(f"{share:.0%} of {name} is used; come to an end soon.")
 
 
-class Circles:
+class Circles(Performer):
     """Stands in the door before the journal, so that what was done before counts too."""
 
     def __init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from antiphon.cli.hosting import Terminal
     from antiphon.effects import Performer
     from antiphon.journal import Journal, Running
+    from antiphon.journal.entries import Printed
     from antiphon.lang.run import Host
     from antiphon.lang.run.host import PromptShown
     from antiphon.lang.run.program import Program, Report
@@ -34,21 +36,21 @@ _OFTEN = 0.5
 def begun_late(begun: Begun, db: str | None, is_private: bool) -> Late:
     """A run that is begun in a journal when it does something, unless nothing is to be saved."""
 
-    def begin() -> Running | None:
+    def begin(printed: Sequence[Printed]) -> Running | None:
         from antiphon.journal import Journal
         from antiphon.store.place import is_off
 
         if is_off() and db is None:
             return None
-        return Journal(db).begin("program", begun.file, begun.to_json(), is_private=is_private)
+        return Journal(db).begin("program", begun.file, begun.to_json(), is_private=is_private, printed=printed)
 
-    return Late(begin, _tell)
+    return Late(begin)
 
 
 def gone_on(journal: Journal, id: str, **how: Any) -> Late:
     """A run of the journal, gone on with."""
     running = journal.go_on(id, **how)
-    return Late.going_on(running, _tell)
+    return Late.going_on(running)
 
 
 def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: bool, wait: bool = False) -> int:
@@ -61,7 +63,7 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
             break
         kept = _waited_for(running)
     if as_json:
-        _print_json(program, report, ending, running.id if running else "")
+        _print_json(program, report, ending, kept.id if kept is not None else "")
     else:
         if not isinstance(report.error, Asleep):
             _tell_ending(report, ending)
@@ -175,14 +177,15 @@ def _connecting(model: str) -> Any:
 
 
 def _left(kept: Late | None, report: Report) -> Running | None:
-    """Let go of the run, if there is one in a journal, and give it."""
+    """Let go of the run, if there is one in a journal, and give it; nothing, where that cannot be written down."""
     if kept is None or kept.running is None:
         return None
     try:
         leave(kept, report)
     except StoreError as error:
         # Why it ended is told all the same; a run whose process is gone can be gone on with.
-        _tell(str(error))
+        _tell(f"{error}; so it is not known how run {kept.id} ended: `antiphon runs resume {kept.id}` goes on")
+        return None
     return kept.running
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from antiphon.effects.door import Performer
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def playback_of(file: str) -> Replayed | None:
 
 
 @dataclass(slots=True)
-class Replayed:
+class Replayed(Performer):
     """Stands in the door: everything but printing is as it was, and no model is asked what it was not asked then."""
 
     playback: Playback

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The widest name of a model, and the narrowest title: columns go before a title gets narrower.
 _MODEL, _TITLE = 28, 12
+#: The longest title where there is room for everything; a program that came through a pipe may be its own title.
+_LONGEST = 200
 _RIGHT = (False, False, False, True, True, True)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -82,7 +84,7 @@ def columned(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool])
     for row, title in rows:
         columns = [_padded(text, width, at_right) for text, width, at_right in zip(row, widths, right, strict=False)]
         line = "  ".join(column for column in columns if column)
-        out.append(f"{line}  {_cut(title, max(room - _cells(line) - 2, 2))}")
+        out.append(f"{line}  {_cut(title, min(max(room - _cells(line) - 2, 2), _LONGEST))}")
     return out
 
 
@@ -94,6 +96,11 @@ def when(entry: Entry) -> str:
 def one_line(text: str) -> str:
     """A text in one line that can be printed."""
     return printable(" ".join(text.split()))
+
+
+def shortened(text: str) -> str:
+    """A text of one line that is no longer than a title may be."""
+    return _cut(text, _LONGEST)
 
 
 def _room() -> int:

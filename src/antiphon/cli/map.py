@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from antiphon.journal import Journal
     from antiphon.lang.run import Host, Program
     from antiphon.runs.mapping import RowResult
+    from antiphon.runs.rows import Numbered, RowSource
 
 
 @click.command()
@@ -69,7 +70,7 @@ def map(
     """
     from antiphon.journal import Journal
     from antiphon.runs.mapping import Batch, begin_batch, follow
-    from antiphon.runs.rows import Cell, fitted, numbered, read_rows
+    from antiphon.runs.rows import RowSource, has_private
 
     if rows.endswith(".vibe") and not file.endswith(".vibe"):
         raise click.UsageError(f"the program comes first: {rows} {file}")
@@ -78,12 +79,12 @@ def map(
     for each in program.warnings:
         click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
     given = {**settings, "max_cost": max_cost, "parallel": parallel}
-    begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given)
-    common = {name: Cell(each) for name, each in pairs(sets, "--set").items()}
-    whole = numbered(({**row, **common} for row in _told(program, read_rows(rows))), sample)
+    source = RowSource(rows, sample, pairs(sets, "--set"))
+    begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given, rows=source)
     check_detaching(db, detach)
     journal = Journal(db)
-    id = begin_batch(journal, program, begun, fitted(program, whole))
+    rest, is_private = _rows_of(program, source), has_private(program, source.sets)
+    id = begin_batch(journal, program, begun, rest, is_private=is_private)
     if not journal.is_shared:
         batch = Batch(journal, id, program, Hosts(begun), parallel, max_cost)
         sys.exit(print_rows(journal, id, batch.results()))
@@ -92,6 +93,16 @@ def map(
         click.echo(id)
         return
     sys.exit(print_rows(journal, id, follow(journal, id)))
+
+
+def write_missing_rows(journal: Journal, id: str, program: Program, begun: Begun) -> None:
+    """Write the rows of a batch that were not written when its process ended, from where they came."""
+    from antiphon.errors import NotReadyError
+    from antiphon.runs.mapping import finish_batch
+
+    if begun.rows is None:
+        raise NotReadyError(f"run {id} cannot be finished here: the code that began it has its rows")
+    finish_batch(journal, id, program, _rows_of(program, begun.rows))
 
 
 def go_on_with_rows(journal: Journal, id: str, program: Program, begun: Begun) -> int:
@@ -178,6 +189,12 @@ def _print_line(result: RowResult) -> None:
     if result.outcome != "done":
         how = f"; `antiphon runs answer {result.run} TEXT`, or `allow`" if result.outcome == "waiting" else ""
         click.echo(f"antiphon: row {result.number}: {printable_line(result.error)}{how}", err=True)
+
+
+def _rows_of(program: Program, source: RowSource) -> Iterable[Numbered]:
+    from antiphon.runs.rows import fitted, numbered
+
+    return fitted(program, numbered(_told(program, source.read()), source.sample))
 
 
 def _told(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:

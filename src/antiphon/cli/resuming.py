@@ -11,6 +11,7 @@ import click
 
 from antiphon._printable import printable
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
+from antiphon.journal.writes import PREPARING
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
@@ -47,6 +48,12 @@ def go_on_here(
         return resume_ask(entry, as_json, place_of(journal))
     begun = begun_of(entry, journal)
     _enter(begun.directory, entry)
+    program = _program(begun, entry, as_json)
+    if entry.kind == "map" and entry.state == PREPARING:
+        from antiphon.cli.map import write_missing_rows
+
+        write_missing_rows(journal, entry.id, program, begun)
+        entry = journal.find(entry.id)
     if max_cost is not None:
         begun = replace(begun, settings={**begun.settings, "max_cost": max_cost})
         if entry.kind != "row":
@@ -56,8 +63,7 @@ def go_on_here(
     if entry.kind == "map":
         from antiphon.cli.map import go_on_with_rows
 
-        return go_on_with_rows(journal, entry.id, _program(begun, entry, as_json), begun)
-    program = _program(begun, entry, as_json)
+        return go_on_with_rows(journal, entry.id, program, begun)
     kept = gone_on(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
     shelf = None if anew is None else _set_aside(journal, entry, kept.running, anew)
     code = carry_out(program, begun, kept, as_json=as_json, wait=wait)
@@ -79,8 +85,8 @@ def _go_on_with_team(entry: RunEntry) -> int:
 
 
 def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:
-    from antiphon.journal.given import outcome_given
     from antiphon.journal.shelf import set_aside
+    from antiphon.runs.given import outcome_given
 
     try:
         decided = {

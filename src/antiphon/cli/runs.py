@@ -14,7 +14,7 @@ import click
 from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL, RUN
-from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
+from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows, shortened
 from antiphon.cli.resuming import go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
@@ -87,7 +87,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
         from antiphon.render.effects import ShowEffects
         from antiphon.render.show import Show
 
-        Show().title(" · ".join(part for part in (*columns(entry), one_line(entry.title)) if part))
+        Show().title(" · ".join(part for part in (*columns(entry), shortened(one_line(entry.title))) if part))
         ShowEffects(full=full).effects(journal.effects(entry.id))
         for line in how_to_go_on(journal, entry.id, is_shown=True):
             click.echo(printable(line))
@@ -134,14 +134,13 @@ def resume(
 @click.argument("words", nargs=-1, required=True, metavar="[PATH] TEXT")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
 def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
-    """Answer a question of a run; PATH may be left out where only one is open."""
+    """Answer a question of a run; PATH may be left out where only one is open and TEXT is in quotes."""
     from antiphon.effects import Said
 
     with open_journal() as journal:
         entry = journal.find(id)
-        first, *rest = words
-        is_path = bool(rest) and bool(journal.questions(entry.id, path=first))
-        path, said = (first, rest) if is_path else (None, words)
+        # Of several words the first is a path, and a wrong one is told of: an answer is given for good.
+        path, said = (words[0], words[1:]) if len(words) > 1 else (None, words)
         _settle(journal, entry, path, "question", Said(" ".join(said)), wait)
 
 
@@ -294,7 +293,9 @@ def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) ->
     if len(chosen) != 1:
         found = journal.questions(entry.id, 10)
         there = ", ".join(f"{each.path} ({one_line(each.text)[:60]})" for each in found) or "none"
-        which = "several are open; name one of them" if chosen else "there is no such open question"
+        missing = "there is no such open question" if path is None else f"no question is open at {path!r}"
+        quoted = "" if path is None or sort != "question" else "; put an answer of several words in quotes"
+        which = "several are open; name one of them" if chosen else f"{missing}{quoted}"
         raise NotReadyError(f"run {entry.id}: {which}; open: {there}")
     if chosen[0].about != sort:
         how = "`antiphon runs allow` or `deny`" if sort == "question" else "`antiphon runs answer`"

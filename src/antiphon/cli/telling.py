@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._shape import obj
 from antiphon.cli.listing import one_line
 from antiphon.journal.looking import SHOWN
+from antiphon.journal.writes import PREPARING
 from antiphon.views.money import money
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def how_to_go_on(journal: Journal, id: str, *, is_shown: bool = False) -> Genera
         case "waiting":
             yield from _waits_for(entry)
         case "ready" | "interrupted":
-            yield f"run {id} is {entry.state}: `antiphon runs resume {id}` goes on"
+            option = obj(entry.ending).get("option")
+            yield f"run {id} is {entry.state}: `antiphon runs resume {id}{f' {option}' if option else ''}` goes on"
         case "running":
             yield _runs(journal, entry)
         case "failed":
@@ -137,10 +139,24 @@ def _runs(journal: Journal, entry: RunEntry) -> str:
 
 def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
     counts = journal.counts(entry.id, kind="row")
+    if entry.state == PREPARING:
+        yield from _prepares(entry, sum(count for _, count in counts))
+        return
     told = ", ".join(f"{count} {state}" for state, count in counts) or "none"
     yield f"run {entry.id} is of rows: {told}; `antiphon runs list --of {entry.id}` lists them"
     if [state for state, _ in counts] != ["done"]:
         yield f"  `antiphon runs resume {entry.id}` goes on, and tries again what failed"
+
+
+def _prepares(entry: RunEntry, written: int) -> Generator[str]:
+    from antiphon.journal.owner import is_there, told_of
+
+    rows = "1 row is" if written == 1 else f"{written} rows are"
+    if entry.owner and is_there(entry.owner):
+        yield f"run {entry.id} is being written, {rows} there so far, by {told_of(entry.owner, entry.id)}"
+        return
+    yield f"run {entry.id} was not written to its end: {rows} there, and none has run"
+    yield f"  `antiphon runs resume {entry.id}` writes the others, and runs all"
 
 
 def _team(entry: RunEntry) -> Generator[str]:
@@ -176,6 +192,7 @@ def _waits_for(entry: RunEntry) -> Generator[str]:
 
 def _failures(journal: Journal, id: str) -> Generator[str]:
     from antiphon.journal.shelf import is_half_done
+    from antiphon.runs.given import told_type
 
     steps = [each for each in journal.effects(id) if each.state in ("failed", "begun")]
     failed = [each for each in steps if each.state == "failed"]
@@ -184,6 +201,8 @@ def _failures(journal: Journal, id: str) -> Generator[str]:
             yield f"  step {each.path} was interrupted: look whether it took effect"
         path = unsure[-1].path
         yield f"  `antiphon runs resume {id} --retry {path}` does it again, `--skip {path} VALUE` says what came of it"
+        if wanted := told_type(unsure[-1]):
+            yield f"  VALUE is {wanted}, as JSON"
         if len(unsure) > 1:
             yield f"  {len(unsure)} steps are not known; one command can decide about all: `--retry A --skip B VALUE …`"
     elif failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from antiphon._extras import price_hint
-from antiphon.effects.door import Step
+from antiphon.effects.door import Performer, Step
 from antiphon.effects.values import Answered, AskModel, Outcome
 from antiphon.errors import AntiphonError
 
@@ -21,7 +21,7 @@ def reached(limit: float, cost: float | None) -> str:
     return f"the limit of ${limit:g} is reached"
 
 
-class Budget:
+class Budget(Performer):
     """Stands in the door: refuses requests beyond `max_turns`, and those after `max_cost` US dollars are spent."""
 
     def __init__(self, max_cost: float | None = None, max_turns: int | None = None) -> None:

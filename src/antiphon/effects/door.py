@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from antiphon.effects.values import Effect, Outcome
 from antiphon.errors import AntiphonError
@@ -32,20 +32,34 @@ class Step:
     subject: Any = field(default=None, compare=False, repr=False)
 
 
-class Performer(Protocol):
-    """Somebody in the door. Raising refuses the effect.
+class Performer:
+    """Somebody in the door. This one lets everything pass; others inherit from it."""
 
-    One that has a `delay(step)` too is asked for how many seconds to wait, where the effect has to be done. One that
-    has a `hearing(path)` gives a context in which it takes the pieces of a model's answer as they come.
-    """
+    #: Whether it keeps what is done, so that a run that needs a person can be left.
+    waits: bool = False
+
+    @property
+    def run(self) -> str:
+        """The name of the run under which it keeps what is done; none, where it keeps nothing."""
+        return ""
 
     def before(self, step: Step) -> Outcome | None:
-        """An outcome, if it is known already or given in place of the world's; then nothing is done."""
-        ...
+        """Give an outcome that is known already or stands for the world's; then nothing is done. Raising refuses it."""
+        del step
 
     def after(self, step: Step, outcome: Outcome) -> None:
-        """Told of what came of it, whoever gave it. `Unsettled` is no end: it waits for something inside."""
-        ...
+        """Take note of what came of it, whoever gave it. `Unsettled` is no end: it waits for something inside."""
+        del step, outcome
+
+    def delay(self, step: Step) -> float:
+        """Return for how many seconds to wait, where the effect has to be done."""
+        del step
+        return 0.0
+
+    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Return a context in which it takes the pieces of a model's answer as they come, if it wants them."""
+        del path
+        return nullcontext()
 
 
 class Node:
@@ -78,12 +92,12 @@ class Place:
     @property
     def waits(self) -> bool:
         """Whether somebody in the door keeps what is done here, so that a run that needs a person can be left."""
-        return any(getattr(each, "waits", False) for each in self.performers)
+        return any(each.waits for each in self.performers)
 
     @property
     def run(self) -> str:
         """The name of the run under which somebody in the door keeps what is done here; none, if nobody does."""
-        return next((each.run for each in self.performers if hasattr(each, "run")), "")  # type: ignore[attr-defined]
+        return next((each.run for each in self.performers if each.run), "")
 
     def perform(
         self, name: str, effect: Callable[[], Effect], do: Callable[[], Awaitable[Any]], **more: Any
@@ -98,8 +112,7 @@ class Place:
         """Who in the door wants to hear the pieces of an answer to an effect that has a name of its own here."""
         with ExitStack() as stack:
             path = f"{self.node.prefix}{name}"
-            wanted = [each.hearing(path) for each in self.performers if hasattr(each, "hearing")]  # type: ignore[attr-defined]
-            heard: list[Any] = [stack.enter_context(each) for each in wanted]  # type: ignore[arg-type]
+            heard = [stack.enter_context(each.hearing(path)) for each in self.performers]
             yield [each for each in heard if each is not None]
 
 
@@ -186,7 +199,7 @@ def _known(step: Step, passed: list[Performer]) -> Outcome | None:
 
 def _delay(step: Step, passed: list[Performer]) -> float:
     """For how many seconds to wait before it is done, if somebody in the door has a say in that."""
-    return max([ask(step) for each in passed if (ask := getattr(each, "delay", None))], default=0.0)
+    return max([each.delay(step) for each in passed], default=0.0)
 
 
 def _told(step: Step, outcome: Outcome, passed: list[Performer]) -> Any:

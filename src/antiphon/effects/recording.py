@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.effects.door import Step
+from antiphon.effects.door import Performer, Step
 from antiphon.effects.values import Effect, Outcome
 from antiphon.effects.written import asked_json, fingerprint, kept_json, kept_outcome
 from antiphon.errors import AntiphonError, Unsettled
@@ -18,7 +18,7 @@ class DifferentEffect(AntiphonError):
 
 
 @dataclass(slots=True)
-class Recording:
+class Recording(Performer):
     """Stands in the door and writes down every effect with its outcome, as JSON data by path."""
 
     effects: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -39,7 +39,7 @@ class Recording:
 
 
 @dataclass(slots=True)
-class Playback:
+class Playback(Performer):
     """Stands in the door and answers from a recording. What was not recorded is done."""
 
     effects: Mapping[str, dict[str, Any]]

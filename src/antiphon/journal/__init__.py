@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from antiphon._public import lazy, publish
-from antiphon.journal.entries import Changed
-from antiphon.journal.journal import Journal, JournalFailed, TakenOver, Unfinished
+from antiphon.journal.entries import Changed, JournalFailed
+from antiphon.journal.journal import Journal
 from antiphon.journal.looking import EffectEntry, QuestionEntry, RunEntry
 from antiphon.journal.running import Running
+from antiphon.journal.writes import TakenOver, Unfinished
 
 if TYPE_CHECKING:
     from antiphon.journal.dispatch import Dispatcher

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from antiphon.effects import (
     Answered,
@@ -16,6 +16,7 @@ from antiphon.effects import (
     Effect,
     HalfDone,
     Outcome,
+    Performer,
     Print,
     ReadEnvironment,
     Returned,
@@ -33,7 +34,9 @@ from antiphon.journal.withheld import NotThere, is_plain, shown
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
+    from antiphon.journal.withheld import Withheld
 
+H = TypeVar("H", bound=Halted)
 #: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
 LONG_SLEEP = 60
 #: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
@@ -42,6 +45,8 @@ _AHEAD, _KEPT = 256, 4_096
 NOTED = "noted"
 #: The columns that make a `Row`, in its order.
 COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
+#: The outcome of what gives no value.
+NOTHING = '{"value":null}'
 
 _BEGIN = (
     "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
@@ -60,6 +65,8 @@ class JournalFailed(Halted, StoreError):
 class Changed(Halted):
     """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
 
+    option = "--edited"
+
 
 class Row(NamedTuple):
     """An effect as it is written down; `effect` and `outcome` are JSON, or where that is kept."""
@@ -75,6 +82,13 @@ class Row(NamedTuple):
     cost: float | None
 
 
+class Printed(NamedTuple):
+    """A line that a program printed before its run was written down."""
+
+    step: Step
+    is_private: bool
+
+
 class Shelf(Protocol):
     """Where outcomes of an earlier text of the program may be found."""
 
@@ -86,35 +100,49 @@ class Shelf(Protocol):
         ...
 
 
-class Entries:
+class Entries(Performer):
     """Stands in the door for one run of a journal."""
 
     #: Whoever needs a person here need not have one: the run is gone on with when the answer is there.
     waits = True
 
-    def __init__(self, journal: Journal, run: str, epoch: int, *, other_model: bool = False) -> None:
+    def __init__(
+        self, journal: Journal, run: str, epoch: int, *, other_model: bool = False, printed: int | None = None
+    ) -> None:
         self._journal = journal
-        self.run = run
+        self._run = run
         self._epoch = epoch
         self._other_model = other_model
-        ((last,),) = journal.read("SELECT max(seq) FROM effects WHERE run = ?", (run,)) or [(None,)]
-        self._count = self._known = 0 if last is None else last + 1
+        #: Why nothing can be done in this run before somebody has decided; nothing, where all is well.
+        self._gap = ""
+        if printed is None:
+            self._count = self._known = self._counted()
+        else:
+            # A new run, which has printed so many lines and does not ask for them again.
+            self._count, self._known = printed, 0
         self._rows: dict[str, Row] = {}
-        self._read_to = -1 if self._count else None
+        self._read_to = -1 if self._known else None
         self._lock = threading.Lock()
+        #: Held while a step is written that is new: its number is used when it is there, so that none is left out.
+        self._numbering = threading.Lock()
         self._withheld = journal.withheld.copy()
         #: What was noted of variables that are being read again, by path.
         self._noted: dict[str, str] = {}
         self.shelf: Shelf | None = None
 
+    @property
+    def run(self) -> str:
+        """The name of the run."""
+        return self._run
+
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
-        (text, hash), row = asked_text(step.effect), self._row(step.path)
+        if self._gap:
+            raise _with_option(JournalFailed(self._gap), "--edited")
+        row = self._row(step.path)
         if row is None:
-            if is_private() or self._withheld.covers(step.effect, text):
-                hash = self._keyed(hash)
-            return self._first_time(step, self.closed(text), hash)
-        self._check(step, hash, row)
+            return self._first_time(step, *written_form(self._journal, self._withheld, step.effect, is_private()))
+        self._check(step, asked_text(step.effect)[1], row)
         if row.state in ("done", "failed"):
             return self._outcome(step.effect, row)
         if isinstance(step.effect, Sleep) and row.state == "waiting":
@@ -124,7 +152,9 @@ class Entries:
             self.after(step, outcome)
             return outcome
         self._write(
-            f"UPDATE effects SET attempt = attempt + 1, state = ? {_HERE}", (_first_state(step.effect), step.path)
+            f"UPDATE effects SET attempt = attempt + 1, state = ? {_HERE}",
+            (_first_state(step.effect), step.path),
+            is_durable=is_unsure(step.effect),
         )
         return None
 
@@ -158,6 +188,15 @@ class Entries:
 
     # What was written down
 
+    def _counted(self) -> int:
+        """Count the steps of the run, whose numbers have no gap: without a step in the middle it would be repeated."""
+        ((last, count),) = self._journal.read("SELECT max(seq), count(*) FROM effects WHERE run = ?", (self.run,)) or [
+            (None, 0)
+        ]
+        if count and count != last + 1:
+            self._gap = _told_gap(self._journal, self.run)
+        return 0 if last is None else last + 1
+
     def _row(self, path: str) -> Row | None:
         with self._lock:
             if path not in self._rows and self._read_to is not None and len(self._rows) < _KEPT:
@@ -178,12 +217,8 @@ class Entries:
         self._rows |= {row[0]: Row._make(row) for row in found}
         self._read_to = found[-1][1] if len(found) == _AHEAD else None
 
-    def _keyed(self, hash: str) -> str:
-        """A fingerprint of something that nobody is to find by trying."""
-        return MARK + self._journal.seal.hash(hash)
-
     def _is_same(self, row: Row, hash: str) -> bool:
-        return row.hash == (self._keyed(hash) if row.hash.startswith(MARK) else hash)
+        return row.hash == (_keyed(self._journal, hash) if row.hash.startswith(MARK) else hash)
 
     def _check(self, step: Step, hash: str, row: Row) -> None:
         if row.kind == step.effect.kind and self._is_same(row, hash):
@@ -208,11 +243,12 @@ class Entries:
                 return None
             return kept_outcome(data)
         except NotThere as error:
-            raise Changed(
+            changed = Changed(
                 f"what came of step {row.path} of run {self.run} is written down without the value that the environment"
                 f" variable {error.name!r} had then, and it has another one now; set it as it was, or"
                 f" `antiphon runs resume {self.run} --retry {row.path}` does the step again"
-            ) from None
+            )
+            raise _with_option(changed, f"--retry {row.path}") from None
         except FormatError as error:
             raise self._damaged(row, error) from None
 
@@ -255,7 +291,8 @@ class Entries:
     def _damaged(self, row: Row, why: object) -> JournalFailed:
         again = f"`antiphon runs resume {self.run} --retry {row.path}` does it again"
         why = str(why).removeprefix("the journal is damaged: ")
-        return JournalFailed(f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}")
+        told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
+        return _with_option(JournalFailed(told), f"--retry {row.path}")
 
     # What is new
 
@@ -267,7 +304,7 @@ class Entries:
             return self._outcome(effect, known._replace(path=step.path))
         state = _first_state(effect)
         # A line that is printed twice is worse than one that is lost with the process that printed it.
-        self._insert(step, text, hash, state, '{"value":null}' if isinstance(effect, Print) else None)
+        self._insert(step, text, hash, state, NOTHING if isinstance(effect, Print) else None)
         if isinstance(effect, Sleep) and state == "waiting":
             raise Unsettled(_until(self._journal.now() + effect.seconds))
         return None
@@ -282,14 +319,15 @@ class Entries:
     def _insert(
         self, step: Step, text: str, hash: str, state: str, outcome: str | None, cost: float | None = None
     ) -> None:
-        with self._lock:
-            number, self._count = self._count, self._count + 1
         now = self._journal.now()
         ended = now if state in ("done", "failed") else None
         said, turns = self._said(step.effect)
-        values = (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
+        about = (step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
         try:
-            self._write(_BEGIN, values, turns)
+            with self._numbering:
+                # That it is begun is known even after a power cut: else it would be done again.
+                self._write(_BEGIN, (step.path, self._count, *about), turns, is_unsure(step.effect))
+                self._count += 1
         except BaseException:
             forget_kept(step.effect)
             raise
@@ -300,8 +338,44 @@ class Entries:
             return None, []
         return chained(self._journal, effect.turns, self._withheld)
 
-    def _write(self, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()) -> None:
-        self._journal.write(self.run, self._epoch, statement, values, said)
+    def _write(
+        self, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = (), is_durable: bool = False
+    ) -> None:
+        self._journal.write(self.run, self._epoch, statement, values, said, is_durable)
+
+
+def _with_option(error: H, option: str) -> H:
+    """Say what `antiphon runs resume` has to be told after this."""
+    error.option = option
+    return error
+
+
+def written_form(journal: Journal, withheld: Withheld, effect: Effect, is_private: bool) -> tuple[str, str]:
+    """Return the text and the fingerprint of an effect as they are written down."""
+    text, hash = asked_text(effect)
+    if is_private or withheld.covers(effect, text):
+        hash = _keyed(journal, hash)
+    text = withheld.out(text)
+    return journal.seal.close(text) if is_private else text, hash
+
+
+def _keyed(journal: Journal, hash: str) -> str:
+    """A fingerprint of something that nobody is to find by trying."""
+    return MARK + journal.seal.hash(hash)
+
+
+def _told_gap(journal: Journal, run: str) -> str:
+    """Say between which steps of a run one is gone."""
+    rows = journal.read(
+        "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
+        " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
+        (run,),
+    )
+    where = f" before step {rows[0][0]}" if rows else ""
+    return (
+        f"run {run!r} stops: the journal is damaged: what it did{where} is gone, and would be done again;"
+        f" `antiphon runs resume {run} --edited` goes on all the same, and does again what is not there"
+    )
 
 
 def _first_state(effect: Effect) -> str:

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from antiphon.conversation import Conversation, Turn, UserPart
-from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
-from antiphon.effects.written import as_text, encoded
-from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
+from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, perform, place
+from antiphon.effects.written import as_text
+from antiphon.errors import NotReadyError, NotSavedError, StoreError, Unsettled
 from antiphon.journal.asks import SaidRow, ask_json, chained
-from antiphon.journal.entries import Entries, JournalFailed
-from antiphon.journal.owner import is_there, owner_here, told_of
-from antiphon.journal.records import Records
+from antiphon.journal.entries import NOTHING, Entries, Printed, written_form
+from antiphon.journal.owner import owner_here
 from antiphon.journal.running import Running
-from antiphon.journal.seal import MARK
+from antiphon.journal.writes import PREPARING, FencedWrites, Unfinished, name_of
 from antiphon.store.entry import id_at, now_ticks
-from antiphon.store.schema import KEEP, KEEP_SAID
+from antiphon.store.schema import ENDED, KEEP_SAID
 
 P = ParamSpec("P")
 R = TypeVar("R")
-#: Larger texts are kept once, by their content.
-LARGE = 8_192
-#: A run in one of these is not gone on with by itself; what it did can be looked at, and forked.
-ENDED = ("done", "failed", "cancelled")
 
 
-class TakenOver(Halted):
-    """Somebody else goes on with this run, or has ended it; nothing that is done here from now on is written down."""
-
-
-class Unfinished(AntiphonError):
-    """A run that somebody else is at."""
-
-
-class Journal(Records):
+class Journal(FencedWrites):
     """Runs, and what each has done. Without a place it is the file in which conversations are kept.
 
     A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
@@ -97,11 +83,18 @@ class Journal(Records):
         number: int | None = None,
         said: str | None = None,
         is_private: bool = False,
+        printed: Sequence[Printed] = (),
     ) -> Running:
-        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
+        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data.
+
+        What it has `printed` is written with it, at once: so no line is printed again when it is gone on with.
+        """
         _check_name(id or "run")
-        now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state == "running" else ""
+        now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state in ("running", PREPARING) else ""
         body = self.seal.close(body) if is_private else body
+        lines = [
+            (each.step.path, *written_form(self, self.withheld, each.step.effect, each.is_private)) for each in printed
+        ]
 
         tried: list[str] = []
 
@@ -118,16 +111,17 @@ class Journal(Records):
                     "INSERT INTO runs"
                     " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
                     " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    (chosen, state, now, now, owner, kind, title, _name(body), parent, number, said),
+                    (chosen, state, now, now, owner, kind, title, name_of(body), parent, number, said),
                 ).rowcount
                 if made:
+                    self._insert_lines(connection, chosen, lines, now)
                     return chosen
                 if id:
                     raise Unfinished(
                         f"there is a run {id!r} already, which somebody has just begun; go on with that one"
                     )
 
-        return Running(self, self._database.write(make), 1)
+        return Running(self, self._database.write(make), 1, printed=len(lines))
 
     def begin_ask(
         self,
@@ -149,50 +143,17 @@ class Journal(Records):
             self._database.write(lambda connection: _all_said(connection, new))
         return key
 
-    def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]], is_private: bool = False) -> None:
-        """Runs that are part of one, one for each row of values to start with; they are ready."""
-        now, close = self.now(), self.seal.close if is_private else str
-        bodies = [(number, close(as_text({"inputs": encoded(inputs)}))) for number, inputs in rows]
-
-        def add(connection: Any) -> None:
-            for number, body in bodies:
-                self._keep(connection, body)
-                connection.execute(
-                    "INSERT INTO runs"
-                    " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number)"
-                    " VALUES (?, 'ready', ?, ?, 0, '', 'row', ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    (f"{parent}.{number}", now, now, f"row {number}", _name(body), parent, number),
-                )
-
-        self._database.write(add)
-
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
         """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
-        me = owner_here()
-
-        def take(connection: Any) -> int:
-            asked = "SELECT epoch, owner, state FROM runs WHERE id = ?" + self._database.taken
-            found = connection.execute(asked, (id,)).fetchone()
-            if found is None:
-                raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
-            epoch, owner, state = found
-            if not isinstance(epoch, int):
-                raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
-            if state == "cancelled":
-                raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
-            if owner and owner != me and not by_force and is_there(owner):
-                raise Unfinished(f"run {id!r} is being run by {told_of(owner, id)}")
-            connection.execute(
-                "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
-                (epoch + 1, me, self._database.now(connection), id),
-            )
-            return epoch + 1
-
         from antiphon.journal.shelf import shelf_of
 
-        running = Running(self, id, self._database.write(take), other_model=other_model)
+        running = Running(self, id, self._take(id, by_force=by_force), other_model=other_model)
         running.performer.shelf = shelf_of(self, id)
         return running
+
+    def prepare(self, id: str) -> Running:
+        """Take a batch whose rows are not all written, to write the rest."""
+        return Running(self, id, self._take(id, into=PREPARING))
 
     def free(self, id: str) -> None:
         """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
@@ -201,6 +162,9 @@ class Journal(Records):
                 "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
                 " WHERE (id = ? OR parent = ?) AND state = 'running'",
                 (self._database.now(connection), id, id),
+            )
+            connection.execute(
+                "UPDATE runs SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING)
             )
 
     def leave(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
@@ -213,7 +177,14 @@ class Journal(Records):
             connection.execute(
                 "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?"
                 " WHERE id = ? AND epoch = ?",
-                (as_now, self._database.now(connection), body and _name(body), self._wakes(connection, id), id, epoch),
+                (
+                    as_now,
+                    self._database.now(connection),
+                    body and name_of(body),
+                    self._wakes(connection, id),
+                    id,
+                    epoch,
+                ),
             )
             if state == "done":
                 connection.execute(_REPLACE, (id,))
@@ -252,6 +223,7 @@ class Journal(Records):
                 " WHERE id = ?",
                 (self._database.now(connection), id),
             )
+        self._database.close_batch(id)
 
     def set_aside(self, id: str, epoch: int, about: str) -> str:
         """Give what a run has done so far to a run of its own, which is part of it and used until that is over."""
@@ -280,17 +252,22 @@ class Journal(Records):
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
                 raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+            asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
+            if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
+                raise StoreError(
+                    f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone"
+                )
             if body is not None:
                 self._keep(connection, body)
             name = _free(connection)
-            connection.execute(_FORK, (name, now, now, body and _name(body), at, id))
+            connection.execute(_FORK, (name, now, now, body and name_of(body), at, id))
             connection.execute(_TAKE_OVER, (name, id, found[0] + (given is not None), at))
             connection.execute(_BEGIN_AGAIN, (name, at))
             if outcome is not None:
                 self._keep(connection, outcome)
                 connection.execute(
                     "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
-                    (_name(outcome), now, name, at),
+                    (name_of(outcome), now, name, at),
                 )
         return name
 
@@ -305,50 +282,17 @@ class Journal(Records):
             connection.execute(_SWEEP)
             connection.execute(_SWEEP_SAID)
 
-    # For the entries
-
-    def closed_as(self, id: str, path: str, outcome: Outcome) -> str:
-        """What somebody says came of a step, as it is written down: sealed, where the step is private."""
-        body = self.withheld.out(as_text(outcome_json(outcome)))
-        asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
-        return self.seal.close(body) if asked and self.raw(asked[0][0]).startswith(MARK) else body
-
-    def begun_like(self, id: str, body: str) -> str:
-        """How a run was begun, as it is written down: sealed, where that of this one is."""
-        kept = self.read("SELECT begun_as FROM runs WHERE id = ?", (id,))
-        return self.seal.close(body) if kept and self.raw(kept[0][0]).startswith(MARK) else body
-
-    def write(
-        self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()
-    ) -> None:
-        """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart.
-
-        `said` are the rows of turns that are new.
-        """
-        large = {
-            each: _name(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] in "{!~"
-        }
-        kept = [*((KEEP, (name[1:], text)) for text, name in large.items()), *((KEEP_SAID, row) for row in said)]
-        if large:
-            values = tuple(large.get(each, each) for each in values)
-        try:
-            if not self._database.write_at(run, epoch, statement, values, kept):
-                self._database.write(lambda connection: self._check_epoch(connection, run, epoch))
-        except StoreError as error:
-            raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
-
     # Inside
 
-    def _check_epoch(self, connection: Any, run: str, epoch: int) -> None:
-        asked = "SELECT epoch, state FROM runs WHERE id = ?" + self._database.taken
-        found = connection.execute(asked, (run,)).fetchone()
-        if found is None or found[0] != epoch:
-            how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
-            raise TakenOver(f"run {run!r} {how or 'is gone on with elsewhere'}")
-
-    def _keep(self, connection: Any, text: str) -> None:
-        if len(text) > LARGE:
-            connection.execute(KEEP, (_name(text)[1:], text))
+    def _insert_lines(self, connection: Any, run: str, lines: Sequence[tuple[str, str, str]], now: float) -> None:
+        """Write down that a run has printed lines."""
+        for _, text, _ in lines:
+            self._keep(connection, text)
+        rows = [
+            (run, path, number, "print", hash, name_of(text), "done", NOTHING, now, now, 1)
+            for number, (path, text, hash) in enumerate(lines)
+        ]
+        self._database.insert(connection, "effects", _OF_LINE, rows)
 
     def _wakes(self, connection: Any, id: str) -> float | None:
         """When the first of what sleeps in a run wakes up, or may be asked."""
@@ -361,16 +305,19 @@ class Journal(Records):
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
+_OF_LINE = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
 #: A row of a batch that is forked is a program of its own.
 _FORK = (
     "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
     " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
     " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
 )
-_OF_STEP = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+_OF_STEP = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
 #: What somebody is still at is none of what was done: the fork does it by itself.
 _TAKE_OVER = (
-    f"INSERT INTO effects (run, {_OF_STEP}) SELECT ?, {_OF_STEP} FROM effects"
+    # They are numbered anew: a gap would say that something is gone.
+    f"INSERT INTO effects (run, seq, {_OF_STEP})"
+    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_OF_STEP} FROM effects"
     " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
 )
 #: What a step is inside of is not over before that is: it is begun again to get there.
@@ -401,11 +348,6 @@ _SWEEP_SAID = (
 def _all_said(connection: Any, rows: Sequence[SaidRow]) -> None:
     for row in rows:
         connection.execute(KEEP_SAID, row)
-
-
-def _name(text: str) -> str:
-    """What stands for a text in a row: itself, or its hash."""
-    return text if len(text) <= LARGE else f"@{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def _check_name(id: str) -> None:

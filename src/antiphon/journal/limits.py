@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from antiphon.effects import Answered, AskModel, Outcome, OverBudget, Step, at, place
+from antiphon.effects import Answered, AskModel, Outcome, OverBudget, Performer, Step, at, place
 from antiphon.effects.budget import reached
 from antiphon.errors import NotReadyError, Unsettled
 from antiphon.journal.entries import LONG_SLEEP
@@ -33,7 +33,7 @@ _COUNT = (
 )
 
 
-class Limits:
+class Limits(Performer):
     """Stands in the door: before a model is asked, waits until it may be. What was answered before does not wait.
 
     In a run that can be left, a moment that is far off is kept for the request, and the run waits without a worker.
@@ -80,16 +80,8 @@ class Limits:
             connection.execute(f"INSERT INTO held VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
         return wait
 
-    def before(self, step: Step) -> Outcome | None:
-        """Nothing is known here of what comes of it."""
-        del step
 
-    def after(self, step: Step, outcome: Outcome) -> None:
-        """It has waited already."""
-        del step, outcome
-
-
-class BatchBudget:
+class BatchBudget(Performer):
     """Stands in the door of a row: before a model is asked, looks what all rows of its batch have cost so far.
 
     What was answered before the row was interrupted has been counted then, so this stands behind who knows of it.

@@ -11,7 +11,10 @@ from antiphon.journal.queue import LOST
 if TYPE_CHECKING:
     from antiphon.journal.postgres import Connection, Postgres
 
-_NOW = "extract(epoch FROM clock_timestamp())::float8"
+#: The time of the transaction, so that PostgreSQL can look it up in an index.
+_NOW = "extract(epoch FROM now())::float8"
+#: A batch waits for no worker: its rows do.
+_OLDEST = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def measure(database: Postgres, lease: float) -> Metrics:
     with database.reading() as connection:
         states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
         (lost,) = _one(connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST}%'")
-        (oldest,) = _one(connection, f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready'")
+        (oldest,) = _one(connection, _OLDEST)
         (begun,) = _one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
         (cost,) = _one(connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'")
         workers = connection.execute(

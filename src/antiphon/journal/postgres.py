@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon._extras import lacking
 from antiphon.errors import StoreError, StoreUnreachable
-from antiphon.store.schema import AT, RUNS
+from antiphon.store.schema import AT, ENDED, RUNS
 
 if TYPE_CHECKING:
     import psycopg
@@ -33,7 +33,7 @@ _MANY = (
     # The newest runs are looked for among those that are no rows of a batch, which are many and new.
     "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
-    "CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN ('done', 'failed', 'cancelled')",
+    f"CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN {ENDED}",
     """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
@@ -56,12 +56,14 @@ _MANY = (
     # The newest migration of the tables of the queue, which are another project's.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
+#: Those that came later.
+_SINCE = (("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),)
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
 
 
 def _migrations() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:]))
+    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:], *_SINCE))
 
 
 def _translated(statement: str) -> str:
@@ -162,11 +164,14 @@ class Postgres:
         statement: str,
         values: Sequence[Any],
         kept: Sequence[tuple[str, Sequence[str]]] = (),
+        is_durable: bool = False,
     ) -> bool:
         """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
 
-        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between.
+        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between. How
+        durable it is, the server says (`synchronous_commit`).
         """
+        del is_durable
 
         def send() -> bool:
             with self._connected() if not kept else self.writing() as connection:
@@ -177,6 +182,13 @@ class Postgres:
 
         return self._patiently(send)
 
+    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Add many rows to a table, with `COPY`: one message, and not one for each row."""
+        statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+        with connection.raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+
     def announce(self, connection: Any, run: str) -> None:
         """Have a run that is ready looked at by a worker, in this transaction, where there are workers at all."""
         ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.procrastinate_jobs')")
@@ -184,6 +196,12 @@ class Postgres:
             from antiphon.journal.queue import enqueue
 
             enqueue(connection, [run], 0)
+
+    def close_batch(self, row: str) -> None:
+        """End the batch of a row that has ended, if it was the last of them."""
+        from antiphon.journal.queue import close_batches
+
+        close_batches(self, [row])
 
     def now(self, connection: Any = None) -> float:
         """The time of the server, which all machines share: theirs may be minutes apart, and may jump.

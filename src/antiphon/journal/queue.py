@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError, StoreError
+from antiphon.store.schema import ENDED
 
 if TYPE_CHECKING:
     from antiphon.journal.postgres import Connection, Postgres
@@ -31,8 +32,9 @@ TAKE_OVERS = 3
 #: How the ending of a run begins that was set aside for that.
 LOST = '{"outcome":"lost"'
 
-_SOON = object()
-_NOW = "extract(epoch FROM clock_timestamp())"
+_SOON, _SET_ASIDE = object(), object()
+#: The time of the transaction. A clock that goes on within a statement would keep PostgreSQL from using its indexes.
+_NOW = "extract(epoch FROM now())"
 _INTO = "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args, priority)"
 _AS = f"'{QUEUE}', '{TASK}', id, jsonb_build_object('run', id)"
 _RANK = f"- least(coalesce(number, 0), {_STEP - 1})"
@@ -40,12 +42,12 @@ _ONCE = (
     "ON CONFLICT (queueing_lock) WHERE status = 'todo'"
     " DO UPDATE SET priority = greatest(procrastinate_jobs.priority, excluded.priority)"
 )
-_ENDED = ("done", "failed", "cancelled")
-#: A batch whose last row has ended is over as well.
+#: Batches whose rows have all ended are over as well.
 _CLOSE = (
-    f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE id = ? AND kind = 'map' AND state = 'ready' AND NOT EXISTS"
-    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND kind = 'row' AND state NOT IN {_ENDED})"
+    f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE kind = 'map' AND state = 'ready' AND NOT EXISTS"
+    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND open.kind = 'row' AND open.state NOT IN {ENDED})"
 )
+_CLOSE_OF = f"{_CLOSE} AND id IN (SELECT parent FROM runs part WHERE part.id = ANY(?) AND part.kind = 'row')"
 _LIVE = (
     "SELECT 1 FROM procrastinate_jobs job JOIN procrastinate_workers worker ON worker.id = job.worker_id"
     " WHERE job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => ?)"
@@ -90,7 +92,7 @@ def ready(database: Postgres, runs: Sequence[str], priority: int) -> int:
     def change(connection: Connection) -> int:
         connection.execute(
             f"UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
-            " WHERE id = ANY(?) AND state NOT IN ('running', 'done', 'cancelled')",
+            " WHERE id = ANY(?) AND state NOT IN ('running', 'preparing', 'done', 'cancelled')",
             (list(runs),),
         )
         return enqueue(connection, runs, priority)
@@ -115,7 +117,7 @@ def cancel(database: Postgres, runs: Sequence[str]) -> int:
     def change(connection: Connection) -> int:
         number = connection.execute(
             f"UPDATE runs SET state = 'cancelled', epoch = epoch + 1, owner = '', wake_at = NULL, updated = {_NOW}"
-            " WHERE id = ANY(?) AND state NOT IN ('done', 'failed', 'cancelled')",
+            f" WHERE id = ANY(?) AND state NOT IN {ENDED}",
             (list(runs),),
         ).rowcount
         connection.execute(
@@ -125,7 +127,27 @@ def cancel(database: Postgres, runs: Sequence[str]) -> int:
         )
         return number
 
-    return database.write(change)
+    number = database.write(change)
+    close_batches(database, runs)
+    return number
+
+
+def close_batches(database: Postgres, rows: Sequence[str]) -> None:
+    """End the batches of these rows, where no row is left that has not ended.
+
+    It is a transaction of its own: one in which a row ends does not see that another has ended at the same time.
+    """
+    database.write(lambda connection: connection.execute(_CLOSE_OF, (list(rows),)))
+
+
+def note_waiting(database: Postgres, job: int, is_waiting: bool) -> None:
+    """Note in a job that its run waits until it may begin: whatever kills its worker meanwhile is not this run."""
+    database.write(
+        lambda connection: connection.execute(
+            "UPDATE procrastinate_jobs SET args = args || jsonb_build_object('waits', ?::boolean) WHERE id = ?",
+            (is_waiting, job),
+        )
+    )
 
 
 def take_over(connection: Connection, lease: float) -> int:
@@ -133,7 +155,8 @@ def take_over(connection: Connection, lease: float) -> int:
 
     Their jobs end here and new ones are made: a worker that comes back ends what it had, and never what another has.
     A server that has just been started knows nothing of who is silent. A job says how many workers died with its run
-    since the run has last ended a step; a run that was made ready by somebody has a job that knows of none.
+    since the run has last ended a step; a run that was made ready by somebody has a job that knows of none. A run that
+    still waited to begin did not kill its worker.
     """
     return connection.execute(
         "WITH ended AS (UPDATE procrastinate_jobs job SET status = 'failed', attempts = attempts + 1,"
@@ -145,7 +168,8 @@ def take_over(connection: Connection, lease: float) -> int:
         " counted AS (SELECT id, args, (SELECT count(*) FROM effects WHERE run = ended.id AND state IN"
         " ('done', 'failed')) AS steps FROM ended WHERE id IS NOT NULL)"
         f" {_INTO} SELECT DISTINCT ON (id) '{QUEUE}', '{TASK}', id, jsonb_build_object('run', id, 'steps', steps,"
-        " 'lost', 1 + CASE WHEN (args->>'steps')::bigint = steps THEN (args->>'lost')::bigint ELSE 0 END),"
+        " 'lost', CASE WHEN (args->>'waits')::boolean THEN 0 ELSE 1 END"
+        " + CASE WHEN (args->>'steps')::bigint = steps THEN (args->>'lost')::bigint ELSE 0 END),"
         f" {_TAKEN_OVER} FROM counted ORDER BY id, args->'lost' DESC NULLS LAST {_ONCE}, args = excluded.args",
         (lease, lease),
     ).rowcount
@@ -173,6 +197,7 @@ def mend(connection: Connection) -> int:
         " AND id NOT IN (SELECT job_id FROM procrastinate_events WHERE at > now() - interval '1 hour')"
     )
     connection.execute(f"DELETE FROM workers WHERE seen < {_NOW} - 7 * 86400")
+    connection.execute(_CLOSE)
     return connection.execute(
         f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM runs WHERE (state = 'ready' AND kind <> 'map' OR state = 'running' AND"
         " regexp_replace(owner, ':[^:]*$', '') IN (SELECT process FROM workers)) AND NOT EXISTS (SELECT 1 FROM"
@@ -207,6 +232,8 @@ def claim(database: Postgres, run: str, job: int, lease: float, lost: int = 0) -
     """
     while (found := _claimed(database, run, job, lease, lost)) is _SOON:
         time.sleep(0.05)
+    if found is _SET_ASIDE:
+        close_batches(database, [run])
     return found if isinstance(found, int) else None
 
 
@@ -228,7 +255,8 @@ def _claimed(database: Postgres, run: str, job: int, lease: float, lost: int) ->
         ):
             return None
         if lost > TAKE_OVERS:
-            return _give_up(connection, run, lost)
+            _give_up(connection, run, lost)
+            return _SET_ASIDE
         if state == "running":
             connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
         return epoch + (state == "running")
@@ -259,22 +287,23 @@ def left(database: Postgres, run: str, epoch: int, process: str, error: BaseExce
     ready meanwhile. One that could not even be begun has failed.
     """
 
-    def look(connection: Connection) -> None:
+    def look(connection: Connection) -> bool:
+        """Whether it has ended."""
         found: Any = connection.execute(
-            "SELECT state, owner, epoch, parent FROM runs WHERE id = ? FOR UPDATE", (run,)
+            "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()
-        state, owner, now, batch = found or ("gone", "", 0, None)
-        if batch is not None and state in _ENDED:
-            connection.execute(_CLOSE, (batch,))
+        state, owner, now = found or ("gone", "", 0)
         if state == "ready" and now == epoch:
             if error is not None and not isinstance(error, StoreError):
                 connection.execute("UPDATE runs SET state = 'failed' WHERE id = ?", (run,))
-            return
+            return error is not None
         is_mine = state == "running" and owner.rpartition(":")[0] == process
         if now == epoch + 1 and (is_mine or (state == "interrupted" and isinstance(error, StoreError))):
             connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
         elif state != "ready":
-            return
+            return state in ENDED
         enqueue(connection, [run], 0)
+        return False
 
-    database.write(look)
+    if database.write(look):
+        close_batches(database, [run])

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 class Running:
     """A run that is ours for now. Its effects are written down by whoever stands in the door."""
 
-    def __init__(self, journal: Journal, id: str, epoch: int, *, other_model: bool = False) -> None:
+    def __init__(
+        self, journal: Journal, id: str, epoch: int, *, other_model: bool = False, printed: int | None = None
+    ) -> None:
         self.id = id
         self.journal = journal
-        self.performer = Entries(journal, id, epoch, other_model=other_model)
+        self.performer = Entries(journal, id, epoch, other_model=other_model, printed=printed)
         self._epoch = epoch
 
     def settle(self, path: str, outcome: Outcome) -> None:

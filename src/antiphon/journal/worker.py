@@ -21,9 +21,10 @@ from procrastinate.worker import Worker
 
 from antiphon.errors import StoreError, Unsettled
 from antiphon.journal import queue
-from antiphon.journal.journal import TakenOver, Unfinished
+from antiphon.journal.isolation import Isolation
 from antiphon.journal.owner import process
 from antiphon.journal.postgres import Postgres
+from antiphon.journal.writes import TakenOver, Unfinished
 
 log = logging.getLogger("antiphon.journal")
 #: How often a worker looks for runs of the dead, and for those whose time has come, in seconds.
@@ -108,6 +109,7 @@ class Runner:
         self._slots = slots
         self._lease = lease
         self._worker: Worker | None = None
+        self._isolation = Isolation()
         self._stopped = threading.Event()
         self._over = threading.Event()
 
@@ -191,14 +193,28 @@ class Runner:
 
     def _look(self, context: JobContext, run: str, lost: int = 0, **_: object) -> None:
         """What a job is for."""
-        assert context.job.id is not None
+        job = context.job.id
+        assert job is not None
+
+        def note_waiting(is_waiting: bool) -> None:
+            queue.note_waiting(self._database, job, is_waiting)
+
         try:
-            epoch = queue.claim(self._database, run, context.job.id, self._lease, lost)
-            if epoch is not None:
-                queue.left(self._database, run, epoch, process(), self._executed(run))
+            if lost > queue.TAKE_OVERS:
+                # It is not begun any more.
+                self._go(job, run, lost)
+                return
+            # Of runs side by side nobody can say which killed their worker, so the last try is alone.
+            with self._isolation.entered(lost == queue.TAKE_OVERS, note_waiting):
+                self._go(job, run, lost)
         except StoreError as error:
             # Somebody looks again in a minute.
             log.error("run %s: %s", run, error)
+
+    def _go(self, job: int, run: str, lost: int) -> None:
+        epoch = queue.claim(self._database, run, job, self._lease, lost)
+        if epoch is not None:
+            queue.left(self._database, run, epoch, process(), self._executed(run))
 
     def _executed(self, run: str) -> BaseException | None:
         try:

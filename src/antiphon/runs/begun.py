@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._places import user_directory
 from antiphon._shape import arr, obj, string
 from antiphon.errors import ConfigurationError, FormatError, StoreError
+from antiphon.runs.rows import RowSource
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
@@ -40,6 +41,8 @@ class Begun:
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     #: Whether its text is the one in `sources`, whatever is in its file: somebody has changed it for this run alone.
     is_edited: bool = False
+    #: Where the rows of a batch come from; nothing, where Python gave them.
+    rows: RowSource | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -67,7 +70,16 @@ def begun_from_json(data: Mapping[str, Any]) -> Begun:
         obj(data.get("inputs")),
         obj(data.get("settings")),
         data.get("is_edited") is True,
+        _rows_from_json(data.get("rows")),
     )
+
+
+def _rows_from_json(data: object) -> RowSource | None:
+    if data is None:
+        return None
+    given = obj(data)
+    sets = {name: string(each) for name, each in obj(given.get("sets")).items()}
+    return RowSource(string(given.get("place")), given.get("sample"), sets)
 
 
 def begun_of(entry: RunEntry, journal: Journal) -> Begun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from antiphon.errors import Halted
 from antiphon.lang.run.questions import NobodyThere
 from antiphon.runs.late import Late
 
@@ -36,5 +37,7 @@ def leave(kept: Running | Late, report: Report) -> dict[str, Any]:
     if running is not None and running.performer.shelf is not None and running.performer.shelf.changed:
         # Environment variables that had another value than when the run read them before.
         told["changed"] = sorted(set(running.performer.shelf.changed))
+    if report.error is not None and isinstance(report.error.__cause__, Halted) and report.error.__cause__.option:
+        told["option"] = report.error.__cause__.option
     kept.leave(state, told)
     return told

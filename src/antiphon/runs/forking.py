@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon.conversation import Text, UserPart
 from antiphon.conversation.storage import parts_from_json, parts_json
 from antiphon.errors import NotReadyError
-from antiphon.journal.given import outcome_given
 from antiphon.journal.shelf import set_aside
 from antiphon.runs.begun import begun_of
+from antiphon.runs.given import outcome_given
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry

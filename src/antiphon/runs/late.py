@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from antiphon.effects.door import Step
+from antiphon.effects.door import Performer, Step, is_private
 from antiphon.errors import StoreError
 
 if TYPE_CHECKING:
     from antiphon.effects import Outcome
     from antiphon.journal import Running
+    from antiphon.journal.entries import Printed
 
 #: A program that prints more than this is one to come back to, whatever else it does.
 _PRINTED = 1_000
 
 
-class Late:
+class Late(Performer):
     """Stands in the door. What a program prints, it prints again when it is begun anew: that needs no journal.
 
-    `begin` begins the run, if it is to be kept; where it cannot, `tell` is told once, and nothing is written down.
+    `begin` begins the run with what was printed so far, or gives nothing where nothing is to be written down. Where it
+    cannot write, the first effect is refused: what cannot be written down is not done.
     """
 
     #: A run that is left can be gone on with.
     waits = True
 
-    def __init__(self, begin: Callable[[], Running | None], tell: Callable[[str], None]) -> None:
+    def __init__(self, begin: Callable[[Sequence[Printed]], Running | None]) -> None:
         self._begin = begin
-        self._tell = tell
         self._running: Running | None = None
-        self._printed: list[Step] = []
+        self._printed: list[tuple[Step, bool]] = []
         self._lock = threading.Lock()
 
     @classmethod
-    def going_on(cls, running: Running, tell: Callable[[str], None]) -> Late:
+    def going_on(cls, running: Running) -> Late:
         """One that has been begun before."""
-        late = cls(lambda: running, tell)
+        late = cls(lambda _: running)
         late._running = running
         return late
 
@@ -55,12 +57,16 @@ class Late:
         """The same, for whoever names what is done in it."""
         return self.id
 
+    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Take the pieces of an answer as they come, for whoever looks at the run."""
+        return nullcontext() if self._running is None else self._running.performer.hearing(path)
+
     def before(self, step: Step) -> Outcome | None:
         """Whatever the journal knows of it."""
         with self._lock:
             if self._running is None and self.waits:
                 if step.effect.kind == "print" and len(self._printed) < _PRINTED:
-                    self._printed.append(step)
+                    self._printed.append((step, is_private()))
                     return None
                 self._open()
         return None if self._running is None else self._running.performer.before(step)
@@ -76,16 +82,15 @@ class Late:
             self._running.leave(state, ending)
 
     def _open(self) -> None:
+        from antiphon.journal import JournalFailed
+        from antiphon.journal.entries import Printed
+
         try:
-            running = self._begin()
+            self._running = self._begin([Printed(*each) for each in self._printed])
         except StoreError as error:
-            self.waits = False
-            self._tell(f"{error}; this run cannot be gone on with when it is interrupted")
-            return
-        if running is None:
-            self.waits = False
-            return
-        for each in self._printed:
-            running.performer.before(each)
+            raise JournalFailed(
+                f"the program stops before its first effect, because that cannot be written down: {error};"
+                " `--no-journal` runs it all the same"
+            ) from error
+        self.waits = self._running is not None
         self._printed.clear()
-        self._running = running

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -14,18 +15,20 @@ from typing import Any
 from antiphon._shape import arr, obj
 from antiphon.effects.budget import Budget, reached
 from antiphon.effects.door import Performer
-from antiphon.effects.written import decoded
-from antiphon.journal import Journal, RunEntry, Running
+from antiphon.effects.written import decoded, encoded
+from antiphon.errors import NotReadyError, StoreError
+from antiphon.journal import Journal, RunEntry, Running, TakenOver
 from antiphon.journal.limits import COST_OF_ROWS
 from antiphon.journal.shelf import set_aside
+from antiphon.journal.writes import PREPARING
 from antiphon.lang.run import Host, Program, load
 from antiphon.runs.begun import Begun, sources_of
 from antiphon.runs.ending import leave
 from antiphon.runs.rows import Numbered, fitted, has_private, numbered, read_rows
+from antiphon.store.schema import ENDED
 
 #: Makes the host of one row, with who stands in its door.
 Hosts = Callable[[tuple[Performer, ...]], Host]
-_ENDED = ("done", "failed", "cancelled")
 #: How rows end that are tried again.
 _FAILED = ("failed", "invalid", "limit", "lost")
 _PAGE = 500
@@ -73,25 +76,69 @@ def map(
     """
     journal = journal or Journal()
     loaded = program if isinstance(program, Program) else load(program)
+    given = fitted(loaded, numbered(read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows, sample))
     if not id or not journal.has(id):
-        given = read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows
         begun = Begun(loaded.source.name, "", loaded.source.name, sources_of(loaded))
-        id = begin_batch(journal, loaded, begun, fitted(loaded, numbered(given, sample)), id=id)
+        id = begin_batch(journal, loaded, begun, given, id=id)
+    elif journal.find(id).state == PREPARING:
+        finish_batch(journal, id, loaded, given)
     return Batch(journal, id, loaded, hosts or _plain_host, parallel, max_cost).results()
 
 
-def begin_batch(journal: Journal, program: Program, begun: Begun, rows: Iterable[Numbered], *, id: str = "") -> str:
-    """A run for the whole, with one for each row that is still to come; its name."""
-    batch = journal.begin("map", begun.file, begun.to_json(), id=id, state="ready").id
-    rest = iter(rows)
+def begin_batch(
+    journal: Journal,
+    program: Program,
+    begun: Begun,
+    rows: Iterable[Numbered],
+    *,
+    id: str = "",
+    is_private: bool = False,
+) -> str:
+    """Write a run for the whole and one for each row, and return the name of the whole.
+
+    Until all rows are written, the batch is `preparing` and none of them runs. `is_private` seals what `begun` says.
+    """
+    batch = journal.begin("map", begun.file, begun.to_json(), id=id, state=PREPARING, is_private=is_private)
     try:
-        while page := list(islice(rest, _PAGE)):
-            names = {name for _, row in page for name in row}
-            journal.add_rows(batch, page, has_private(program, names))
-    except BaseException:
-        journal.forget(batch)
+        _write_rows(journal, batch, program, rows)
+    except TakenOver:
         raise
-    return batch
+    except StoreError:
+        # It stays as far as it came, for whoever writes the rest.
+        with suppress(StoreError):
+            batch.leave(PREPARING)
+        raise
+    except BaseException:
+        journal.forget(batch.id)
+        raise
+    return batch.id
+
+
+def finish_batch(journal: Journal, id: str, program: Program, rows: Iterable[Numbered]) -> None:
+    """Write the rows of a batch that are missing; those that are there must be the first of these."""
+    batch, rest = journal.prepare(id), iter(rows)
+    try:
+        for there in journal.rows(id):
+            given = next(rest, None)
+            if given is None or given[0] != there.number or encoded(given[1]) != there.begun_as.get("inputs"):
+                raise NotReadyError(
+                    f"run {id} cannot be finished: its row {there.number} is not in the rows any more;"
+                    f" `antiphon runs cancel {id}`, then `antiphon map` begins another"
+                )
+        _write_rows(journal, batch, program, rest)
+    except TakenOver:
+        raise
+    except BaseException:
+        batch.leave(PREPARING)
+        raise
+
+
+def _write_rows(journal: Journal, batch: Running, program: Program, rows: Iterable[Numbered]) -> None:
+    rest, (id, epoch) = iter(rows), batch.fence
+    while page := list(islice(rest, _PAGE)):
+        names = {name for _, row in page for name in row}
+        journal.add_rows(id, epoch, page, has_private(program, names))
+    journal.complete_batch(id, epoch)
 
 
 class Batch:
@@ -145,7 +192,7 @@ class Batch:
                 each.cancel()
 
     def _carried_out(self, row: RunEntry, retry: bool) -> RowResult:
-        if row.state in _ENDED and not (retry and row.state == "failed"):
+        if row.state in ENDED and not (retry and row.state == "failed"):
             return result_of(self._journal, row)
         if row.effects == 0 and (reached := self._reached()):
             return _result(row, not_begun(reached))
@@ -181,7 +228,7 @@ def _is_over(row: RunEntry) -> bool:
     """Whether no worker goes on with a row by itself: it has ended, waits for somebody, or was stopped for a reason."""
     if row.state == "waiting":
         return row.wake_at is None or bool(row.waiting)
-    return row.state in _ENDED or (row.state == "interrupted" and row.ending is not None)
+    return row.state in ENDED or (row.state == "interrupted" and row.ending is not None)
 
 
 def begin_anew(journal: Journal, row: RunEntry, running: Running) -> None:

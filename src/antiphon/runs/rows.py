@@ -7,6 +7,7 @@ import glob
 import json
 import random
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
 
 #: A row with its number, counted from one.
 Numbered = tuple[int, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """Where the rows of a batch come from: a file or a pattern, values for all rows, and the size of a sample."""
+
+    place: str
+    sample: int | None = None
+    sets: dict[str, str] = field(default_factory=dict[str, str])
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Read the rows, each with the values that all have."""
+        common = {name: Cell(each) for name, each in self.sets.items()}
+        return ({**row, **common} for row in read_rows(self.place))
 
 
 def read_rows(place: str) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError
-from antiphon.store.place import VARIABLE
+from antiphon.store.place import VARIABLE, synchronous
 from antiphon.store.schema import APPLICATION, AT, INDEX, MIGRATIONS
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ class Database:
         self._timeout = timeout
         self._migrations = migrations
         self._connection: sqlite3.Connection | None = None
+        #: What was chosen for this connection, and what it does just now.
+        self._chosen = self._level = ""
         self._lock = RLock()
 
     @contextmanager
@@ -87,12 +89,16 @@ class Database:
         statement: str,
         values: Sequence[Any],
         kept: Sequence[tuple[str, Sequence[str]]] = (),
+        is_durable: bool = False,
     ) -> bool:
         """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
 
-        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between.
+        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between. What is
+        durable outlasts a power cut from here on.
         """
         if kept:
+            with self._lock, self._plainly():
+                self._synchronise(self._made(), is_durable)
             with self.writing() as connection:
                 is_changed = _changed(connection, run, epoch, statement, values)
                 for keep, row in kept if is_changed else ():
@@ -101,12 +107,22 @@ class Database:
         # Every effect of a run comes by here twice: one statement, and no more around it than it needs.
         try:
             with self._lock:
-                return _changed(self._made(), run, epoch, statement, values)
+                connection = self._made()
+                self._synchronise(connection, is_durable)
+                return _changed(connection, run, epoch, statement, values)
         except _FAILURES as error:
             raise self._told(error) from None
 
+    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Add many rows to a table."""
+        marks = ", ".join("?" * len(columns))
+        connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
+
+    def close_batch(self, row: str) -> None:
+        """End the batch of a row that has ended: here whoever runs the batch does it."""
 
     def now(self, connection: Any = None) -> float:  # noqa: ARG002
         """The time of this machine, which alone has the file."""
@@ -179,11 +195,20 @@ class Database:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         # A damaged text must not hide the rows around it.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-        for setting in ("synchronous = NORMAL", "foreign_keys = ON", "secure_delete = ON"):
+        self._chosen, self._level = synchronous(), ""
+        self._synchronise(connection, False)
+        for setting in ("foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {setting}")
         if self._version(connection) < len(self._migrations):
             self._migrate(connection)
         self.indexed = _has_index(connection)
+
+    def _synchronise(self, connection: sqlite3.Connection, is_durable: bool) -> None:
+        """Choose whether the next commit waits for the disk, and with it all commits before."""
+        level = "FULL" if self._chosen == "full" or (is_durable and self._chosen == "effects") else "NORMAL"
+        if level != self._level:
+            connection.execute(f"PRAGMA synchronous = {level}")
+            self._level = level
 
     def _version(self, connection: sqlite3.Connection) -> int:
         """The number of the newest migration in it; a file that is not ours, or newer than we know, is an error."""

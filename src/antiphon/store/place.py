@@ -12,11 +12,22 @@ from antiphon.errors import StoreError
 VARIABLE = "ANTIPHON_LOGS"
 #: What turns saving off; the conversations of before can still be read.
 OFF = frozenset({"off", "no", "false", "0"})
+#: The environment variable that says when SQLite waits until the disk has what was written.
+SYNCHRONOUS = "ANTIPHON_SYNCHRONOUS"
+_LEVELS = ("effects", "full", "normal")
 
 
 def is_off() -> bool:
     """Whether the user wants nothing saved."""
     return os.environ.get(VARIABLE, "").strip().lower() in OFF
+
+
+def synchronous() -> str:
+    """Return when SQLite waits for the disk: before `effects` that cannot be repeated, always, or never by itself."""
+    named = os.environ.get(SYNCHRONOUS, "").strip().lower() or "effects"
+    if named not in _LEVELS:
+        raise StoreError(f"`{SYNCHRONOUS}` is {named!r}; it can be {', '.join(_LEVELS[:-1])} or {_LEVELS[-1]}")
+    return named
 
 
 def default_path() -> Path:

@@ -141,6 +141,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.
 RUNS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
 
+#: A run in one of these has ended. What it did can be looked at, and forked.
+ENDED = ("done", "failed", "cancelled")
 #: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
 AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
 #: A statement that keeps something beside what names it, and the values of its row.

@@ -11,7 +11,7 @@ from typing import Any
 from antiphon.conversation import Conversation, UserPart
 from antiphon.effects import Said, outcome_from_json
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.journal import Journal, RunEntry, Running
+from antiphon.journal import Journal, JournalFailed, RunEntry, Running
 from antiphon.session import Question, UsageChanged
 from antiphon.session.calls import MARKS
 from antiphon.store.place import default_path, is_off
@@ -23,19 +23,12 @@ _LOOKED_AT = 200
 
 
 class TalkJournal(Journal):
-    """The journal of one talk. `about` is what it takes to open the talk again; `tell` is told once what fails."""
+    """The journal of one talk. `about` is what it takes to open the talk again."""
 
-    def __init__(
-        self,
-        command: str,
-        about: Callable[[], dict[str, Any]],
-        tell: Callable[[str], None],
-        place: str | None = None,
-    ) -> None:
+    def __init__(self, command: str, about: Callable[[], dict[str, Any]], place: str | None = None) -> None:
         super().__init__(place)
         self._command = command
         self._about = about
-        self._tell = tell
         self._is_off = place is None and is_off()
         #: What was begun or gone on with last.
         self.running: Running | None = None
@@ -49,16 +42,17 @@ class TalkJournal(Journal):
         kind: str = "",
         about: Mapping[str, Any] | None = None,
     ) -> Running | None:
-        """A run for each message; none, where nothing can be saved."""
+        """A run for each message; none, where nothing is to be saved."""
         if self._is_off:
             return None
         about = {**self._about(), **(about or {}), "directory": os.getcwd()}
         try:
             self.running = super().begin_ask(conversation, mode, prompt, title, kind or self._command, about)
         except StoreError as error:
-            self._is_off = True
-            self._tell(f"{error}; an answer that is interrupted cannot be gone on with")
-            return None
+            raise JournalFailed(
+                f"nothing was asked, because what is done for the answer cannot be written down: {error};"
+                " `--no-journal` asks all the same"
+            ) from error
         return self.running
 
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:

@@ -72,7 +72,7 @@ def open_talk(wishes: Wishes, settings: Configuration, stack: ExitStack, tell: C
     conversation = store.load(entry.id) if store and entry else Conversation()
     if wishes.system is not None:
         conversation.system = with_own_part(conversation.system, wishes.system)
-    journal = _journal(wishes, stack, tell, lambda: _now(talk))
+    journal = _journal(wishes, stack, lambda: _now(talk))
     choice = default_model(settings, wishes.model, entry.models[-1] if entry and entry.models else None)
     try:
         session = Session(
@@ -130,14 +130,12 @@ def _tools(about: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: about[name] for name in Chosen().to_json() if name in about} or None
 
 
-def _journal(
-    wishes: Wishes, stack: ExitStack, tell: Callable[[str], None], now: Callable[[], dict[str, Any]]
-) -> TalkJournal | None:
+def _journal(wishes: Wishes, stack: ExitStack, now: Callable[[], dict[str, Any]]) -> TalkJournal | None:
     if not (wishes.journal and wishes.log):
         return None
     from antiphon.talks.keeping import TalkJournal
 
-    journal = TalkJournal(wishes.command, lambda: {**wishes.about, **now()}, tell, wishes.place)
+    journal = TalkJournal(wishes.command, lambda: {**wishes.about, **now()}, wishes.place)
     stack.callback(journal.close)
     return journal
 

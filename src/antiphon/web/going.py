@@ -1,6 +1,7 @@
 """Going on with runs that are begun, answered or forked on the page: each in a process of its own, as in a terminal.
 
 So a program that fails, hangs or is stopped takes nothing with it, and the page may be stopped while it runs.
+A run that waits has no process: this one waits for all of them, and begins another when there is something to do.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from typing import TYPE_CHECKING, Any
+
+from antiphon.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 _TOLD = 4000
 #: How a process ends that has left a run because it waits for somebody, or for a time.
 _WAITS = 3
+#: How often it is looked whether a run that waits can go on, in seconds.
+_OFTEN = 0.5
 #: Runs that a process of this machine can go on with by itself.
 _KINDS = ("program", "map", "team", "ask", "chat")
 
@@ -58,7 +64,7 @@ class Going:
     def _process(self, id: str) -> subprocess.Popen[bytes]:
         told = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the process is over)
         process = subprocess.Popen(
-            [sys.executable, "-m", "antiphon", "runs", "resume", "--wait", "--", id],
+            [sys.executable, "-m", "antiphon", "runs", "resume", "--", id],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=told,
@@ -74,3 +80,21 @@ class Going:
             told.seek(max(0, told.seek(0, os.SEEK_END) - _TOLD))
             if code not in (0, _WAITS):
                 self._failed[id] = told.read().decode("utf-8", "replace").strip() or f"exit {code}"
+        if code == _WAITS:
+            self._wait(id, process)
+
+    def _wait(self, id: str, process: subprocess.Popen[bytes]) -> None:
+        """Go on with a program when somebody has answered, or when it is time, unless somebody else does before."""
+        while self._begun[id] is process:
+            try:
+                rows = self._journal.read("SELECT state, wake_at FROM runs WHERE id = ? AND kind = 'program'", (id,))
+            except StoreError as error:
+                self._failed[id] = str(error)
+                return
+            state, wake_at = rows[0] if rows else ("", None)
+            if state == "ready" or (state == "waiting" and wake_at is not None and wake_at <= self._journal.now()):
+                self.go_on(id)
+                return
+            if state != "waiting":
+                return
+            time.sleep(_OFTEN)

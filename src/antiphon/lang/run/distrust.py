@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon.effects import CallTool, Outcome, ReadEnvironment, Step
+from antiphon.effects import CallTool, Outcome, Performer, ReadEnvironment, Step
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.questions import answered, named
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from antiphon.tools import Policy, Tool
 
 
-class Distrust:
+class Distrust(Performer):
     """Asks about each variable, address, server and command; once for the same thing, whatever the answer."""
 
     def __init__(self, people: People | None, policy: Policy) -> None:

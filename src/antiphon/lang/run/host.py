@@ -30,7 +30,7 @@ class PromptShown(BaseException):
         self.body = body
 
 
-class DryRun:
+class DryRun(Performer):
     """Stands in the door and shows the first request instead of sending it."""
 
     def before(self, step: Step) -> None:

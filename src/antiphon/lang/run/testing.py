@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from antiphon.effects.door import Performer
 from antiphon.effects.values import CallTool
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
@@ -27,7 +28,7 @@ _BLOCK = re.compile(rb"\btest\s*[\"'`]")
 _ENDING = re.compile(r"(\.test)?\.vibe$")
 
 
-class Offline:
+class Offline(Performer):
     """Stands in the door of a test: it reaches no network."""
 
     def before(self, step: Step) -> None:

@@ -153,7 +153,7 @@ export function Run({ id }) {
   if (!known) return html`<p class="quiet">${texts.loading}</p>`;
   if (known.isGone) return html`<h1>${id}</h1><p class="empty">${texts.gone}</p>`;
   const waits = (inbox.value ?? []).filter((each) => each.run === id);
-  const resumable = !known.isRun && ["ready", "interrupted"].includes(known.state);
+  const resumable = !known.isRun && ["ready", "preparing", "interrupted"].includes(known.state);
   return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
       <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><${Elapsed} run=${known} /><span class="cost">${cost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
         ? html`<span class="cost-of-all">${texts.live.withParts(cost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />

@@ -252,7 +252,7 @@ export const texts = {
     kind: "Kind",
     anyState: "Any state",
     anyKind: "Any kind",
-    states: ["running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"],
+    states: ["running", "waiting", "ready", "preparing", "interrupted", "done", "failed", "cancelled"],
     kinds: ["program", "ask", "chat", "session", "python", "map", "team"],
     none: "Nothing is like that.",
     noConversations: "Nothing is saved yet. What is said in `antiphon chat` and `antiphon ask` is listed here.",
