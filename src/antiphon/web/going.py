@@ -58,7 +58,7 @@ class Going:
     def _process(self, id: str) -> subprocess.Popen[bytes]:
         told = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the process is over)
         process = subprocess.Popen(
-            [sys.executable, "-m", "antiphon", "runs", "resume", "--wait", "--", id],
+            [sys.executable, "-P", "-m", "antiphon", "runs", "resume", "--wait", "--", id],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=told,
