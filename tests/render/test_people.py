@@ -14,14 +14,16 @@ from antiphon.fakes import Call, Fake
 from antiphon.render import Person
 from antiphon.render.people import call_lines
 from antiphon.session import Question, Waiting
-from antiphon.tools import Before, as_tool
+from antiphon.tools import Before, as_tool, canonicalize
 from antiphon.tools.approval import standing
 from antiphon.tools.builtin import file_tools
 
 
 def about(call: ToolCall, who: str = "") -> Question:
-    tool = as_tool(lambda: None, name=call.name, destructive=True)
-    return Question("c", "approval", f"May `{call.name}` run?", who=who, call=call, always=standing(call, tool))
+    tool = as_tool(lambda: None, name=call.name, destructive=True, is_shell=call.name == "run_shell")
+    return Question(
+        "c", "approval", f"May `{call.name}` run?", who=who, call=call, always=standing(canonicalize(tool, call))
+    )
 
 
 def answered(question: Question, typed: str, monkeypatch: pytest.MonkeyPatch) -> Said:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from antiphon.tools import ToolFailure
 from antiphon.tools.builtin import shell_tool
-from antiphon.tools.builtin.commands import check_allowed, simple_commands
+from antiphon.tools.commands import check_allowed, simple_commands
 from antiphon.tools.processes import is_secret, scrubbed
 from tests.tools.calls import Failed, acall, call
 
