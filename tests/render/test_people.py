@@ -226,3 +226,12 @@ def test_a_question_that_was_left_open_shows_the_change_too(antiphon_fake: Fake,
         session.do("Write it.")
     (question,) = session.waiting
     assert question.before == Before("content", "old\n", "in place of what is there")
+
+
+@pytest.mark.parametrize("hidden", ["\ufe0f", "\ufe0e", "\u200d", "\u200c", "\U000e0041", "\u3164", "\u034f"])
+def test_an_approval_shows_what_an_eye_would_miss(
+    hidden: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    code = f"\\u{ord(hidden):04x}" if ord(hidden) < 0x10000 else f"\\U{ord(hidden):08x}"
+    answered(about(ToolCall("1", "f", {f"a{hidden}b": f"⚠{hidden}⚠"})), "n\n", monkeypatch)
+    assert f"a{code}b: ⚠{code}⚠" in capsys.readouterr().err

@@ -173,6 +173,10 @@ class TestSecrets:
             "x sk-abcdefghijklmnopqrstu",
             "ghp_" + "a" * 30,
             "-----BEGIN RSA PRIVATE KEY-----",
+            "sk_live_" + "a1" * 12,
+            "rk_test_" + "a1" * 12,
+            "whsec_" + "a1" * 12,
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.x",
         ],
     )
     def test_values_that_look_like_secrets(self, value: str) -> None:
