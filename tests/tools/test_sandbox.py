@@ -357,8 +357,11 @@ def test_no_path_reads_a_secret(tree: Path, steps: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [".env~", ".env.bak", "#.env#", "id_rsa.bak", "id_rsa.old~", "id_ed25519.1", "server.key.orig", "token", "TOKEN.txt",
-     "tokens.json", "passwords.txt", "password", "passwords.csv.bak", "secrets copy", "credentials (1)"],
+    [
+        ".env~", ".env.bak", "#.env#", "id_rsa.bak", "id_rsa.old~", "id_ed25519.1", "server.key.orig", ".id_rsa.swp",
+        "token", "TOKEN.txt", "tokens.json", "passwords.txt", "password", "passwords.csv.bak", "secrets copy",
+        "credentials (1)",
+    ],
 )  # fmt: skip
 def test_copies_and_plain_names_of_secrets_are_known(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("x")
