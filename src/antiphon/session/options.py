@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, get_args
 
@@ -21,10 +21,9 @@ _LIMITS = {"max_turns": "turns", "max_calls": "calls", "max_cost": "cost", "max_
 def check_session(given: Mapping[str, Any]) -> None:
     """Raise an OptionError that names the first option of a session that is not what it has to be."""
     for name, value in given.items():
-        if value is None and name in _OPTIONAL:
-            continue
-        if not _FITS[name](value):
-            raise OptionError(f"`{name}` is {_WANTED[name]}, not {value!r:.80}")
+        fits, wanted = _OPTIONS[name]
+        if not (value is None and name not in _REQUIRED) and not fits(value):
+            raise OptionError(f"`{name}` is {wanted}, not {value!r:.80}")
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -47,53 +46,37 @@ def _is_file(value: object) -> bool:
     return isinstance(value, str | PathLike)
 
 
-def _keeps(value: object) -> bool:
+def _is_journal(value: object) -> bool:
     return callable(getattr(value, "begin_ask", None)) and callable(getattr(value, "go_on", None))
 
 
-_OPTIONAL = frozenset(
-    (
-        "conversation",
-        "policy",
-        "people",
-        "limits",
-        "strategy",
-        "context",
-        "before_request",
-        "journal",
-        "record",
-        "replay",
-    )
-)
-_WANTED = {
-    "system": "a text",
-    "conversation": "a `Conversation`, such as `Conversation.load(FILE)` gives",
-    "policy": "a `Policy`, such as `Policy([Rule('allow', 'read_*')])`",
-    "people": "a function that answers a `Question`, or a `People`",
-    "limits": "a `Limits`, such as `Limits(turns=10)`",
-    "strategy": f"one of {', '.join(map(repr, get_args(Strategy)))}",
-    "attempts": "a whole number from 0 on",
-    "raise_tool_bugs": "True or False",
-    "context": "a `Context`, such as `Context(fill=0.9)`, or None",
-    "before_request": "a function of the conversation",
-    "name": "a text",
-    "journal": "a `Journal`",
-    "record": "the path of a file",
-    "replay": "the path of a file",
-}
-_FITS: dict[str, Any] = {
-    "system": lambda value: isinstance(value, str),
-    "conversation": lambda value: isinstance(value, Conversation),
-    "policy": lambda value: isinstance(value, Policy),
-    "people": lambda value: isinstance(value, People) or callable(value),
-    "limits": lambda value: isinstance(value, Limits),
-    "strategy": lambda value: value in get_args(Strategy),
-    "attempts": _is_count,
-    "raise_tool_bugs": lambda value: isinstance(value, bool),
-    "context": lambda value: isinstance(value, Context),
-    "before_request": callable,
-    "name": lambda value: isinstance(value, str),
-    "journal": _keeps,
-    "record": _is_file,
-    "replay": _is_file,
+def _is_people(value: object) -> bool:
+    return isinstance(value, People) or callable(value)
+
+
+def _is_strategy(value: object) -> bool:
+    return value in get_args(Strategy)
+
+
+def _is(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+_REQUIRED = ("system", "attempts", "raise_tool_bugs", "name")
+#: What tells whether a value fits, and what it has to be, in words.
+_OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "system": (_is(str), "a text"),
+    "conversation": (_is(Conversation), "a `Conversation`, such as `Conversation.load(FILE)` gives"),
+    "policy": (_is(Policy), "a `Policy`, such as `Policy([Rule('allow', 'read_*')])`"),
+    "people": (_is_people, "a function that answers a `Question`, or a `People`"),
+    "limits": (_is(Limits), "a `Limits`, such as `Limits(turns=10)`"),
+    "strategy": (_is_strategy, f"one of {', '.join(map(repr, get_args(Strategy)))}"),
+    "attempts": (_is_count, "a whole number from 0 on"),
+    "raise_tool_bugs": (_is(bool), "True or False"),
+    "context": (_is(Context), "a `Context`, such as `Context(fill=0.9)`, or None"),
+    "before_request": (callable, "a function of the conversation"),
+    "name": (_is(str), "a text"),
+    "journal": (_is_journal, "a `Journal`"),
+    "record": (_is_file, "the path of a file"),
+    "replay": (_is_file, "the path of a file"),
 }
