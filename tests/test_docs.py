@@ -48,10 +48,14 @@ def obliging(received: Received) -> Answer | Call:
     body = received.body
     tools = body.get("tools") or []
     declared = [f for tool in tools for f in tool.get("functionDeclarations", [tool.get("function", tool)])]
-    names = [tool["name"] for tool in declared if "name" in tool]
+    functions = [tool for tool in declared if "name" in tool]
     last = str((body.get("messages") or body.get("input") or body.get("contents"))[-1])
-    if names and not re.search("tool_result|'tool'|function_call_output|functionResponse", last):
-        return Call(names[0], {"city": "Oslo"})
+    if functions and not re.search("tool_result|'tool'|function_call_output|functionResponse", last):
+        first = functions[0]
+        schema = next(
+            (first[key] for key in ("parameters", "input_schema", "parametersJsonSchema") if key in first), {}
+        )
+        return Call(first["name"], dict.fromkeys(schema.get("required", []), "Oslo"))
     return Answer("Here is an answer.", reasoning="Let me think.")
 
 

@@ -311,7 +311,7 @@ class TestCommand:
         for said in (
             'MCP server a starts: sh "-c evil" ${MINE} ${OPENAI_API_KEY:-x}\n',
             "in the directory /elsewhere",
-            'with env: NODE_OPTIONS="--require ./evil.js", API_TOKEN\n',
+            'with env: NODE_OPTIONS="--require ./evil.js", API_TOKEN=${HIDDEN}\n',
             "MCP server b sends to: http://evil.example/mcp",
         ):
             assert said in shown, shown

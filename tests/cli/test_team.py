@@ -126,6 +126,7 @@ class TestWorking:
 
     def test_coders_and_limits_of_flags_come_before_the_file(self, repository: Path):
         (repository / "team.toml").write_text('[team]\ncoders = 3\n[limits]\ncost = 1.5\n[tests]\ncommand = "true"\n')
+        assert antiphon("trust", "--yes").code == 0
         ran = antiphon("team", "run", "--coders", "2", "Mend add")
         assert "limits: $1.5 in all" in ran.err
         assert "tests: true\n" in ran.err

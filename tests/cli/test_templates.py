@@ -279,6 +279,25 @@ def test_the_templates_of_a_project_count_once_it_is_trusted(fake: Fake) -> None
     assert "a project's template runs no files and starts no servers" in antiphon("trust", "--yes").err
 
 
+@pytest.mark.parametrize("place", ["../outside.json", "ABSOLUTE", "~/outside.json", "link.json"])
+def test_a_projects_template_names_no_schema_outside_of_it(
+    fake: Fake, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"type": "integer", "description": "private"}')
+    Path("link.json").symlink_to(outside)
+    named = place.replace("ABSOLUTE", str(outside))
+    Path("antiphon.toml").write_text(f'[templates.count]\nprompt = "Count."\nschema = "{named}"\n')
+    assert antiphon("trust", "--yes").code == 0
+    ran = ask("-t", "count")
+    assert (ran.code, fake.requests) == (2, [])
+    assert "is outside the project" in ran.err
+
+
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20) | st.sampled_from(
     ['"""', 'a\\\n"', "\n", "\x7f\n'"]
 )

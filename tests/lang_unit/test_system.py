@@ -350,7 +350,7 @@ def test_what_a_program_reaches_is_told_before_it_is_run():
     assert reach(Source("p.vibe", text)) == [
         "reads files of this machine",
         "writes, moves or removes files of this machine",
-        "runs commands",
+        "runs commands as it is written now (7ce771c0d2feef60bc58941c)",
     ]
 
 

@@ -14,14 +14,16 @@ from antiphon.fakes import Call, Fake
 from antiphon.render import Person
 from antiphon.render.people import call_lines
 from antiphon.session import Question, Waiting
-from antiphon.tools import Before, as_tool
+from antiphon.tools import Before, as_tool, canonicalize
 from antiphon.tools.approval import standing
 from antiphon.tools.builtin import file_tools
 
 
 def about(call: ToolCall, who: str = "") -> Question:
-    tool = as_tool(lambda: None, name=call.name, destructive=True)
-    return Question("c", "approval", f"May `{call.name}` run?", who=who, call=call, always=standing(call, tool))
+    tool = as_tool(lambda: None, name=call.name, destructive=True, is_shell=call.name == "run_shell")
+    return Question(
+        "c", "approval", f"May `{call.name}` run?", who=who, call=call, always=standing(canonicalize(tool, call))
+    )
 
 
 def answered(question: Question, typed: str, monkeypatch: pytest.MonkeyPatch) -> Said:
@@ -224,3 +226,12 @@ def test_a_question_that_was_left_open_shows_the_change_too(antiphon_fake: Fake,
         session.do("Write it.")
     (question,) = session.waiting
     assert question.before == Before("content", "old\n", "in place of what is there")
+
+
+@pytest.mark.parametrize("hidden", ["\ufe0f", "\ufe0e", "\u200d", "\u200c", "\U000e0041", "\u3164", "\u034f"])
+def test_an_approval_shows_what_an_eye_would_miss(
+    hidden: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    code = f"\\u{ord(hidden):04x}" if ord(hidden) < 0x10000 else f"\\U{ord(hidden):08x}"
+    answered(about(ToolCall("1", "f", {f"a{hidden}b": f"⚠{hidden}⚠"})), "n\n", monkeypatch)
+    assert f"a{code}b: ⚠{code}⚠" in capsys.readouterr().err

@@ -12,7 +12,8 @@ from pydantic import BaseModel, TypeAdapter
 from antiphon import AIResult, Image, Session, ToolContext, tool
 from antiphon.errors import OptionError
 from antiphon.fakes import Fake
-from antiphon.session import RunRecord
+from antiphon.session import Context, Limits, RunRecord
+from antiphon.tools import Policy, Rule
 from tests.session.scripted import Scripted, calls
 
 PNG = Image(data="iVBORw0KGgo=", media_type="image/png")
@@ -75,11 +76,42 @@ class TestOptions:
             ({"max_turns": 3}, r"limits=Limits\(turns=…\)"),
             ({"temprature": 0.1}, "did you mean `temperature`"),
             ({"temperature": "hot"}, "`temperature` is a number"),
+            ({"people": 5}, "`people` is a function that answers a `Question`, or a `People`, not 5"),
+            ({"people": "me"}, "`people` is a function"),
+            ({"attempts": "z"}, "`attempts` is a whole number"),
+            ({"attempts": -1}, "`attempts` is a whole number"),
+            ({"attempts": True}, "`attempts` is a whole number"),
+            ({"policy": "x"}, r"`policy` is a `Policy`, such as .*, not 'x'"),
+            ({"policy": {}}, "`policy` is a `Policy`"),
+            ({"context": 5}, "`context` is a `Context`"),
+            ({"limits": {"turns": 3}}, r"`limits` is a `Limits`, such as `Limits\(turns=10\)`, not {'turns': 3}"),
+            ({"conversation": [{"role": "user", "content": "Hi"}]}, "`conversation` is a `Conversation`"),
+            ({"conversation": []}, "`conversation` is a `Conversation`"),
+            ({"strategy": "guess"}, "`strategy` is one of 'native', 'prompted', 'tool', not 'guess'"),
+            ({"before_request": 3}, "`before_request` is a function"),
+            ({"journal": "file.db"}, "`journal` is a `Journal`"),
+            ({"name": 3}, "`name` is a text"),
+            ({"system": ["Be brief."]}, "`system` is a text"),
+            ({"record": 3}, "`record` is the path of a file"),
+            ({"raise_tool_bugs": "no"}, "`raise_tool_bugs` is True or False"),
         ],
     )
     def test_a_wrong_one_is_found_at_once(self, options: dict[str, Any], hint: str):
         with pytest.raises(OptionError, match=hint):
             Session(Scripted(), **options)
+
+    @pytest.mark.parametrize("wrong", ["3", -1, True, [3]])
+    def test_wrong_numbers_are_found_at_once(self, wrong: Any):
+        for name in ("turns", "calls", "tokens", "cost", "seconds"):
+            with pytest.raises(OptionError, match=f"the limit of {name} is a number from 0 on"):
+                Limits(**{name: wrong})
+        for name in ("fill", "leave"):
+            with pytest.raises(OptionError, match=f"`{name}` of a context is a share"):
+                Context(**{name: wrong})
+        with pytest.raises(ValueError, match="the action of a rule is"):
+            Rule("permit")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="the rules of a policy are"):
+            Policy(["allow"])  # type: ignore[list-item]
 
 
 class TestPrompts:

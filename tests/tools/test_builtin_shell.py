@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from antiphon.tools import ToolFailure
 from antiphon.tools.builtin import shell_tool
-from antiphon.tools.builtin.commands import check_allowed, simple_commands
+from antiphon.tools.commands import check_allowed, simple_commands
 from antiphon.tools.processes import is_secret, scrubbed
 from tests.tools.calls import Failed, acall, call
 
@@ -173,6 +173,10 @@ class TestSecrets:
             "x sk-abcdefghijklmnopqrstu",
             "ghp_" + "a" * 30,
             "-----BEGIN RSA PRIVATE KEY-----",
+            "sk_live_" + "a1" * 12,
+            "rk_test_" + "a1" * 12,
+            "whsec_" + "a1" * 12,
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.x",
         ],
     )
     def test_values_that_look_like_secrets(self, value: str) -> None:

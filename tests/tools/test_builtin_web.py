@@ -172,7 +172,9 @@ class TestAllowing:
             ("8.8.8.8", True), ("10.0.0.1", False), ("169.254.169.254", False), ("0.0.0.0", False), ("::1", False),
             ("224.0.0.1", False), ("100.64.0.1", False), ("fe80::1%eth0", False), ("fd00::1", False),
             ("2606:4700::1", True), ("::ffff:8.8.8.8", True), ("::ffff:10.0.0.1", False), ("64:ff9b::7f00:1", False),
-            ("2002:7f00:1::", False),
+            ("2002:7f00:1::", False), ("64:ff9b:1::7f00:1", False), ("64:ff9b:1:ffff::1", False), ("fec0::1", False),
+            ("feff::1", False), ("::7f00:1", False), ("::8.8.8.8", False), ("::ffff:0:7f00:1", False),
+            ("64:ff9b::808:808", True),
         ],
     )  # fmt: skip
     def test_addresses(self, address: str, public: bool) -> None:

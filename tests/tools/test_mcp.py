@@ -24,7 +24,8 @@ from mcp.server.mcpserver import MCPServer
 
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult, ToolSpec
 from antiphon.errors import ConfigurationError
-from antiphon.tools import Tool, execute
+from antiphon.tools import Policy, Rule, Tool, canonicalize, execute
+from antiphon.tools.approval import standing
 from antiphon.tools.mcp import McpServer, McpTools
 from antiphon.tools.mcp.toolset import legal_name
 
@@ -154,10 +155,31 @@ def test_hints_schema_and_words_are_kept() -> None:
         described("odd", annotations=hints(read_only_hint=True, destructive_hint=True)),
     )
     assert silent.spec == ToolSpec("srv_silent", "Says.", schema)
-    assert (silent.read_only, silent.destructive) == (False, False)
+    assert (silent.read_only, silent.destructive, silent.needs_approval) == (False, True, True)
     assert (reader.read_only, reader.destructive, reader.spec.description) == (True, False, "Reads")
     assert (deleter.read_only, deleter.destructive, deleter.spec.description) == (False, True, "Deletes")
     assert (odd.read_only, odd.destructive) == (True, False)
+
+
+def test_tools_without_hints_ask_and_an_always_on_a_shell_covers_one_line() -> None:
+    command = {"type": "object", "properties": {"command": {"type": "string"}}}
+    path = {"type": "object", "properties": {"path": {"type": "string"}}}
+    silent, bash, reader, writer = listed(
+        described("silent"),
+        described("bash", input_schema=command),
+        described("reader", annotations=types.ToolAnnotations(read_only_hint=True)),
+        described("write", input_schema=path, annotations=types.ToolAnnotations(destructive_hint=False)),
+    )
+
+    def decide(tool: Tool, *rules: Rule, **arguments: str) -> str:
+        return Policy(rules).decide(ToolCall("c", tool.name, arguments), tool)
+
+    assert [decide(each) for each in (silent, bash, reader, writer)] == ["ask", "ask", "allow", "ask"]
+    assert standing(canonicalize(silent, ToolCall("c", "silent"))).arguments is None
+    assert standing(canonicalize(bash, ToolCall("c", "bash", {"command": "ls"}))).arguments == '{"command": "ls"}'
+    git = Rule("allow", "srv_bash", {"command": "git *"})
+    assert [decide(bash, git, command=each) for each in ("git log", "git log; rm x")] == ["allow", "ask"]
+    assert decide(writer, Rule("allow", "*", {"path": "/tmp/*"}), path="/tmp/../etc/x") == "ask"
 
 
 def test_all_pages_are_listed_and_names_made_legal() -> None:

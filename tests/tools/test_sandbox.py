@@ -353,3 +353,24 @@ def test_no_path_reads_a_secret(tree: Path, steps: list[str]) -> None:
             (tree / name).symlink_to(target)
     with suppress(ToolFailure):
         assert read(Roots([tree]), "/".join(steps)) in (b"alpha", b"beta")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env~", ".env.bak", "#.env#", "id_rsa.bak", "id_rsa.old~", "id_ed25519.1", "server.key.orig", ".id_rsa.swp",
+        "token", "TOKEN.txt", "tokens.json", "passwords.txt", "password", "passwords.csv.bak", "secrets copy",
+        "credentials (1)",
+    ],
+)  # fmt: skip
+def test_copies_and_plain_names_of_secrets_are_known(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("x")
+    assert Roots([tmp_path]).is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["token.py", "tokens.rs", "password.go", "tokenizer.json", "notes.bak", "a~", "envelope"]
+)
+def test_code_about_secrets_is_none(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("x")
+    assert not Roots([tmp_path]).is_secret(name)

@@ -23,6 +23,7 @@ from antiphon.tools import (
     ToolFailure,
     as_tool,
     as_tools,
+    canonicalize,
     execute,
     filtered,
     prefixed,
@@ -178,7 +179,7 @@ def test_any_signature_takes_the_arguments_its_schema_describes(parameters, data
     made = as_tool(function)
     assert sorted(made.spec.parameters.get("required", [])) == sorted(needed)
     given_values = {name: value for name, value in values.items() if name in needed or data.draw(st.booleans())}
-    got = made.function(**made.arguments.read(given_values))
+    got = made.function(**made.arguments.convert(given_values)[0])
     assert got == {name: given_values.get(name) for name in annotations}
 
 
@@ -296,13 +297,13 @@ class TestWrappers:
 
 class TestPolicies:
     def made(self, name: str) -> Tool:
-        return as_tool(lambda: None, name=name, destructive=True)
+        return as_tool(lambda command=None: command, name=name, destructive=True, is_shell=name == "run_shell")
 
     def decide(self, policy: Policy, name: str = "run", **arguments: Any) -> str:
         return policy.decide(ToolCall("c", name, arguments), self.made(name))
 
     def always(self, policy: Policy, name: str, arguments: dict[str, Any], allowed: bool = True) -> None:
-        policy.always(standing(ToolCall("c", name, arguments), self.made(name), allowed))
+        policy.always(standing(canonicalize(self.made(name), ToolCall("c", name, arguments)), allowed))
 
     def test_the_first_rule_that_matches_decides(self):
         policy = Policy((Rule("allow", "run", {"command": "git *"}), Rule("deny", "r*"), Rule("ask")))
@@ -331,19 +332,19 @@ class TestPolicies:
 
     @pytest.mark.parametrize("allowed", [True, False])
     def test_what_was_decided_of_a_tool_that_asks_about_some_calls_holds_for_the_same_call_alone(self, allowed: bool):
-        reads = as_tool(lambda path: path, name="read", asks_about=lambda given: given["path"].startswith("."))
+        reads = as_tool(lambda path: path, name="read", asks_about=lambda path: path.startswith("."))
         policy = Policy()
-        policy.always(standing(ToolCall("c", "read", {"path": ".env"}), reads, allowed))
+        policy.always(standing(canonicalize(reads, ToolCall("c", "read", {"path": ".env"})), allowed))
         decided = [policy.decide(ToolCall("c", "read", {"path": path}), reads) for path in (".env", ".pem", "a.txt")]
         assert decided == ["allow" if allowed else "deny", "ask", "allow"]
 
     def test_what_was_decided_of_a_tool_that_always_asks_holds_for_all_its_calls(self):
-        reads = as_tool(lambda path: path, name="read", asks_about=lambda _: False)
+        reads = as_tool(lambda path: path, name="read", asks_about=lambda path: path is None)
         [asks] = requiring_approval([reads])
-        assert str(standing(ToolCall("c", "read", {"path": ".env"}), asks)) == "read"
+        assert str(standing(canonicalize(asks, ToolCall("c", "read", {"path": ".env"})))) == "read"
 
     def test_what_was_decided_of_a_tool_that_is_gone_holds_for_the_same_call_alone(self):
-        assert str(standing(ToolCall("c", "gone", {"n": 1}), None)) == 'gone({"n": 1})'
+        assert str(standing(ToolCall("c", "gone", {"n": 1}))) == 'gone({"n": 1})'
 
     def test_what_was_decided_is_listed_and_can_be_revoked(self):
         policy = Policy()

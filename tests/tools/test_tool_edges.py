@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
 from antiphon.results import Result
-from antiphon.tools import Policy, Rule, ToolContext, ToolDefinitionError, as_tool, execute, tool
+from antiphon.tools import Policy, Rule, ToolContext, ToolDefinitionError, as_tool, canonicalize, execute, tool
 from antiphon.tools.approval import standing
 
 
@@ -159,14 +159,14 @@ class TestSignatures:
 class TestDecidedOnceForAll:
     """Of a shell, which can do anything, only the very same call."""
 
-    shell = as_tool(lambda: None, name="run_shell", destructive=True)
+    shell = as_tool(lambda: None, name="run_shell", destructive=True, is_shell=True)
 
     def decide(self, policy: Policy, **arguments: Any) -> str:
         return policy.decide(ToolCall("c", "run_shell", arguments), self.shell)
 
     def decided(self, allowed: bool = True, **arguments: Any) -> Policy:
         policy = Policy()
-        policy.always(standing(ToolCall("c", "run_shell", arguments), self.shell, allowed))
+        policy.always(standing(canonicalize(self.shell, ToolCall("c", "run_shell", arguments)), allowed))
         return policy
 
     def test_a_decision_does_not_cover_further_arguments(self):

@@ -89,12 +89,12 @@ _ROLES = ("pm", "architect", "coder")
 _ROLE_KEYS = ("model", "instructions")
 
 
-def read_settings(path: Path) -> TeamSettings:
-    """What a `team.toml` says; a ConfigurationError names what is wrong in it."""
+def read_settings(path: Path, text: str | None = None) -> TeamSettings:
+    """What a `team.toml` says, or this text of one; a ConfigurationError names what is wrong in it."""
     import tomllib
 
     try:
-        given = tomllib.loads(path.read_text("utf-8"))
+        given = tomllib.loads(path.read_text("utf-8") if text is None else text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from None
     changes: dict[str, Any] = {}

@@ -72,7 +72,7 @@ def _editor(tree: str, edit: Tool, notes: Path) -> Tool:
         return edit(path, old, new, replace_all)
 
     edit_file.__doc__ = edit.function.__doc__
-    return as_tool(edit_file, concurrent=False, idempotent=True)
+    return as_tool(edit_file, concurrent=False, idempotent=True, locate=roots.target)
 
 
 def _hash(roots: Roots, path: str) -> str:

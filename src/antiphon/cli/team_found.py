@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
     from antiphon.providers import Model
 
+FILE = "team.toml"
 _ROLES = ("pm", "architect", "coder")
 
 
@@ -64,16 +65,35 @@ def _newest_here(teams: list[RunEntry]) -> str:
 
 def wanted_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
     """What `team.toml` says, and then what was said on the command line."""
-    from antiphon.agents.settings import FILE, TeamSettings, read_settings
+    from antiphon.agents.settings import TeamSettings, read_settings
 
     path = Path(top, FILE)
-    settings = read_settings(path) if os.path.lexists(path) else TeamSettings()
+    settings = TeamSettings()
+    if os.path.lexists(path):
+        # A mistake is told before anybody is asked.
+        read_settings(path)
+        settings = read_settings(path, _trusted_text(path))
     if flags.get("model"):
         without = {name: replace(each, model="") for name, each in settings.roles.items()}
         settings = replace(settings, roles=without)
     settings = replace(settings, **{name: each for name, each in flags.items() if each is not None})
     # Alone there is one task, which is all of it.
     return replace(settings, task_cost=None) if settings.solo else settings
+
+
+def _trusted_text(path: Path) -> str:
+    """Return what a `team.toml` says; a ConfigurationError says that its repository is not trusted."""
+    from antiphon.cli.trust import settle
+    from antiphon.config.trust import find_project
+
+    settle(find_project(path.parent))
+    project = find_project(path.parent)
+    if project.state != "trusted":
+        raise ConfigurationError(
+            f"{path} sets models, limits and commands, and {project.root} is not trusted;"
+            " `antiphon trust` shows what it does, and allows it"
+        )
+    return project.text(project.root / FILE)
 
 
 def cast(settings: TeamSettings) -> dict[str, Model]:

@@ -64,7 +64,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     else:
         _show(project, programs)
     if yes and not status:
-        kept.decide(project, True, programs)
+        kept.decide(project, True, _lines(project) | programs)
         is_trusted = True
         click.echo("trusted", err=as_json)
     elif (not is_trusted or _is_open(project)) and not status and not as_json and _has_human():
@@ -90,11 +90,13 @@ def settle(project: Project) -> None:
 def ask(project: Project, programs: dict[str, list[str]]) -> bool:
     """Put the question behind what was shown, and remember the answer."""
     from antiphon.config import trust as kept
+    from antiphon.render.people import forget_typed
 
+    forget_typed(sys.stdin)
     click.echo("Trust this project? [y]es, [n]o: ", nl=False, err=True)
     # Not through the stream: whoever reads from it later wants it as it was.
     trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
-    kept.decide(project, trusted, programs)
+    kept.decide(project, trusted, _lines(project) | programs)
     if not trusted:
         click.echo("It is not trusted: its files are ignored. `antiphon trust` asks again.", err=True)
     return trusted
@@ -160,26 +162,42 @@ def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False
     state = "new" if state == "trusted" and not _is_settled(project, programs) else state
     lines = [f"{project.root}: {_STATES['open' if _is_open(project) and state == 'nothing' else state]}"]
     marks = project.trusted is not None
-    for name, said in _facts(project).items():
+    for name, said in _lines(project).items():
         lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")
-        lines += [f"  {fact}" for fact in said] or ["  nothing that leaves this machine"]
+        lines += _compared(project, name, said) or ["  nothing that leaves this machine"]
     lines += [f"{name} (gone)" for name in project.news if name not in project.files]
     for name, said in programs.items():
         lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
-        lines += [f"  {each}" for each in said]
+        lines += _compared(project, name, said)
     for each in _instructions(project):
         lines += [each.name, f"  tells models what to do in a chat: {each.size}"]
     for line in lines:
         click.echo(printable_line(line), err=err)
 
 
-def _facts(project: Project) -> dict[str, list[str]]:
+def _compared(project: Project, name: str, said: list[str]) -> list[str]:
+    """Lines on what a file does, with marks on those that nobody said yes to; and what it did then and does no more."""
+    before = project.programs.get(name) if project.trusted else None
+    if before is None or before == said:
+        return [f"  {each}" for each in said]
+    now = [f"  {'' if each in before else '(new) '}{each}" for each in said]
+    return now + [f"  (no longer) {each.strip()}" for each in before if each not in said]
+
+
+def _lines(project: Project) -> dict[str, list[str]]:
+    """What each file of a project does, in lines."""
     from antiphon.config.dotenv import parse
     from antiphon.config.facts import facts
+    from antiphon.config.trust import FILES
 
     path = project.nearest(".env")
     dotenv = parse(project.text(path))[0] if path else {}
-    return {name: facts(project.root / name, project.text(project.root / name), dotenv) for name in project.files}
+    return {
+        name: facts(project.root / name, project.text(project.root / name), dotenv)
+        if Path(name).name in FILES
+        else [f"is run as it is now ({digest[:24]})"]
+        for name, digest in project.files.items()
+    }
 
 
 def _instructions(project: Project) -> list[Instructions]:
@@ -193,7 +211,7 @@ def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bo
         "root": str(project.root),
         "state": project.state,
         "trusted": is_trusted,
-        "files": _facts(project),
+        "files": _lines(project),
         "programs": programs,
         "instructions": [each.name for each in _instructions(project)],
         "news": project.news,

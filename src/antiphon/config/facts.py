@@ -16,7 +16,7 @@ from antiphon.config.files import read_settings
 from antiphon.config.templates import Template
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, Provider, resolve
-from antiphon.providers.secrets import Secrets, is_secret_name
+from antiphon.providers.secrets import is_secret_name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 _REFERENCE = re.compile(rf"{_VARIABLE.pattern}(?::-[^}}]*)?\}}")
@@ -29,6 +29,8 @@ def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> lis
     """
     if path.name == ".env":
         return list(_dotenv(text))
+    if path.name == "team.toml":
+        return list(_team(path, text))
     settings = read_settings(path, text)
     if settings is None:
         return []
@@ -41,6 +43,23 @@ def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> lis
     for name, each in settings.templates.items():
         lines += _template(name, each, dotenv)
     return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv)]
+
+
+def _team(path: Path, text: str) -> Iterator[str]:
+    """Yield all that a `team.toml` sets: models, limits, the command of the tests, what roles are told."""
+    import tomllib
+
+    def lines(table: Mapping[str, Any], place: str) -> Iterator[str]:
+        for name, value in table.items():
+            if isinstance(value, dict):
+                yield from lines(cast("dict[str, Any]", value), f"{place}{name}.")
+            else:
+                yield f"a team has {place}{name} = {json.dumps(value, ensure_ascii=False, default=str)}"
+
+    try:
+        yield from lines(tomllib.loads(text), "")
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
 
 
 def _dotenv(text: str) -> Iterator[str]:
@@ -104,8 +123,8 @@ def _server(name: str, entry: object, dotenv: Mapping[str, str]) -> Iterator[str
     # A variable may choose what is run as well as a command does; a header only goes where it was said to go.
     if env := [_variable(each, value, dotenv) for each, value in _table(fields, "env").items()]:
         yield f"  with env: {', '.join(env)}"
-    if headers := _table(fields, "headers"):
-        yield f"  with headers: {', '.join(map(str, headers))}"
+    if headers := [f"{each}={_word(value)}" for each, value in _table(fields, "headers").items()]:
+        yield f"  with headers: {', '.join(headers)}"
     used = dict.fromkeys(_VARIABLE.findall(json.dumps(fields, default=str)))
     if used := [each for each in used if each not in dotenv or each in os.environ]:
         yield f"  gets your variables: {', '.join(used)}"
@@ -117,7 +136,9 @@ def _table(fields: dict[str, Any], key: str) -> dict[str, object]:
 
 
 def _variable(name: str, value: object, dotenv: Mapping[str, str]) -> str:
-    return name if is_secret_name(name) else f"{name}={_word(_filled(value, dotenv))}"
+    # What a project wrote is shown as it is; what its `.env` puts into a key stays a name.
+    is_key = is_secret_name(name) and not name.upper().endswith("ASKPASS")
+    return f"{name}={_word(value if is_key else _filled(value, dotenv))}"
 
 
 def _filled(text: object, dotenv: Mapping[str, str]) -> str:
@@ -127,7 +148,7 @@ def _filled(text: object, dotenv: Mapping[str, str]) -> str:
         is_own = found[1] not in os.environ and found[1] not in provider_keys()
         return (dotenv.get(found[1]) if is_own else "") or found[0]
 
-    return Secrets(()).hide(_REFERENCE.sub(value, str(text)))
+    return _REFERENCE.sub(value, str(text))
 
 
 def _word(word: object) -> str:

@@ -98,8 +98,13 @@ class Template:
         return values
 
     def schema_place(self) -> str:
-        """The file of its schema: paths are seen from where the template is."""
-        return str(self.path.parent / Path(self.schema).expanduser()) if self.schema else ""
+        """The file of its schema: paths are seen from where the template is. That of a project is in the project."""
+        if not self.schema:
+            return ""
+        place = self.path.parent / Path(self.schema).expanduser()
+        if self.is_projects and not place.resolve().is_relative_to(_project_of(self.path)):
+            raise OptionError(f"{self.path}: the schema {self.schema!r} of a project's template is outside the project")
+        return str(place)
 
     def to_toml(self) -> str:
         """The template as a file."""
@@ -111,6 +116,12 @@ class Template:
             if said[name]:
                 lines += ["", f"[{name}]", *(f"{_key(key)} = {_value(value)}" for key, value in said[name].items())]
         return "\n".join(lines) + "\n"
+
+
+def _project_of(path: Path) -> Path:
+    """Return the repository that a file is in, or its directory where there is none."""
+    here = path.resolve().parent
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
 def read_template(table: Mapping[str, Any], path: Path, where: str = "", *, is_projects: bool = False) -> Template:

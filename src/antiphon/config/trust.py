@@ -6,6 +6,7 @@ Until then its files are not read for anything: they choose no model, no address
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,8 +18,8 @@ from antiphon._shape import obj
 from antiphon.config.places import decoded, project_directories, read_bytes, read_own, write_private
 from antiphon.errors import ConfigurationError
 
-#: Files that could choose where requests go, which keys are used, or what is started.
-FILES = ("antiphon.toml", "pyproject.toml", ".env", ".mcp.json", "mcp.json")
+#: Files that could choose where requests go, which keys are used, what is started, and what may be spent.
+FILES = ("antiphon.toml", "pyproject.toml", ".env", ".mcp.json", "mcp.json", "team.toml")
 
 State = Literal["nothing", "trusted", "refused", "new", "changed"]
 
@@ -27,8 +28,8 @@ State = Literal["nothing", "trusted", "refused", "new", "changed"]
 class Project:
     """The files that hold for a directory: the hash of each, by its path below the root.
 
-    `decided` is what the user was shown the last time, and `trusted` how they decided. `programs` is what programs
-    were seen to reach then.
+    Scripts that those files would run are among them. `decided` is what the user was shown the last time, and `trusted`
+    how they decided. `programs` is what files and programs were shown to do then, line by line.
     """
 
     root: Path
@@ -83,6 +84,7 @@ def find_project(cwd: Path | None = None, environment: Mapping[str, str] | None 
     contents = {path: data for path in found if (data := _read(path)) is not None}
     # What cannot be read is told by whoever would use it; until then it harms nobody.
     hashes = {path: digest for path in found if (digest := _hash(path, contents.get(path)))}
+    hashes |= _pins(hashes, contents, directories[-1] if directories else None)
     if directories and (directories[-1] / ".git").exists():
         root = directories[-1]
     else:
@@ -90,16 +92,33 @@ def find_project(cwd: Path | None = None, environment: Mapping[str, str] | None 
         root = next((each for each in reversed(directories) if any(path.parent == each for path in hashes)), None)
         root = root or (directories[0] if directories else Path("/nonexistent"))
     entry = _entries(trust_file(environment)).get(str(root), {})
+    files = {path.relative_to(root).as_posix(): digest for path, digest in hashes.items() if path.is_relative_to(root)}
     decided: dict[str, str] = entry.get("files", {})
     return Project(
         root,
         directories,
-        {path.relative_to(root).as_posix(): digest for path, digest in hashes.items()},
-        {name: digest for name, digest in decided.items() if (root / name).parent in directories},
+        files,
+        {name: digest for name, digest in decided.items() if name in files or _is_here(root / name, directories)},
         entry.get("programs", {}),
         entry.get("trusted"),
         contents,
     )
+
+
+def _is_here(path: Path, directories: Iterable[Path]) -> bool:
+    """Return whether this is a file that holds for these directories; another's may be gone without a question."""
+    return path.name in FILES and path.parent in directories
+
+
+def _pins(hashes: Mapping[Path, str], contents: Mapping[Path, bytes], top: Path | None) -> dict[Path, str]:
+    """Return the hashes of the scripts that the files of a project would run, as far as they are of the project."""
+    from antiphon.config.pins import pinned_by_config
+
+    variables = b"\n".join(data for path, data in contents.items() if path.name == ".env").decode(errors="replace")
+    named = [each for path in hashes if path in contents for each in pinned_by_config(path, contents[path], variables)]
+    inside = (Path(os.path.normpath(each)) for each in named)
+    own = [each for each in inside if top is not None and each.is_relative_to(top) and each not in hashes]
+    return {path: _hash(path, _read(path)) or "empty" for path in dict.fromkeys(own) if path.name not in FILES}
 
 
 def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | None = None) -> None:
@@ -107,7 +126,7 @@ def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | 
     entries = _entries(trust_file())
     before: dict[str, str] = entries.get(str(project.root), {}).get("files", {})
     elsewhere = {
-        name: digest for name, digest in before.items() if (project.root / name).parent not in project.directories
+        name: digest for name, digest in before.items() if not _is_here(project.root / name, project.directories)
     }
     entries[str(project.root)] = {
         "trusted": trusted,

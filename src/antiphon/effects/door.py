@@ -24,7 +24,7 @@ class HalfDone(AntiphonError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An effect at its place. `preview` gives what asking a model would send; `subject` is the tool that is called."""
+    """An effect at its place. `preview` gives what asking a model would send; `subject` is the call of a tool."""
 
     path: str
     effect: Effect

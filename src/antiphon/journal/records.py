@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Generator
 from functools import cached_property
@@ -26,9 +25,10 @@ from antiphon.journal.looking import (
 from antiphon.journal.owner import is_there
 from antiphon.journal.postgres import Postgres, is_url
 from antiphon.journal.seal import MARK, Seal
-from antiphon.journal.withheld import SHORT, NotThere, Withheld, shown
+from antiphon.journal.withheld import NotThere, Withheld, shown
 from antiphon.store.database import Database
 from antiphon.store.place import default_path
+from antiphon.store.withheld import known_secrets
 
 
 class Records:
@@ -59,14 +59,9 @@ class Records:
     @cached_property
     def withheld(self) -> Withheld:
         """What nobody writes down: the keys of models, and what the environment has under the name of a secret."""
-        from antiphon.config import load_configuration
-        from antiphon.providers.secrets import is_secret_name
-
         found = Withheld(self.seal)
-        named = {name: value for name, value in os.environ.items() if is_secret_name(name)}
-        for name, value in {**named, **load_configuration().environment.known_keys()}.items():
-            if len(value) >= SHORT:
-                found.learn(name, value)
+        for name, value in known_secrets().items():
+            found.learn(name, value)
         return found
 
     @cached_property

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote
 
 from antiphon.conversation.storage import turn_json
 from antiphon.effects.values import AskModel, Effect
 from antiphon.effects.written import as_text
 from antiphon.errors import AntiphonError, StoreError
+from antiphon.store.withheld import FORMS, SHORT, Sought, is_sought, mapped, seek
 
 if TYPE_CHECKING:
     from antiphon.conversation import Turn
@@ -23,37 +24,13 @@ if TYPE_CHECKING:
 
 #: What a text of JSON begins with that has references.
 REFERS = "~"
-#: Shorter values are not looked for, and those below the second length only where they stand by themselves.
-LEAST, SHORT = 4, 8
 #: Where and as whom something runs: that stands everywhere and is no secret, so it is written down like all else.
 _PLAIN = re.compile(
     "HOME|PATH|PWD|OLDPWD|USER|LOGNAME|USERNAME|SHELL|LANG|LANGUAGE|TZ|TERM|HOSTNAME|TMPDIR|TEMP|TMP|EDITOR|"
     "PAGER|DISPLAY|LC_.*"
 )
-#: Words of the journal itself, and of what programs are switched with: whoever reads one learns nothing.
-_WORDS = re.compile(
-    "true|false|null|none|auto|text|type|kind|name|call|request|tool|person|print|clock|environment|sleep|python|"
-    "question|approval|unsure|harmless|inside|value|error|reply|returned|said|args|carried|parts|usage|cost|stop|"
-    "model|result|record|kept|asks|finish|requests|content|call_id|is_error|native|handle|semantic|data|"
-    "media_type|image|chat|author|reasoning|foreign|arguments|arguments_json|problem|origin|user|assistant|role|"
-    "results|source|is_harmless|seconds|about|again|system|tools|options|turns|length|refusal|pause|other|"
-    "tool_calls|stop_sequence|stop_reason|allowed|always|outcome|code|message|line|[a-z0-9_]+_tokens|request_id|"
-    "duration|hops|window|state|cache|change|bound|note|update|citations|server_call|server_result|malformed|not_done|"
-    "failed|expected|written|idle|server|left_out|turn|sources|files|status",
-    re.IGNORECASE,
-)
 _SIGN = "\x1a"
 _REFERENCE = re.compile(f"{_SIGN}(?:{_SIGN}|([a-z])([0-9a-f]{{16}})([^{_SIGN}]*){_SIGN})")
-_ascii = json.JSONEncoder().encode
-_unicode = json.JSONEncoder(ensure_ascii=False).encode
-#: How a value may stand in a text: as it is, without the blanks around it, in JSON, and in a URL.
-_FORMS: dict[str, Callable[[str], str]] = {
-    "r": str,
-    "s": str.strip,
-    "j": lambda value: _ascii(value)[1:-1],
-    "k": lambda value: _unicode(value)[1:-1],
-    "u": lambda value: quote(value, safe=""),
-}
 _NUMBER = "n"
 
 
@@ -65,21 +42,12 @@ class NotThere(AntiphonError):
         self.name = name
 
 
-class _Sought(NamedTuple):
-    """The values that are looked for, by their names; their forms as texts of JSON have them; and what finds them."""
-
-    values: dict[str, str]
-    quick: tuple[str, ...] = ()
-    forms: Mapping[str, tuple[str, str]] = {}
-    pattern: re.Pattern[str] | None = None
-
-
 class Withheld:
     """What is not written down: values that are known by now, each with its name."""
 
-    def __init__(self, seal: Seal, sought: _Sought | None = None) -> None:
+    def __init__(self, seal: Seal, sought: Sought | None = None) -> None:
         self._seal = seal
-        self._sought = sought or _Sought({})
+        self._sought = sought or Sought({})
 
     def copy(self) -> Withheld:
         """The same, to learn more."""
@@ -89,7 +57,7 @@ class Withheld:
         """From now on this value is not written down."""
         known = self._sought.values
         if is_sought(value) and value not in known:
-            self._sought = _sought({**known, value: name})
+            self._sought = seek({**known, value: name})
 
     def hash(self, value: str) -> str:
         """What tells whether a value is the one of then, to whoever has the key."""
@@ -103,7 +71,7 @@ class Withheld:
         if not any(form in text for form in sought.quick):
             return text
         found: list[str] = []
-        data = _mapped(json.loads(text), lambda each: self._without(each, sought, found))
+        data = mapped(json.loads(text), lambda each: self._without(each, sought, found))
         return REFERS + as_text(data) if found else text
 
     def covers(self, effect: Effect, text: str) -> bool:
@@ -113,7 +81,7 @@ class Withheld:
             return True
         return bool(sought.quick) and isinstance(effect, AskModel) and any(_held(each, sought) for each in effect.turns)
 
-    def _without(self, leaf: Any, sought: _Sought, found: list[str]) -> Any:
+    def _without(self, leaf: Any, sought: Sought, found: list[str]) -> Any:
         assert sought.pattern is not None
         if not isinstance(leaf, str):
             text = as_text({"": leaf})[4:-1]
@@ -160,7 +128,7 @@ class Withheld:
         whole = _REFERENCE.fullmatch(leaf)
         if whole is not None and whole[1] == _NUMBER:
             return json.loads(self._value(whole))
-        return _REFERENCE.sub(lambda match: _FORMS[match[1]](self._value(match)) if match[1] else _SIGN, leaf)
+        return _REFERENCE.sub(lambda match: FORMS[match[1]](self._value(match)) if match[1] else _SIGN, leaf)
 
     def _value(self, reference: re.Match[str]) -> str:
         import os
@@ -184,16 +152,10 @@ def is_plain(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None
 
 
-def is_sought(value: str) -> bool:
-    """Whether a value is looked for: one that could stand anywhere by chance is not."""
-    told = value.strip()
-    return len(told) >= LEAST and not _WORDS.fullmatch(told)
-
-
 def _read(text: str, what: str, change: Callable[[Any], Any]) -> dict[str, Any]:
     try:
         data = json.loads(text.removeprefix(REFERS))
-        found = _mapped(data, change) if text.startswith(REFERS) else data
+        found = mapped(data, change) if text.startswith(REFERS) else data
     except (ValueError, RecursionError, KeyError) as error:
         raise StoreError(f"the journal is damaged: {what} is not JSON: {error}") from None
     if not isinstance(found, dict):
@@ -207,35 +169,10 @@ def _named(leaf: Any) -> Any:
     return _REFERENCE.sub(lambda match: f"[${unquote(match[3])}]" if match[1] else _SIGN, leaf)
 
 
-def _sought(values: dict[str, str]) -> _Sought:
-    forms: dict[str, tuple[str, str]] = {}
-    for value in values:
-        for form, made in _FORMS.items():
-            forms.setdefault(made(value), (form, value))
-    # Of two that begin alike the longer one is looked for first.
-    longest = sorted(forms, key=lambda form: (-len(form), form))
-    pattern = re.compile("|".join(map(_matching, longest)))
-    return _Sought(values, tuple({_ascii(form)[1:-1] for form in forms}), forms, pattern)
-
-
-def _matching(form: str) -> str:
-    pattern = re.escape(form)
-    return pattern if len(form) >= SHORT else rf"(?<!\w){pattern}(?!\w)"
-
-
-def _held(turn: Turn, sought: _Sought) -> bool:
+def _held(turn: Turn, sought: Sought) -> bool:
     """Whether one of the values is part of what a model is shown in a turn; each is looked at once."""
     known = turn.memo.get("withheld")
     if known is None or known[0] is not sought:
         text = as_text(turn_json(turn))
         known = turn.memo["withheld"] = (sought, any(form in text for form in sought.quick))
     return known[1]
-
-
-def _mapped(data: Any, change: Callable[[Any], Any]) -> Any:
-    """JSON data with each text, number and key of it changed."""
-    if isinstance(data, list):
-        return [_mapped(each, change) for each in cast(list[Any], data)]
-    if isinstance(data, dict):
-        return {change(key): _mapped(each, change) for key, each in cast(dict[str, Any], data).items()}
-    return change(data)

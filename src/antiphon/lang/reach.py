@@ -11,12 +11,13 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 
+_RUNS = "runs commands"
 #: Tools that start something, send something or touch files, and the bundles that have them.
 _POWERS = {
     **dict.fromkeys(("readFile", "listFiles", "globFiles", "grepFiles"), "reads files where it is run"),
     **dict.fromkeys(("gitStatus", "gitDiff", "gitLog"), "reads the repository where it is run"),
     **dict.fromkeys(("writeFile", "editFile"), "writes files where it is run"),
-    "runShell": "runs commands",
+    "runShell": _RUNS,
     "fetchUrl": "fetches pages",
     "readonlyTools": "may read files where it is run",
     "allTools": "may read and write files where it is run, run commands and fetch pages",
@@ -32,7 +33,7 @@ _SYSTEM_POWERS: dict[str, dict[str, str]] = {
         ),
     },
     "system/http": dict.fromkeys(("get", "post", "request"), "sends requests to addresses it chooses"),
-    "system/process": {"run": "runs commands"},
+    "system/process": {"run": _RUNS},
     "system/tools": _POWERS,
 }
 
@@ -43,8 +44,41 @@ def reach(source: Source, python: Mapping[Path, Files] | None = None) -> list[st
     `python` holds the Python files that were read with it already, by the first of them.
     """
     program, _ = parse(source)
-    nodes = n.walk(program, _parts)
-    return list(dict.fromkeys(said for node in nodes for said in _said(node, source, python or {})))
+    nodes = list(n.walk(program, _parts))
+    said = (each for node in nodes for each in _said(node, source, python or {}))
+    return list(dict.fromkeys([*said, *_commands(nodes, source)]))
+
+
+def _commands(nodes: Sequence[n.Node], source: Source) -> Iterator[str]:
+    """Yield which commands a program runs, as it is written, and the files of theirs that are beside it.
+
+    Trust in a command is trust in the program as it is: what is put together when it runs may come from any line.
+    """
+    imports = (node for node in nodes if isinstance(node, n.Import) and node.path in _SYSTEM_POWERS)
+    powers = ((each, _SYSTEM_POWERS[node.path].get(each.name)) for node in imports for each in node.names)
+    aliases = {each.alias or each.name for each, power in powers if power == _RUNS}
+    if not aliases:
+        return
+    from antiphon.config.pins import pinned_by_command
+
+    calls = [each for each in nodes if isinstance(each, n.Call) and isinstance(each.callee, n.Name)]
+    texts = [
+        source.text[each.arguments[0].start : each.arguments[-1].end]
+        for each in calls
+        if each.arguments and isinstance(each.callee, n.Name) and each.callee.name in aliases
+    ]
+    yield from (f"runs the command {text}" for text in texts)
+    yield f"runs commands as it is written now ({_fingerprint([source.text.encode(errors='replace')])})"
+    for path in pinned_by_command(texts, _directories(source)):
+        yield f"runs {path.name} as it is now ({_fingerprint([path.read_bytes()])})"
+
+
+def _directories(source: Source) -> list[Path]:
+    """Return where a program's commands may find files: beside it, and above it in its repository."""
+    here = Path(source.name).resolve().parent
+    above = [here, *here.parents]
+    top = next((at for at, each in enumerate(above) if (each / ".git").exists()), 0)
+    return above[: top + 1]
 
 
 def _parts(node: n.Node) -> Sequence[n.Node]:
@@ -70,7 +104,7 @@ def _said(node: n.Node, source: Source, python: Mapping[Path, Files]) -> Iterato
             yield f"uses the MCP server {path.removeprefix('mcp:')}"
         case n.Import(path=path, names=names) if path in _SYSTEM_POWERS:
             powers = _SYSTEM_POWERS[path]
-            yield from (powers[each.name] for each in names if each.name in powers)
+            yield from (powers[each.name] for each in names if powers.get(each.name, _RUNS) != _RUNS)
         case n.Call(arguments=[first, *_]) if _reads_environment(node):
             yield f"reads the environment variable {_text(first, source)}"
         case n.Name(name="env"):

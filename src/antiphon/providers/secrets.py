@@ -8,7 +8,7 @@ from functools import cached_property
 
 #: What keys look like; any of them is taken out of logs and messages, whosever it is.
 _KEY = re.compile(
-    r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
+    r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\b[prs]k_(?:live|test|prod)_\w{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
 )
 #: What headers are called whose value is a secret, and those that never hold one.
 _SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature", re.IGNORECASE)

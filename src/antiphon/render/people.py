@@ -66,7 +66,7 @@ class Person:
             self._show(Text(f"{who}{_bounded(safe(question.text))}"))
             return Said(self._line("> "))
         if question.call is None:
-            self._show(Text(f"{who}{_bounded(safe(question.text))}"))
+            self._show(Text(f"{who}{_bounded(safe(question.text, exact=True))}"))
             return Said(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES)
         return self._decision(question, question.call, above)
 
@@ -139,8 +139,8 @@ def call_lines(call: ToolCall, width: int, standing: Before | None = None) -> li
         elif name != after:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             head, *more = visible(text).split("\n")
-            said = [f"{safe_line(name)}:", *(f"  {each}" for each in [head, *more])]
-            lines += [(each, "") for each in (said if more else [f"{safe_line(name)}: {head}"])]
+            said = [f"{safe_line(name, exact=True)}:", *(f"  {each}" for each in [head, *more])]
+            lines += [(each, "") for each in (said if more else [f"{safe_line(name, exact=True)}: {head}"])]
     bar = Text("  | ", "dim")
     found = [(piece, style) for each, style in lines or [("(no arguments)", "")] for piece in _fitting(each, width - 6)]
     return [Text.assemble(bar, (piece, style)) for piece, style in found]
@@ -176,7 +176,7 @@ def _joined(lines: list[Text]) -> Text:
 
 def visible(text: str) -> str:
     """The text with nothing in it that hides something: escapes, odd blanks, long gaps and empty lines are told."""
-    text = safe(text.replace("\r\n", "\n"))
+    text = safe(text.replace("\r\n", "\n"), exact=True)
     if not text.isascii():
         text = "".join(escaped(each) if each != " " and unicodedata.category(each) == "Zs" else each for each in text)
     text = re.sub(r"(?:[ ]*\n){4,}", lambda found: f"\n[{found[0].count(chr(10)) - 1:,} empty lines]\n", text)

@@ -26,10 +26,11 @@ _joiner = re.compile(f"(?<={_JOINED})[\u200c\u200d](?={_JOINED})")
 _sgr = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-def safe(text: str, encoding: str = "utf-8") -> str:
+def safe(text: str, encoding: str = "utf-8", *, exact: bool = False) -> str:
     """The text with everything dangerous or invisible as an escape such as `\\x1b`; newlines stay, tabs are spaces.
 
-    Characters that the encoding of the terminal lacks are escaped as well.
+    Characters that the encoding of the terminal lacks are escaped as well. What only chooses how a character looks is
+    left out, unless the text is to be `exact`, as one is that somebody decides about.
     """
     if "\r\n" in text:
         text = text.replace("\r\n", "\n")
@@ -37,14 +38,15 @@ def safe(text: str, encoding: str = "utf-8") -> str:
         text = text.expandtabs(TAB)
     if text.isascii():
         return _unseen.sub(_escape, text)
-    text = _joiner.sub("", _chosen_look.sub("", text))
+    if not exact:
+        text = _joiner.sub("", _chosen_look.sub("", text))
     text = _piled.sub(lambda found: found[1] + "".join(map(escaped, found[2])), _unseen.sub(_escape, text))
     return text if is_utf8(encoding) else text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def safe_line(text: str, limit: int = 2000, encoding: str = "utf-8") -> str:
+def safe_line(text: str, limit: int = 2000, encoding: str = "utf-8", *, exact: bool = False) -> str:
     """The same in one line, newlines as escapes; what is beyond the limit is counted, not shown."""
-    shown = safe(text[:limit].replace("\r\n", "\n"), encoding).replace("\n", "\\n")
+    shown = safe(text[:limit].replace("\r\n", "\n"), encoding, exact=exact).replace("\n", "\\n")
     return shown if len(text) <= limit else f"{shown}[+{len(text) - limit:,} characters]"
 
 

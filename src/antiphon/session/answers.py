@@ -9,6 +9,7 @@ from antiphon.effects.values import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.people import Question, check_kind
 from antiphon.session.settings import Settings
+from antiphon.tools import canonicalize
 from antiphon.tools.approval import standing
 from antiphon.tools.execution import failure
 
@@ -30,7 +31,8 @@ def take_said(conversation: Conversation, settings: Settings, call_id: str, said
         conversation.add_user(spoken([(question.text, said.text)], is_one_of_several))
         return
     if said.always:
-        settings.policy.always(standing(call, settings.tools.get(call.name), said.allowed))
+        tool = settings.tools.get(call.name)
+        settings.policy.always(standing(canonicalize(tool, call) if tool else call, said.allowed))
     if said.allowed:
         conversation.ask(call_id, OpenQuestion("approval", question.text, allowed=True))
     else:
@@ -48,8 +50,12 @@ def _question(call: ToolCall, asked: OpenQuestion, settings: Settings) -> Questi
     if asked.kind != "approval":
         return Question(call.id, asked.kind, asked.text, call=call)
     tool = settings.tools.get(call.name)
-    before = tool.before(call.arguments) if tool and tool.before else None
-    return Question(call.id, asked.kind, asked.text, call=call, always=standing(call, tool), before=before)
+    if tool is None:
+        return Question(call.id, asked.kind, asked.text, call=call, always=standing(call))
+    canonical = canonicalize(tool, call)
+    before = tool.before(canonical.arguments) if tool.before else None
+    always = standing(canonical)
+    return Question(call.id, asked.kind, canonical.question, call=canonical.call, always=always, before=before)
 
 
 def asked_result(call: ToolCall, question: str, answer: str) -> ToolResult:

@@ -23,9 +23,17 @@ from antiphon.session.people import ALLOWED, FORBIDDEN, Once, Question, decided,
 from antiphon.session.run import Run
 from antiphon.session.settings import Settings
 from antiphon.session.spent import Spent
-from antiphon.tools import Before, Finish, Pause, Tool, ToolCallRecord, execute
+from antiphon.tools import (
+    Before,
+    CanonicalCall,
+    Finish,
+    Pause,
+    Tool,
+    ToolCallRecord,
+    canonicalize,
+)
 from antiphon.tools.approval import Standing, standing
-from antiphon.tools.execution import failure, record
+from antiphon.tools.execution import execute_call, failure, record
 
 #: How the path of what a person is asked ends: a call may be asked about, and then ask itself.
 MARKS = {"approval": "!", "question": "?"}
@@ -107,9 +115,9 @@ class Calls:
 
     # Which run
 
-    def _to_run(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, Tool]]:
-        """Those that may be considered; the others have their results."""
-        to_run: list[tuple[ToolCall, Tool]] = []
+    def _to_run(self, calls: Sequence[ToolCall]) -> list[CanonicalCall]:
+        """Those that may be considered, in the form in which all look at them; the others have their results."""
+        to_run: list[CanonicalCall] = []
         for call in calls:
             if call.id in self._results:
                 continue
@@ -117,7 +125,7 @@ class Calls:
             if refusal is not None:
                 self._results[call.id] = refusal
             elif found is not None:
-                to_run.append(found)
+                to_run.append(canonicalize(found[1], found[0]))
         return to_run
 
     def _found(self, call: ToolCall) -> tuple[ToolCall, Tool] | None:
@@ -145,25 +153,26 @@ class Calls:
             return failure(call, f"not run: the limit of {limit:g} calls is reached")
         return None
 
-    async def _may_run(self, call: ToolCall, tool: Tool) -> bool:
-        asked = self._conversation.questions.get(call.id)
+    async def _may_run(self, call: CanonicalCall) -> bool:
+        given = call.given
+        asked = self._conversation.questions.get(given.id)
         if asked is not None and asked.kind == "question":
-            await self._ask(call, asked.text)
+            await self._ask(given, asked.text)
             return False
-        known = ALLOWED if asked is not None and asked.allowed else decided(self._settings.policy, call, tool)
-        said = known or await self._approval(call, tool)
+        # What was allowed is what was shown: a path that leads elsewhere by now is asked about again.
+        is_allowed = asked is not None and asked.allowed and asked.text == call.question
+        said = (ALLOWED if is_allowed else decided(self._settings.policy, call)) or await self._approval(call)
         if said is None or said.allowed:
             return said is not None
-        self._results[call.id] = failure(call, f"not run: {said.text if said == FORBIDDEN else denial(said)}")
+        self._results[given.id] = failure(given, f"not run: {said.text if said == FORBIDDEN else denial(said)}")
         return False
 
     # People
 
-    async def _approval(self, call: ToolCall, tool: Tool) -> Said | None:
-        text = f"May `{call.name}` run with {call.arguments_json}?"
-        ask_once = once(self._settings.policy, call, tool)
-        before = tool.before and tool.before(call.arguments)
-        said = await self._consulted(call, "approval", text, standing(call, tool), ask_once, before)
+    async def _approval(self, call: CanonicalCall) -> Said | None:
+        ask_once = once(self._settings.policy, call)
+        before = call.tool.before and call.tool.before(call.arguments)
+        said = await self._consulted(call.call, "approval", call.question, standing(call), ask_once, before)
         if said is not None:
             # Also where it was said before, and is only heard now.
             ask_once.keep(said)
@@ -213,43 +222,44 @@ class Calls:
 
     # Running them
 
-    async def _run_all(self, calls: list[tuple[ToolCall, Tool]]) -> None:
+    async def _run_all(self, calls: list[CanonicalCall]) -> None:
         """First all decisions, one at a time; then the calls that may run."""
-        allowed = [(call, tool) for call, tool in calls if await self._may_run(call, tool)]
+        allowed = [call for call in calls if await self._may_run(call)]
         if len(allowed) == 1:
             # The usual case, which needs neither a group nor turns.
-            await self._run_one(*allowed[0])
+            await self._run_one(allowed[0])
         elif allowed:
             await self._run_together(allowed)
 
-    async def _run_together(self, calls: list[tuple[ToolCall, Tool]]) -> None:
+    async def _run_together(self, calls: list[CanonicalCall]) -> None:
         """Calls that say they may run side by side, the others one after the other among them.
 
         One that ends the run lets the others finish: what is stopped in the middle may have taken effect.
         """
         alone, errors = asyncio.Lock(), list[BaseException]()
 
-        async def run(call: ToolCall, tool: Tool) -> None:
+        async def run(call: CanonicalCall) -> None:
             try:
-                async with nullcontext() if tool.concurrent else alone:
-                    await self._run_one(call, tool)
+                async with nullcontext() if call.tool.concurrent else alone:
+                    await self._run_one(call)
             except asyncio.CancelledError:
                 raise
             except BaseException as error:
                 errors.append(error)
 
         async with asyncio.TaskGroup() as group:
-            for call, tool in calls:
-                group.create_task(run(call, tool))
+            for call in calls:
+                group.create_task(run(call))
         if errors:
             raise errors[0]
 
-    async def _run_one(self, call: ToolCall, tool: Tool) -> None:
+    async def _run_one(self, canonical: CanonicalCall) -> None:
+        call = canonical.given
         self._run.tell(CallStarted(call))
         spent = Spent()
         try:
             returned: Returned = await self._place.perform(
-                call.id, lambda: _effect(call, tool), lambda: self._executed(call, tool, spent)
+                call.id, lambda: _effect(canonical), lambda: self._executed(canonical, spent)
             )
         except HalfDone as error:
             result = failure(call, str(error))
@@ -274,10 +284,10 @@ class Calls:
         assert returned.record is not None
         self._take(call, returned.result, returned.record)
 
-    async def _executed(self, call: ToolCall, tool: Tool, spent: Spent) -> Returned:
-        settings = self._settings
+    async def _executed(self, canonical: CanonicalCall, spent: Spent) -> Returned:
+        settings, call = self._settings, canonical.given
         key = f"{self._place.run or self._run.id}/{self._place.node.prefix}{call.id}"
-        work = execute(tool, call, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
+        work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
         try:
             if not self._place.performers:
                 # Nobody looks where its own effects belong, or what they cost.
@@ -291,11 +301,13 @@ class Calls:
             if self._place.waits:
                 raise
             result = failure(call, f"{type(needed).__name__}: {needed}")
-            return Returned(result, record(call, result), {}, "", None, spent.usage, spent.cost, spent.requests)
+            return Returned(
+                result, record(canonical.call, result), {}, "", None, spent.usage, spent.cost, spent.requests
+            )
         except Finish as end:
             result = ToolResult(call.id, end.text)
             used = spent.usage, spent.cost, spent.requests
-            return Returned(result, record(call, result), {}, "", (end.value,), *used)
+            return Returned(result, record(canonical.call, result), {}, "", (end.value,), *used)
         return Returned(done.result, done.record, done.kept, "", None, spent.usage, spent.cost, spent.requests)
 
     def _take(self, call: ToolCall, result: ToolResult, kept: ToolCallRecord) -> None:
@@ -303,6 +315,8 @@ class Calls:
         self._run.tell(CallFinished(call, result, kept))
 
 
-def _effect(call: ToolCall, tool: Tool) -> Effect:
+def _effect(call: CanonicalCall) -> Effect:
+    tool = call.tool
     again = "harmless" if tool.read_only or tool.idempotent else "inside" if tool.is_transparent else "unsure"
-    return CallTool(tool.name, call.arguments, again)
+    # As the model made it: where its paths lead may be something else when the run is resumed.
+    return CallTool(tool.name, call.given.arguments, again)

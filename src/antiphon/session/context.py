@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from antiphon.conversation import Conversation, Turn, estimate_tokens
 from antiphon.conversation.compact import turn_tokens
 from antiphon.conversation.transcript import transcript
-from antiphon.errors import ContextOverflow
+from antiphon.errors import ContextOverflow, OptionError
 
 #: What is asked for the place of turns that are left out.
 SUMMARIZE = (
@@ -32,6 +32,12 @@ class Context:
     fill: float = 0.9
     leave: float = 0.5
     summarize: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("fill", "leave"):
+            share: object = getattr(self, name)
+            if not isinstance(share, int | float) or isinstance(share, bool) or share <= 0:
+                raise OptionError(f"`{name}` of a context is a share of its window, such as 0.9, not {share!r:.80}")
 
 
 #: Turns of which the last is an answer, and how many tokens its provider counted with it.

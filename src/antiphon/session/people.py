@@ -14,7 +14,7 @@ from antiphon.conversation import OpenQuestion, ToolCall
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.portal import portal
-from antiphon.tools import Before, Policy, Tool
+from antiphon.tools import Before, CanonicalCall, Policy
 from antiphon.tools.approval import Standing, standing
 from antiphon.tools.threads import called
 
@@ -155,20 +155,25 @@ class People:
             following.poke()
 
 
-def decided(policy: Policy, call: ToolCall, tool: Tool) -> Said | None:
-    """What a policy says of a call; nothing, where a person is to be asked."""
-    action = policy.decide(call, tool)
-    return None if action == "ask" else ALLOWED if action == "allow" else FORBIDDEN
+def decided(policy: Policy, call: CanonicalCall) -> Said | None:
+    """Return what a policy says of a call; nothing, where a person is to be asked.
+
+    A call whose arguments do not fit is not asked about: it fails when it is run.
+    """
+    action = policy.judge(call)
+    if action == "ask" and not call.problem:
+        return None
+    return FORBIDDEN if action == "deny" else ALLOWED
 
 
-def once(policy: Policy, call: ToolCall, tool: Tool) -> Once:
+def once(policy: Policy, call: CanonicalCall) -> Once:
     """Ask about a call unless the policy has it by now; an *always* is kept there."""
 
     def keep(said: Said) -> None:
         if said.always:
-            policy.always(standing(call, tool, said.allowed))
+            policy.always(standing(call, said.allowed))
 
-    return Once(lambda: decided(policy, call, tool), keep)
+    return Once(lambda: decided(policy, call), keep)
 
 
 def as_said(question: Question, answer: Said | str | bool | None) -> Said | None:

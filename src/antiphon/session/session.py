@@ -16,6 +16,7 @@ from antiphon.session.context import Context
 from antiphon.session.events import AsyncEvents, Events
 from antiphon.session.goal import Mode
 from antiphon.session.loop import Loop, Prompt
+from antiphon.session.options import check_options, check_session
 from antiphon.session.people import Answers, People, Question
 from antiphon.session.portal import check_no_loop, portal, start_task
 from antiphon.session.result import AIResult
@@ -74,11 +75,29 @@ class Session(Generic[Deps]):
         replay: str | PathLike[str] | None = None,
         **options: Any,
     ) -> None:
+        check_session(
+            {
+                "system": system,
+                "conversation": conversation,
+                "policy": policy,
+                "people": people,
+                "limits": limits,
+                "strategy": strategy,
+                "attempts": attempts,
+                "raise_tool_bugs": raise_tool_bugs,
+                "context": context,
+                "before_request": before_request,
+                "name": name,
+                "journal": journal,
+                "record": record,
+                "replay": replay,
+            }
+        )
         if conversation is not None and system:
             raise OptionError("a conversation has its own system text; set `conversation.system` instead of `system`")
         self.conversation = conversation if conversation is not None else Conversation(system)
         self._configuration = configuration
-        _check_options(options)
+        check_options(options)
         asked = _connected(model, configuration, record, replay)
         #: Whether the model was made here, and so is closed here.
         self._owns_model = asked is not model
@@ -138,6 +157,7 @@ class Session(Generic[Deps]):
 
     @before_request.setter
     def before_request(self, called: BeforeRequest | None) -> None:
+        check_session({"before_request": called})
         self._settings.before_request = called
 
     # Asking
@@ -382,22 +402,6 @@ def _connected(
     if record is not None or replay is not None:
         raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")
     return model
-
-
-#: Names that people try for what `limits` holds.
-_LIMITS = {"max_turns": "turns", "max_calls": "calls", "max_cost": "cost", "max_seconds": "seconds"}
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Find a wrong option now, not at the first request."""
-    for name in options:
-        if name in _LIMITS:
-            raise OptionError(f"there is no option `{name}`; write `limits=Limits({_LIMITS[name]}=…)`")
-    if options:
-        from antiphon.providers.model import changed
-        from antiphon.wire.options import Options
-
-        changed(Options(), options)
 
 
 def _waited(name: str, work: Coroutine[Any, Any, T]) -> T:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from antiphon._extras import price_hint
 from antiphon.conversation import Conversation, ToolSpec, UserPart
 from antiphon.effects.door import Performer
+from antiphon.errors import OptionError
 from antiphon.session.context import Context
 from antiphon.session.people import People
 from antiphon.session.returns import Strategy
@@ -58,6 +59,14 @@ class Limits:
     tokens: int | None = None
     cost: float | None = None
     seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("turns", "calls", "tokens", "cost", "seconds"):
+            limit: object = getattr(self, name)
+            if limit is not None and not (
+                isinstance(limit, int | float) and not isinstance(limit, bool) and limit >= 0
+            ):
+                raise OptionError(f"the limit of {name} is a number from 0 on, or None, not {limit!r:.80}")
 
     def reached(self, turns: int, tokens: int, cost: float | None, seconds: float) -> str:
         """Which limit leaves no room for another request; nothing, where there is some. `None` is unknown."""

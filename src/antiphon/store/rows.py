@@ -14,6 +14,7 @@ from antiphon.conversation.storage import from_json, to_json, turn_json
 from antiphon.conversation.turns import Turn
 from antiphon.errors import ContentError, FormatError, VersionError
 from antiphon.store.search import text_of
+from antiphon.store.withheld import Sought
 
 _MEMO = "antiphon.store"
 
@@ -45,14 +46,16 @@ class Written:
         return noted if isinstance(noted, Written) and (noted.path, noted.id) == (path, id) else None
 
 
-def count_same(connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], written: Written | None) -> int:
+def count_same(
+    connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], written: Written | None, secrets: Sought
+) -> int:
     """How many of the first turns are in the store as they are."""
     if written:
         pairs: Iterable[bool] = (old is new for old, new in zip(written.turns, turns, strict=False))
     else:
         stored = connection.execute("SELECT number, body FROM turns WHERE conversation = ? ORDER BY number", (id,))
         pairs = (
-            (number, body) == (place, _body(turn))
+            (number, body) == (place, _body(turn, secrets))
             for place, ((number, body), turn) in enumerate(zip(stored, turns, strict=False), 1)
         )
     count = 0
@@ -63,11 +66,13 @@ def count_same(connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...],
     return count
 
 
-def write_turns(connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], same: int, *, indexed: bool) -> None:
+def write_turns(
+    connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], same: int, secrets: Sought, *, indexed: bool
+) -> None:
     """Make the turns behind the first `same` ones those of the conversation."""
     delete_turns(connection, id, same, indexed=indexed)
     for number, turn in enumerate(turns[same:], same + 1):
-        _insert_turn(connection, id, number, _body(turn), text_of(turn), indexed)
+        _insert_turn(connection, id, number, _body(turn, secrets), secrets.hide(text_of(turn)), indexed)
 
 
 def delete_turns(connection: sqlite3.Connection, id: str, keep: int, *, indexed: bool) -> None:
@@ -95,7 +100,9 @@ def copy(connection: sqlite3.Connection, source: str, target: str, turns: int, *
     connection.execute("INSERT INTO kept SELECT ?, handle, text FROM kept WHERE conversation = ?", (target, source))
 
 
-def write_head(connection: sqlite3.Connection, id: str, conversation: Conversation, written: Written | None) -> None:
+def write_head(
+    connection: sqlite3.Connection, id: str, conversation: Conversation, written: Written | None, secrets: Sought
+) -> None:
     """Write the system text, the tools, what people are asked, and the like where they changed."""
     asked = conversation.questions
     known = written and (written.system, written.tools, written.questions, written.state)
@@ -104,25 +111,28 @@ def write_head(connection: sqlite3.Connection, id: str, conversation: Conversati
     head = {key: value for key, value in to_json(conversation.fork(0)).items() if key not in ("turns", "kept")}
     if asked:
         head["questions"] = {id: asdict(each) for id, each in asked.items()}
-    connection.execute("REPLACE INTO heads VALUES (?, ?)", (id, dumps(head, "the system text and the tools")))
+    body = secrets.hide_json(dumps(head, "the system text and the tools"))
+    connection.execute("REPLACE INTO heads VALUES (?, ?)", (id, body))
 
 
-def write_kept(connection: sqlite3.Connection, id: str, kept: dict[str, str], written: Written | None) -> None:
+def write_kept(
+    connection: sqlite3.Connection, id: str, kept: dict[str, str], written: Written | None, secrets: Sought
+) -> None:
     """Write the kept texts that are new, and delete those that are gone."""
     if written:
         old = written.kept
     else:
         old = dict(connection.execute("SELECT handle, text FROM kept WHERE conversation = ?", (id,)).fetchall())
     gone = [(id, handle) for handle in old if handle not in kept]
-    new = [(id, handle, text) for handle, text in kept.items() if old.get(handle) != text]
+    new = [(id, handle, secrets.hide(text)) for handle, text in kept.items() if old.get(handle) != text]
     connection.executemany("DELETE FROM kept WHERE conversation = ? AND handle = ?", gone)
     connection.executemany("REPLACE INTO kept VALUES (?, ?, ?)", new)
 
 
-def read(connection: sqlite3.Connection, id: str, count: int) -> Conversation:
-    """The conversation, equal to the one that was saved; a FormatError says what is damaged."""
+def read(connection: sqlite3.Connection, id: str, count: int, secrets: Sought) -> Conversation:
+    """The conversation as it was saved, without secrets; a FormatError says what is damaged."""
     try:
-        conversation, changes = from_json(_data(connection, id))
+        conversation, changes = from_json(_data(connection, id, secrets))
     except VersionError as error:
         raise VersionError(f"saved conversation {id!r}: {error}") from None
     except (FormatError, ContentError) as error:
@@ -134,19 +144,22 @@ def read(connection: sqlite3.Connection, id: str, count: int) -> Conversation:
     return conversation
 
 
-def _data(connection: sqlite3.Connection, id: str) -> dict[str, Any]:
+def _data(connection: sqlite3.Connection, id: str, secrets: Sought) -> dict[str, Any]:
+    # Older versions wrote secrets down.
     head = connection.execute("SELECT body FROM heads WHERE conversation = ?", (id,)).fetchone()
     turns = connection.execute("SELECT body FROM turns WHERE conversation = ? ORDER BY number", (id,))
     kept = connection.execute("SELECT handle, text FROM kept WHERE conversation = ?", (id,))
     return {
-        **_json(head[0] if head else None, "the system text and the tools"),
-        "turns": [_json(body, f"turn {number}") for number, (body,) in enumerate(turns, 1)],
-        "kept": dict(kept.fetchall()),
+        **_json(head[0] if head else None, "the system text and the tools", secrets),
+        "turns": [_json(body, f"turn {number}", secrets) for number, (body,) in enumerate(turns, 1)],
+        "kept": {handle: secrets.hide(text) for handle, text in kept},
     }
 
 
-def _json(body: object, what: str) -> dict[str, Any]:
+def _json(body: object, what: str, secrets: Sought) -> dict[str, Any]:
     data: object = loads(body, what) if isinstance(body, str) else None
+    if isinstance(body, str) and isinstance(data, dict):
+        data = loads(secrets.hide_json(body), what)
     if not isinstance(data, dict):
         raise FormatError(f"{what} is no JSON object")
     return cast(dict[str, Any], data)
@@ -166,5 +179,5 @@ def _insert_turn(connection: sqlite3.Connection, id: str, number: int, body: str
         connection.execute("INSERT INTO unindexed VALUES (?)", (key,))
 
 
-def _body(turn: Turn) -> str:
-    return dumps(turn_json(turn), "the turn")
+def _body(turn: Turn, secrets: Sought) -> str:
+    return secrets.hide_json(dumps(turn_json(turn), "the turn"))

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -23,6 +24,7 @@ from antiphon.store.entry import COLUMNS, Entry, id_at, model_names, now_ticks, 
 from antiphon.store.place import default_path, is_off
 from antiphon.store.rows import Written
 from antiphon.store.search import excerpt, matching, terms
+from antiphon.store.withheld import Sought, known_secrets, seek
 
 if TYPE_CHECKING:
     from antiphon.wire import Usage
@@ -35,8 +37,10 @@ class Store:
     """Every conversation of a user, in one SQLite file.
 
     The file is `path`, or the user's own one, and made when something is first saved. Several processes and threads may
-    use it at once. With `ANTIPHON_LOGS=off` and no `path`, nothing is saved. What goes wrong is a `StoreError`.
-    Where a conversation is named, the beginning of its id is enough, and `"last"` is the one that was changed last.
+    use it at once. Keys of models, and variables of the environment with the name of a secret, are not saved: their
+    name stands in place of the value. With `ANTIPHON_LOGS=off` and no `path`, nothing is saved. What goes wrong is a
+    `StoreError`. Where a conversation is named, the beginning of its id is enough, and `"last"` is the one that was
+    changed last.
     """
 
     def __init__(self, path: str | PathLike[str] | None = None, *, timeout: float = 5.0) -> None:
@@ -44,6 +48,11 @@ class Store:
         #: Whether `save` does anything.
         self.saves = path is not None or not is_off()
         self._database = Database(self.path, timeout=timeout)
+
+    @cached_property
+    def _secrets(self) -> Sought:
+        """What stands in no saved conversation."""
+        return seek({value: name for name, value in known_secrets().items()})
 
     def __enter__(self) -> Store:
         return self
@@ -90,11 +99,11 @@ class Store:
                 id, written = _insert(connection, command, id=id), None
             else:
                 id, written = self._home(connection, conversation, id, written, command)
-            same = rows.count_same(connection, id, conversation.turns, written)
-            rows.write_turns(connection, id, conversation.turns, same, indexed=self._database.indexed)
-            rows.write_head(connection, id, conversation, written)
-            rows.write_kept(connection, id, conversation.kept, written)
-            revision = _describe(connection, id, conversation, model)
+            same = rows.count_same(connection, id, conversation.turns, written, self._secrets)
+            rows.write_turns(connection, id, conversation.turns, same, self._secrets, indexed=self._database.indexed)
+            rows.write_head(connection, id, conversation, written, self._secrets)
+            rows.write_kept(connection, id, conversation.kept, written, self._secrets)
+            revision = _describe(connection, id, self._secrets.hide(title_of(conversation)), conversation, model)
             _spend(connection, id, usage, cost)
             if tools is not None:
                 sql = "UPDATE conversations SET tools = json_patch(coalesce(tools, '{}'), ?) WHERE id = ?"
@@ -166,11 +175,11 @@ class Store:
             return _find(connection, which)
 
     def load(self, which: str) -> Conversation:
-        """The conversation, equal to the one that was saved; a `FormatError` says what is damaged."""
+        """The conversation as it was saved, secrets left out; a `FormatError` says what is damaged."""
         self._expect(which)
         with self._database.reading() as connection:
             entry = _find(connection, which)
-            conversation = rows.read(connection, entry.id, entry.turns)
+            conversation = rows.read(connection, entry.id, entry.turns, self._secrets)
             Written.note(conversation, self.path, entry.id, _revision(connection, entry.id) or 0)
         return conversation
 
@@ -203,7 +212,7 @@ class Store:
             # Removed while it went on. Nobody else can have got its id.
             return _insert(connection, command, id=id), None
         if written and written.revision != revision:
-            shared = rows.count_same(connection, id, conversation.turns, None)
+            shared = rows.count_same(connection, id, conversation.turns, None, self._secrets)
             return _insert(connection, command, parent=id, parent_turns=shared), None
         return id, written
 
@@ -231,14 +240,14 @@ def _revision(connection: sqlite3.Connection, id: str) -> int | None:
     return row[0] if row else None
 
 
-def _describe(connection: sqlite3.Connection, id: str, conversation: Conversation, model: str) -> int:
+def _describe(connection: sqlite3.Connection, id: str, title: str, conversation: Conversation, model: str) -> int:
     """Note what the conversation is now, and return the number of this change."""
     (stored,) = connection.execute("SELECT models FROM conversations WHERE id = ?", (id,)).fetchone()
     newest = clean(model)
     names = [*(name for name in model_names(stored) if name != newest), *([newest] if newest else [])]
     connection.execute(
         "UPDATE conversations SET title = ?, models = ?, updated = ?, turns = ?, revision = revision + 1 WHERE id = ?",
-        (title_of(conversation), dumps(names), time.time(), len(conversation.turns), id),
+        (title, dumps(names), time.time(), len(conversation.turns), id),
     )
     return _revision(connection, id) or 0
 

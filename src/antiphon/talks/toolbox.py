@@ -176,15 +176,12 @@ class Toolbox:
         if not wanted:
             return {}
         from antiphon.session import entered
-        from antiphon.tools import requiring_approval
         from antiphon.tools.mcp import McpTools
 
         mcp = self._stack.enter_context(entered(McpTools(wanted.values())))
         for key, server in wanted.items():
             if server.name not in mcp.failures:
-                self._served[key] = [
-                    tool if tool.read_only else requiring_approval([tool])[0] for tool in mcp.of(server.name)
-                ]
+                self._served[key] = mcp.of(server.name)
         return mcp.failures
 
     def _is_there(self, named: str, take: Callable[[str], object]) -> bool:

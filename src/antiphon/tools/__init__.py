@@ -5,6 +5,7 @@ This room knows conversations but no provider.
 
 from antiphon._public import publish
 from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, Standing
+from antiphon.tools.canonical import CanonicalCall, canonicalize
 from antiphon.tools.execution import Executed, ToolCallRecord, execute
 from antiphon.tools.provider_tools import (
     CodeExecution,
@@ -34,6 +35,7 @@ from antiphon.tools.wrappers import filtered, prefixed, renamed, requiring_appro
 __all__ = [
     "ALLOW_ALL",
     "Before",
+    "CanonicalCall",
     "CodeExecution",
     "Computer",
     "Executed",
@@ -56,6 +58,7 @@ __all__ = [
     "WebSearch",
     "as_tool",
     "as_tools",
+    "canonicalize",
     "execute",
     "filtered",
     "prefixed",

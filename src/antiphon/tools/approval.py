@@ -6,36 +6,42 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Literal
 
-from antiphon._json import dumps
 from antiphon.conversation import ToolCall
+from antiphon.tools.canonical import CanonicalCall, canonicalize
+from antiphon.tools.rules import Command, commands_of, matches
 from antiphon.tools.tool import Tool
 
 Action = Literal["ask", "allow", "deny"]
+#: The stricter of two decisions about the commands of one line wins.
+_STRICTNESS: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What happens to calls of the tools that match `tool`, if their arguments match too.
 
-    Patterns are those of file names: `Rule("allow", "run_shell", {"command": "git *"})`. Arguments are matched as the
-    tool will get them, defaults among them; those that are no text are matched as JSON.
+    Patterns are those of file names: `Rule("allow", "read_*", {"path": "src/*"})`. They are matched with the canonical
+    call: converted, with defaults, with paths resolved; what is no text is matched as JSON. Of a shell, patterns are
+    matched word by word with each command of a line, and a last `*` stands for any further words:
+    `Rule("allow", "run_shell", {"command": "git log *"})`.
     """
 
     action: Action
     tool: str = "*"
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def matches(self, name: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether this rule speaks of such a call."""
-        return fnmatchcase(name, self.tool) and all(
-            key in arguments and fnmatchcase(_text(arguments[key]), glob) for key, glob in self.arguments.items()
+    def __post_init__(self) -> None:
+        if self.action not in _STRICTNESS:
+            raise ValueError(f"the action of a rule is 'ask', 'allow' or 'deny', not {self.action!r:.60}")
+
+    def matches(self, call: CanonicalCall, command: Command | None = None) -> bool:
+        """Return whether this rule speaks of a call, or of one command of the line that the call runs."""
+        return fnmatchcase(call.name, self.tool) and all(
+            matches(call, name, glob, strictly=self.action == "allow", command=command)
+            for name, glob in self.arguments.items()
         )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else dumps(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +56,34 @@ class Standing:
         return f"{self.tool}({self.arguments})" if self.arguments is not None else self.tool
 
 
-def standing(call: ToolCall, tool: Tool | None, allowed: bool = True) -> Standing:
-    """What an *always* covers: the tool, where it is one that asks whatever it is given.
+def standing(call: CanonicalCall | ToolCall, allowed: bool = True) -> Standing:
+    """Return what an *always* covers: the tool, where it is one that asks whatever it is given.
 
     Of a shell, which can do anything, of a tool that asks about some arguments only, and of one that is not known, it
     covers the very same call.
     """
-    asks_anyway = tool is not None and (tool.asks_about is None or tool.needs_approval or tool.destructive)
-    is_tool = asks_anyway and call.name != _SHELL
-    return Standing(allowed, call.name, None if is_tool else identity(call)[1])
-
-
-_SHELL = "run_shell"
+    if isinstance(call, ToolCall):
+        return Standing(allowed, *identity(call))
+    tool = call.tool
+    asks_anyway = tool.asks_about is None or tool.needs_approval or tool.destructive
+    is_whole_tool = asks_anyway and not tool.is_shell
+    return Standing(allowed, call.name, None if is_whole_tool else identity(call.call)[1])
 
 
 class Policy:
     """Rules in order: the first that matches decides. Without one, tools that need approval are asked about.
 
     Destructive tools and those wrapped by `requiring_approval` need it, and those that read files do for files that
-    look like secrets; the rest are allowed. What people decide once for all comes before the rules and holds for all
-    who share the policy, until it is revoked.
+    look like secrets; the rest are allowed. Of a shell, every command of a line is decided about, and the strictest
+    decision holds. What people decide once for all comes before the rules and holds for all who share the policy,
+    until it is revoked.
     """
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules = tuple(rules)
+        for rule in self.rules:
+            if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"the rules of a policy are `Rule`s, not {rule!r:.60}")
         self._standing: dict[tuple[str, str | None], Standing] = {}
 
     @property
@@ -82,18 +92,25 @@ class Policy:
         return tuple(self._standing.values())
 
     def decide(self, call: ToolCall, tool: Tool) -> Action:
-        """What to do with a call."""
+        """Return what to do with a call of a tool."""
+        return self.judge(canonicalize(tool, call))
+
+    def judge(self, call: CanonicalCall) -> Action:
+        """Return what to do with a canonical call."""
         if self._standing:
-            known = self._standing.get((call.name, None)) or self._standing.get(identity(call))
+            known = self._standing.get((call.name, None)) or self._standing.get(identity(call.call))
             if known is not None:
                 return "allow" if known.allowed else "deny"
-        given = call.arguments
-        if any(rule.arguments for rule in self.rules):
-            given = tool.arguments.converted(given)
+        if not call.tool.is_shell or not self.rules:
+            return self._decide(call)
+        return max((self._decide(call, each) for each in commands_of(call)), key=lambda each: _STRICTNESS[each])
+
+    def _decide(self, call: CanonicalCall, command: Command | None = None) -> Action:
         for rule in self.rules:
-            if rule.matches(call.name, given):
+            if rule.matches(call, command):
                 return rule.action
-        return "ask" if tool.wants_approval(call.arguments) else "allow"
+        cannot_tell = command is not None and command.words is None
+        return "ask" if cannot_tell or call.wants_approval else "allow"
 
     def always(self, decided: Standing) -> None:
         """Decide once for all."""

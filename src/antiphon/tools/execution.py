@@ -16,6 +16,7 @@ from antiphon.results import Result, face
 from antiphon.results.face import images_of
 from antiphon.results.nested import gathered
 from antiphon.results.plain import StandIn
+from antiphon.tools.canonical import CanonicalCall, canonicalize
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.threads import called
 from antiphon.tools.tool import Finish, Pause, Tool, ToolContext, ToolFailure
@@ -58,8 +59,14 @@ class Executed:
 
 
 async def execute(
-    tool: Tool,
-    call: ToolCall,
+    tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None, *, key: str = "", raise_bugs: bool = False
+) -> Executed:
+    """Run one call of a tool, in its canonical form, without asking anybody: see `execute_call`."""
+    return await execute_call(canonicalize(tool, call), conversation, deps, key=key, raise_bugs=raise_bugs)
+
+
+async def execute_call(
+    call: CanonicalCall,
     conversation: Conversation,
     deps: Any = None,
     *,
@@ -73,19 +80,20 @@ async def execute(
     """
     import asyncio
 
+    tool, given = call.tool, call.given
     began = time.perf_counter()
     limit = asyncio.timeout(tool.timeout)
     kept: dict[str, str] = {}
     try:
         async with limit:
-            value = await _run(tool, call, conversation, deps, key)
-        result = as_result(call, value, tool.output_limit, kept)
+            value = await _run(call, conversation, deps, key)
+        result = as_result(given, value, tool.output_limit, kept)
     except InvalidArguments as error:
-        result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
+        result = failure(given, f"the arguments of `{tool.name}` do not fit: {error}")
     except (Pause, Finish, Unsettled, Halted):
         raise
     except ToolFailure as error:
-        result = failure(call, str(error))
+        result = failure(given, str(error))
     except (Exception, SystemExit, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
             raise
@@ -95,9 +103,9 @@ async def execute(
             if raise_bugs:
                 raise
         result = failure(
-            call, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error)
+            given, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error)
         )
-    return Executed(result, record(call, result, (time.perf_counter() - began) * 1000), kept)
+    return Executed(result, record(call.call, result, (time.perf_counter() - began) * 1000), kept)
 
 
 def record(call: ToolCall, result: ToolResult, duration: float = 0.0) -> ToolCallRecord:
@@ -125,10 +133,12 @@ def _is_being_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-async def _run(tool: Tool, call: ToolCall, conversation: Conversation, deps: Any, key: str) -> Any:
-    arguments = tool.arguments.read(call.arguments)
+async def _run(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:
+    if call.problem:
+        raise InvalidArguments(call.problem)
+    tool, arguments = call.tool, dict(call.values)
     if tool.arguments.context:
-        arguments[tool.arguments.context] = ToolContext(call, conversation, deps, key or os.urandom(16).hex())
+        arguments[tool.arguments.context] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex())
     return await called(tool.function, **arguments)
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from antiphon.tools.paths import (
     DIRECTORY,
@@ -30,6 +30,7 @@ from antiphon.tools.paths import (
     steps_of,
 )
 from antiphon.tools.secrets import looks_secret
+from antiphon.tools.targets import Target
 from antiphon.tools.tool import ToolFailure
 
 #: Directories that hold no work of people's own; walking a tree does not go into them.
@@ -108,9 +109,37 @@ class Roots:
         finally:
             place.close()
 
-    def asks_about(self, hidden: bool = False) -> Callable[[Mapping[str, Any]], bool]:
+    def asks_about(self, hidden: bool = False) -> Callable[..., bool]:
         """For tools that take a `path`: whether it is one to ask about."""
-        return lambda given: self.is_secret(given.get("path", "."), hidden=hidden)
+
+        def asks_about(path: str = ".") -> bool:
+            return self.is_secret(path, hidden=hidden)
+
+        return asks_about
+
+    def target(self, path: str) -> Target:
+        """Return where a path leads in the roots, with links and `..` resolved; nothing is made or opened for it."""
+        starts = (None,) if os.path.isabs(path) else self._roots
+        found = [place for start in starts if (place := self._look(path, start)) is not None]
+        place = next((each for each in found if each.is_there), found[0] if found else None)
+        if place is None:
+            plain = os.path.normpath(path) if path.strip() else path
+            return Target(path if "\0" in path else plain, os.path.join(self._roots[0].real, plain))
+        return Target(self.show(place.real), place.real, place.is_link)
+
+    def _look(self, path: str, start: Root | None) -> _Seen | None:
+        try:
+            check_name(path)
+            place = self._follow(path, start, writing=False, make=False)
+        except (ToolFailure, OSError, UnicodeEncodeError):
+            return None
+        try:
+            lexical = os.path.normpath(os.path.join(start.real if start else "/", path))
+            # The names of a root, as it is and as it was given, are the same to whoever reads.
+            is_link = lexical != place.real and steps_of(lexical)[-len(place.parts) :] != place.parts
+            return _Seen(place.real, place.status is not None, bool(place.parts) and is_link)
+        finally:
+            place.close()
 
     def is_secret(self, path: object, *, hidden: bool = False) -> bool:
         """Whether a path leads to what looks like a secret, by its name or by that of what a link in it leads to.
@@ -190,6 +219,13 @@ class Roots:
         relative = "/".join(steps_of(real)[len(root.names[0]) :]) or "."
         earlier = self._roots[: self._roots.index(root)]
         return real if any(os.path.lexists(os.path.join(other.real, relative)) for other in earlier) else relative
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    real: str
+    is_there: bool
+    is_link: bool
 
 
 class Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -60,7 +61,15 @@ SECRET_FILES = (
     "*.tfvars",
     "*.tfstate",
     "*_history",
+    *(
+        f"{name}{suffix}"
+        for name in ("token", "tokens", "password", "passwords", "passwd", "passphrase")
+        # Without `.py` and the like: that is code about them.
+        for suffix in ("", ".txt", ".json", ".y*ml", ".csv", ".toml", ".ini", ".xml", ".kdb*")
+    ),
 )
+#: What editors and people add to the name of a copy.
+_COPY = re.compile(r"(?:~|\.(?:bak|backup|old|orig|saved?|copy|tmp|sw[op]|\d{1,4})|[ _-]copy| ?\(\d+\))\Z")
 #: Directories all of whose files are.
 SECRET_DIRECTORIES = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker", ".password-store"))
 
@@ -74,4 +83,9 @@ def looks_secret(parts: Sequence[str]) -> bool:
     is_git_config = ".git" in names[:-1] and names[-1].startswith("config")
     if is_git_config or any(name in SECRET_DIRECTORIES for name in names):
         return True
-    return any(fnmatchcase(names[-1], pattern) for pattern in SECRET_FILES)
+    last = names[-1]
+    spellings = [last]
+    # A copy of a copy is one too.
+    while (plain := _COPY.sub("", spellings[-1]).strip("#")) not in ("", spellings[-1]):
+        spellings += [plain.removeprefix("."), plain]
+    return any(fnmatchcase(name, pattern) for name in spellings for pattern in SECRET_FILES)

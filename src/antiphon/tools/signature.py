@@ -77,10 +77,10 @@ class Arguments:
         """Arguments that are handed on as the model gave them, to a function of `**arguments` whose own side checks."""
         return cls(description, schema, {}, None, None)
 
-    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments, checked and converted as the annotations say."""
+    def convert(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the values that the function gets, checked and with defaults, and the same as JSON data."""
         if self._model is None:
-            return dict(given)
+            return dict(given), dict(given)
         from pydantic import ValidationError
 
         try:
@@ -88,17 +88,8 @@ class Arguments:
             checked = self._model.model_validate_json(dumps(given, "the arguments"))
         except ValidationError as error:
             raise InvalidArguments(explained(error)) from None
-        return {name: getattr(checked, field) for field, name in self.fields.items()}
-
-    def converted(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What the function will get, as JSON; what does not fit, and so will not get there, as it was given."""
-        if self._model is None:
-            return dict(given)
-        try:
-            checked = self._model.model_validate_json(dumps(given, "the arguments"))
-        except Exception:
-            return dict(given)
-        return checked.model_dump(mode="json", by_alias=True, warnings=False, fallback=repr)
+        values = {name: getattr(checked, field) for field, name in self.fields.items()}
+        return values, checked.model_dump(mode="json", by_alias=True, warnings=False, fallback=repr)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
 from antiphon.tools.signature import Arguments
+from antiphon.tools.targets import Target, command_parameters, locate, path_parameters
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec as DefaultedParamSpec
@@ -21,6 +24,9 @@ else:
     P = ParamSpec("P")
     R = TypeVar("R")
     Deps = TypeVar("Deps")
+
+
+log = logging.getLogger("antiphon.tools")
 
 
 class ToolDefinitionError(AntiphonError, TypeError):
@@ -92,18 +98,31 @@ class Tool(Generic[P, R]):
     idempotent: bool = False
     #: Whether all it does to the world are effects of its own, as those of a program's tools are.
     is_transparent: bool = False
-    #: Of which arguments it asks for approval although it does not as a rule.
-    asks_about: Callable[[Mapping[str, Any]], bool] | None = None
+    #: Of which arguments it asks for approval although it does not as a rule. It is called with those it names, as
+    #: the function gets them: `lambda path: path.name == ".env"`.
+    asks_about: Callable[..., bool] | None = None
+    #: The parameters that are paths. They are resolved before anybody looks at a call.
+    paths: tuple[str, ...] = ()
+    #: Where a path of its arguments leads.
+    locate: Callable[[str], Target] = locate
+    #: Whether it runs command lines. Rules look at each command of a line, and *always* covers the same line alone.
+    is_shell: bool = False
     #: What a call with these arguments would overwrite, for people to compare.
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
     #: The same for a program that calls it: whole values, where the function gives words for a model.
     data: Callable[..., Any] | None = None
 
-    def wants_approval(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether somebody should allow a call with these arguments."""
-        if self.needs_approval or self.destructive:
+    def asks(self, values: Mapping[str, Any]) -> bool:
+        """Return whether `asks_about` wants somebody to be asked about these values; a predicate that fails does."""
+        if self.asks_about is None:
+            return False
+        wanted = _parameters(self.asks_about)
+        given = {name: value for name, value in values.items() if wanted is None or name in wanted}
+        try:
+            return bool(self.asks_about(**given))
+        except Exception:
+            log.exception("`asks_about` of the tool `%s` failed; the call is asked about", self.name)
             return True
-        return self.asks_about is not None and self.asks_about(arguments)
 
     @property
     def name(self) -> str:
@@ -129,6 +148,9 @@ def tool(
     needs_approval: bool = False,
     idempotent: bool = False,
     output_limit: int = 40_000,
+    asks_about: Callable[..., bool] | None = None,
+    paths: Sequence[str] | None = None,
+    is_shell: bool | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a function a tool: `@tool`, or `@tool(timeout=5, read_only=True)`."""
@@ -142,9 +164,20 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
 
 
 def as_tool(
-    function: Callable[..., Any] | Tool, *, name: str | None = None, description: str | None = None, **settings: Any
+    function: Callable[..., Any] | Tool,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    asks_about: Callable[..., bool] | None = None,
+    paths: Sequence[str] | None = None,
+    is_shell: bool | None = None,
+    **settings: Any,
 ) -> Tool:
-    """A tool from a function, sync or async; a tool is returned as it is."""
+    """Return a tool made from a function, sync or async; a tool is returned as it is.
+
+    Without `paths`, parameters of the type `Path` and those named like `path`, `file` or `directory` are paths. Without
+    `is_shell`, a tool with a parameter named like `command` is a shell.
+    """
     if isinstance(function, Tool):
         return cast(Tool, function)
     if not callable(function):
@@ -158,7 +191,40 @@ def as_tool(
     except (AntiphonError, TypeError, ValueError, NameError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         raise ToolDefinitionError(f"`{own_name}` cannot be a tool: {reason}") from None
-    return Tool(spec, function, arguments, **settings)
+    known = arguments.fields.values()
+    _check_asks_about(own_name, asks_about, known)
+    for each in paths or ():
+        if each not in known:
+            raise ToolDefinitionError(f"`paths` of `{own_name}` names {each!r}, which is none of its parameters")
+    return Tool(
+        spec,
+        function,
+        arguments,
+        asks_about=asks_about,
+        paths=path_parameters(spec.parameters) if paths is None else tuple(paths),
+        is_shell=bool(command_parameters(spec.parameters)) if is_shell is None else is_shell,
+        **settings,
+    )
+
+
+def _check_asks_about(name: str, asks_about: Callable[..., bool] | None, known: Iterable[str]) -> None:
+    if asks_about is None:
+        return
+    if not callable(asks_about):
+        raise ToolDefinitionError(f"`asks_about` of `{name}` is a function of its arguments, not {asks_about!r:.60}")
+    there = list(known)
+    for each in _parameters(asks_about) or ():
+        if each not in there:
+            named = ", ".join(f"`{one}`" for one in there) or "none"
+            raise ToolDefinitionError(f"`asks_about` of `{name}` takes `{each}`, but the tool's parameters are {named}")
+
+
+def _parameters(function: Callable[..., Any]) -> list[str] | None:
+    """Return the names of a function's parameters; `None` where it takes whatever it is given."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return None
+    return [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
 
 
 def as_tools(functions: Iterable[Callable[..., Any] | Tool]) -> list[Tool]:

@@ -64,7 +64,7 @@ class Going:
     def _process(self, id: str) -> subprocess.Popen[bytes]:
         told = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the process is over)
         process = subprocess.Popen(
-            [sys.executable, "-m", "antiphon", "runs", "resume", "--", id],
+            [sys.executable, "-P", "-m", "antiphon", "runs", "resume", "--", id],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=told,

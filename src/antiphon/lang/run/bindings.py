@@ -27,9 +27,8 @@ from antiphon.lang.run.values import described, from_python, kind_of, plain, tex
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    from antiphon.conversation import ToolCall
     from antiphon.lang.run.history import History
-    from antiphon.tools import Tool
+    from antiphon.tools import CanonicalCall, Tool
 
 
 @dataclass(slots=True)
@@ -193,6 +192,7 @@ class Module:
     def _call_tool(self, tool: Tool, given: list[Any], named: dict[str, Any] | None = None) -> Any:
         """What a tool gives to programs; else the text that a model would see of its result."""
         from antiphon.conversation import ToolCall
+        from antiphon.tools import canonicalize
 
         names = list(tool.spec.parameters.get("properties", {}))
         if len(given) > len(names):
@@ -200,22 +200,25 @@ class Module:
         if unknown := next((each for each in named or {} if each not in names), ""):
             raise VibeError("V0912", f"`{tool.name}` has no parameter `{unknown}`", f"it has {', '.join(names)}")
         call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)) | (named or {}))
+        canonical = canonicalize(tool, call)
         again = "harmless" if tool.read_only or tool.idempotent else "unsure"
         said: list[Any] = self.execution.perform(
-            CallTool(tool.name, described(call.arguments), again), lambda: self._executed(tool, call), tool
+            CallTool(tool.name, described(call.arguments), again), lambda: self._executed(canonical), canonical
         )
         return said[0] if said[1:] != ["asks"] else self._asked(said[0])
 
-    def _executed(self, tool: Tool, call: ToolCall) -> list[Any]:
+    def _executed(self, call: CanonicalCall) -> list[Any]:
         """What the tool gives; or what it asks, with a mark that it does."""
         from antiphon.conversation import Conversation
         from antiphon.session.portal import portal
-        from antiphon.tools import Finish, Pause, execute
+        from antiphon.tools import Finish, Pause
+        from antiphon.tools.execution import execute_call
 
+        tool = call.tool
         if tool.data is not None:
-            return [from_python(portal().run(_data(tool, call)))]
+            return [from_python(portal().run(_data(call)))]
         try:
-            result = portal().run(execute(tool, call, Conversation(), key=_key())).result
+            result = portal().run(execute_call(call, Conversation(), key=_key())).result
         except Pause as needed:
             return [str(needed), "asks"]
         except Finish as end:
@@ -277,16 +280,17 @@ class Module:
         self.execution.perform(Sleep(wait), lambda: self.execution.host.sleep(wait))
 
 
-async def _data(tool: Tool, call: ToolCall) -> Any:
+async def _data(call: CanonicalCall) -> Any:
     from antiphon.tools import ToolFailure
-    from antiphon.tools.signature import InvalidArguments
     from antiphon.tools.threads import called
 
-    assert tool.data is not None
+    assert call.tool.data is not None
     try:
-        return await called(tool.data, **tool.arguments.read(call.arguments))
-    except (ToolFailure, InvalidArguments) as error:
-        raise VibeError("V0917", f"the tool `{tool.name}` failed: {error}") from None
+        if call.problem:
+            raise ToolFailure(call.problem)
+        return await called(call.tool.data, **call.values)
+    except ToolFailure as error:
+        raise VibeError("V0917", f"the tool `{call.tool.name}` failed: {error}") from None
 
 
 def _key() -> str:

@@ -11,7 +11,7 @@ from antiphon.lang.run.questions import answered, named
 if TYPE_CHECKING:
     from antiphon.effects import Said
     from antiphon.session.people import Once, People
-    from antiphon.tools import Policy, Tool
+    from antiphon.tools import CanonicalCall, Policy
 
 
 class Distrust(Performer):
@@ -28,7 +28,7 @@ class Distrust(Performer):
             case ReadEnvironment(name):
                 self.allow(f"read the environment variable {named(name)}")
             case CallTool() if step.subject is not None:
-                self._allow_call(step.path, step.subject, step.effect)
+                self._allow_call(step.path, step.subject)
             case _:
                 pass
 
@@ -54,19 +54,17 @@ class Distrust(Performer):
 
         return Once(known, lambda said: self._decided.setdefault(what, said.allowed))
 
-    def _allow_call(self, path: str, tool: Tool, effect: CallTool) -> None:
+    def _allow_call(self, path: str, call: CanonicalCall) -> None:
         """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
-        from antiphon.conversation import ToolCall
         from antiphon.session import Question
         from antiphon.session.people import decided, once
         from antiphon.tools.approval import standing
 
-        call = ToolCall.read("call", tool.name, effect.arguments)
-        if (said := decided(self._policy, call, tool)) is None:
+        name, always = call.tool.name, standing(call)
+        if (said := decided(self._policy, call)) is None:
             if self._people is None:
-                raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal")
-            text = f"May `{call.name}` run with {call.arguments_json}?"
-            question = Question(path, "approval", text, who="the program", call=call, always=standing(call, tool))
-            said = self._people.ask_now(question, once(self._policy, call, tool))
+                raise VibeError("V0923", f"`{name}` waits for a human to allow it", "run it in a terminal")
+            question = Question(path, "approval", call.question, who="the program", call=call.call, always=always)
+            said = self._people.ask_now(question, once(self._policy, call))
         if said is None or not said.allowed:
-            raise VibeError("V0923", f"`{tool.name}` was not allowed")
+            raise VibeError("V0923", f"`{name}` was not allowed")

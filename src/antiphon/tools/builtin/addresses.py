@@ -14,6 +14,8 @@ from antiphon.tools.tool import ToolFailure
 
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(\d+))?")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: Local translation of IPv4, site-local addresses, and IPv4 addresses in the forms of old: none is of the internet.
+_LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "fec0::/10", "::/96", "::ffff:0:0:0/96")))
 
 
 def checked_url(url: str, allow: Sequence[str]) -> SplitResult:
@@ -83,4 +85,6 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        if any(ip in network for network in _LOCAL):
+            return False
     return ip.is_global and not ip.is_multicast

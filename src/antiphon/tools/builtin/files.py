@@ -60,7 +60,7 @@ def _reader(roots: Roots, wary: bool) -> Tool:
         whole = start_line == 1 and end_line is None
         return text if whole else "".join(text.splitlines(keepends=True)[max(0, start_line - 1) : end_line])
 
-    return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary), data=exact_text)
+    return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary), locate=roots.target, data=exact_text)
 
 
 @contextmanager
@@ -126,7 +126,8 @@ def _writer(roots: Roots) -> Tool:
             text = f"{done} {place.shown}: {counted(count_lines(data), 'line')}, {len(data):,} bytes"
             return shown(text, overwritten(place.shown, old, data))
 
-    return as_tool(write_file, destructive=True, concurrent=False, before=partial(before_writing, roots))
+    before = partial(before_writing, roots)
+    return as_tool(write_file, destructive=True, concurrent=False, locate=roots.target, before=before)
 
 
 def _editor(roots: Roots) -> Tool:
@@ -153,7 +154,7 @@ def _editor(roots: Roots) -> Tool:
             how = f", line {where}" if len(places) == 1 else f": {len(places)} replacements, in lines {where}"
             return shown(f"Edited {place.shown}{how}", replaced(place.shown, before, after, piece, places))
 
-    return as_tool(edit_file, destructive=True, concurrent=False)
+    return as_tool(edit_file, destructive=True, concurrent=False, locate=roots.target)
 
 
 def _encoded(text: str) -> bytes:

@@ -105,8 +105,8 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
 
     return [
         as_tool(git_status, read_only=True, data=state),
-        as_tool(git_diff, read_only=True, data=patch),
-        as_tool(git_log, read_only=True, data=commits),
+        as_tool(git_diff, read_only=True, paths=(), data=patch),
+        as_tool(git_log, read_only=True, paths=(), data=commits),
     ]
 
 

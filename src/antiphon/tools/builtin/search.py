@@ -113,7 +113,7 @@ def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
             raise ToolFailure(f"more than {given['max_matches']} lines match; a larger `max_matches` finds them all")
         return found.semantic.data["rows"]
 
-    looking: dict[str, Any] = {"read_only": True, "timeout": 60.0}
+    looking: dict[str, Any] = {"read_only": True, "timeout": 60.0, "locate": roots.target}
     return [
         as_tool(list_files, **looking, data=names),
         as_tool(glob_files, **looking, data=paths),

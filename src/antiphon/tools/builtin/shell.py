@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.conversation import ToolResult
 from antiphon.results import Result, terminal
-from antiphon.tools.builtin.commands import check_allowed
+from antiphon.tools.commands import check_allowed
 from antiphon.tools.faces import counted, shown
 from antiphon.tools.processes import Finished, ending, run, scrubbed
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
@@ -70,7 +70,7 @@ def shell_tool(
         return shown(f"{output or '(no output)'}\n[{ending(finished)}]", _printed(command, output, finished))
 
     more: dict[str, Any] = {"output_limit": output_limit + 1_000, "data": finished_record}
-    made = as_tool(run_shell, destructive=True, concurrent=False, **more)
+    made = as_tool(run_shell, destructive=True, concurrent=False, is_shell=True, **more)
     if not allow:
         return made
     description = f"{made.spec.description}\n\nOnly these commands are allowed: {', '.join(allow)}"

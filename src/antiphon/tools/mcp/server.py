@@ -9,7 +9,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult
-from antiphon.tools.execution import execute, failure
+from antiphon.tools.canonical import canonicalize
+from antiphon.tools.execution import execute_call, failure
 from antiphon.tools.mcp.content import sent
 from antiphon.tools.mcp.link import required
 from antiphon.tools.tool import Finish, Pause, Tool, as_tools
@@ -55,10 +56,11 @@ def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon
 async def _run(tool: Tool | None, call: ToolCall) -> ToolResult:
     if tool is None or call.problem:
         return failure(call, call.problem or f"there is no tool named {call.name!r}")
-    if tool.read_only and tool.asks_about is not None and tool.asks_about(call.arguments):
+    canonical = canonicalize(tool, call)
+    if tool.read_only and not canonical.problem and tool.asks(canonical.values):
         return failure(call, "this looks like a secret, and nobody can be asked here whether it may be read")
     try:
-        return (await execute(tool, call, Conversation())).result
+        return (await execute_call(canonical, Conversation())).result
     except Pause as question:
         return failure(call, f"nobody can be asked here, and the tool needs an answer to: {question}")
     except Finish as end:

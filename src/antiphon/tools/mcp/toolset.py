@@ -15,10 +15,15 @@ from antiphon.tools.mcp.connection import Connection
 from antiphon.tools.mcp.content import answer_of
 from antiphon.tools.mcp.link import Unreachable, required
 from antiphon.tools.signature import Arguments
+from antiphon.tools.targets import command_parameters, normalize, path_parameters
 from antiphon.tools.tool import Tool, ToolFailure
 
 if TYPE_CHECKING:
     import mcp_types
+
+
+#: Names of tools that run what they are given.
+_SHELLS = re.compile(r"shell|bash|terminal|exec|eval|command|powershell|script|console|(?:^|[_-])run", re.IGNORECASE)
 
 
 class McpTools:
@@ -109,10 +114,18 @@ def _tool(connection: Connection, described: mcp_types.Tool, name: str) -> Tool:
         call,
         Arguments.passthrough(described.input_schema, description),
         read_only=read_only,
-        # MCP takes a tool without hints for destructive. Most servers give none, and a run with nobody to ask would
-        # block on every one of their tools; so only a server that says so counts. `requiring_approval` is for the rest.
-        destructive=bool(hints and hints.destructive_hint) and not read_only,
+        # MCP takes a tool without hints for destructive, and so do we.
+        destructive=not read_only and (hints is None or hints.destructive_hint is not False),
+        needs_approval=not read_only,
+        paths=path_parameters(described.input_schema),
+        locate=normalize,
+        is_shell=_is_shell(described),
     )
+
+
+def _is_shell(described: mcp_types.Tool) -> bool:
+    """Return whether a tool runs command lines, as far as its name and its parameters tell: no server declares it."""
+    return bool(command_parameters(described.input_schema) or _SHELLS.search(described.name))
 
 
 def legal_name(wanted: str, taken: Collection[str]) -> str:

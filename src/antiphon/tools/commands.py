@@ -49,14 +49,15 @@ def check_allowed(line: str, allow: Sequence[str]) -> None:
         raise ToolFailure("the command is empty")
     patterns = [shlex.split(pattern) for pattern in allow]
     for words in commands:
-        if not any(_matches(words, pattern) for pattern in patterns):
+        if not any(matches_words(words, pattern) for pattern in patterns):
             refused = " ".join(word.text for word in words)
             allowed = ", ".join(f"`{pattern}`" for pattern in allow)
             raise ToolFailure(f"`{refused[:200]}` is not among the allowed commands: {allowed}")
 
 
-def _matches(words: list[Word], pattern: list[str]) -> bool:
-    if pattern[-1:] == ["*"]:
+def matches_words(words: Sequence[Word], pattern: Sequence[str]) -> bool:
+    """Return whether a command matches a pattern word by word."""
+    if list(pattern[-1:]) == ["*"]:
         pattern = pattern[:-1]
         words = words[: len(pattern)]
     return len(words) == len(pattern) and all(map(_fits, words, pattern))

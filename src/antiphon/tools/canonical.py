@@ -1,0 +1,84 @@
+"""A call in its canonical form: converted, completed with defaults, with every path resolved.
+
+Policies, people, *always*, the execution and the records all use this one value. So no spelling of a call is judged as
+one thing and run as another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from antiphon.conversation import ToolCall
+from antiphon.tools.signature import InvalidArguments
+from antiphon.tools.targets import Target
+from antiphon.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalCall:
+    """A call of a tool as it is judged, shown, run and recorded.
+
+    `call` has the canonical arguments as JSON data, and `values` are those that the function gets. `given` is the call
+    as the model made it. `problem` says why the arguments do not fit: such a call fails when it is run.
+    """
+
+    given: ToolCall
+    tool: Tool
+    call: ToolCall
+    values: Mapping[str, Any]
+    #: Where each path of the arguments leads, by the path.
+    targets: Mapping[str, Target] = field(default_factory=dict[str, Target])
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the tool, as it was called."""
+        return self.call.name
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The canonical arguments."""
+        return self.call.arguments
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Return each path that leads elsewhere through a link, and where it leads."""
+        return [(path, target.shown) for path, target in self.targets.items() if target.is_link]
+
+    @property
+    def question(self) -> str:
+        """Return what a person is asked who has to allow the call."""
+        links = "".join(f" `{path}` leads to `{where}`." for path, where in self.links)
+        return f"May `{self.name}` run with {self.call.arguments_json}?{links}"
+
+    @property
+    def wants_approval(self) -> bool:
+        """Return whether somebody should allow this call, where no rule decides."""
+        tool = self.tool
+        return tool.needs_approval or tool.destructive or tool.asks(self.values)
+
+
+def canonicalize(tool: Tool, call: ToolCall) -> CanonicalCall:
+    """Return the canonical form of a call."""
+    targets: dict[str, Target] = {}
+    given = {name: _resolve(tool, name, value, targets) for name, value in call.arguments.items()}
+    try:
+        values, arguments = tool.arguments.convert(given)
+    except InvalidArguments as error:
+        return CanonicalCall(call, tool, call, given, targets, str(error))
+    same = arguments == call.arguments
+    canonical = call if same else replace(call, arguments=arguments, arguments_json="")
+    return CanonicalCall(call, tool, canonical, values, targets)
+
+
+def _resolve(tool: Tool, name: str, value: Any, targets: dict[str, Target]) -> Any:
+    if name not in tool.paths:
+        return value
+    if isinstance(value, list):
+        return [_resolve(tool, name, each, targets) for each in cast(list[Any], value)]
+    if not isinstance(value, str):
+        return value
+    targets[value] = tool.locate(value)
+    return targets[value].shown
