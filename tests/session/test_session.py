@@ -392,7 +392,7 @@ class TestConcurrency:
         inner: list[AIResult] = []
 
         def research(topic: str) -> str:
-            fake.play(call("weather", city=topic), "It rains.")
+            fake.play(call("weather", city=topic), "It rains.", "Done.")
             inner.append(session(fake).vibe(topic))
             return str(inner[0])
 
