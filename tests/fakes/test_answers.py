@@ -318,7 +318,9 @@ def test_a_moving_mark_reads_what_it_wrote_before(echoing: Fake) -> None:
         ),
     ],
 )
-def test_other_servers_cache_by_themselves(echoing: Fake, api: str, more: dict[str, Any], where: tuple[str, ...]) -> None:
+def test_other_servers_cache_by_themselves(
+    echoing: Fake, api: str, more: dict[str, Any], where: tuple[str, ...]
+) -> None:
     def cached(**change: Any) -> int:
         value: Any = ask(echoing, api, **more | change)
         for step in where:

@@ -8,7 +8,6 @@ import typing
 from collections.abc import Collection, Container, Iterable, Reversible
 from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-
 #: A list is each of these. pydantic refuses some of them and checks the items of others only when they are used.
 _LISTS: tuple[Any, ...] = (Iterable, Collection, Container, Reversible)
 _UNREADABLE = {
