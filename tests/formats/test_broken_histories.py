@@ -369,6 +369,7 @@ def test_a_sound_image_and_a_waiting_search_are_no_faults(tmp_path: Path):
         [user(image(PNG), text("x")), assistant(CALL, SEARCH), user(RESULT)],
         [HI, assistant(text("a"), SEARCH)],
         [content("user", inline(heic, "image/heif"), {"text": "x"}), content("model", signed), G_HI],
+        [content("user", inline(JPEG.translate(str.maketrans("+/", "-_")), "image/jpeg"), {"text": "x"})],
     ):
         path.write_text(json.dumps(body))
         assert invoke("doctor", str(path))[0] == 0, body

@@ -93,7 +93,9 @@ def mend_images(items: list[Any], api: str) -> list[Change]:
     """Put right the images of a list of messages, in place, and return what was done."""
     changes: list[Change] = []
     for image in _images(items, api):
-        fault = find_fault(image.data, image.media_type)
+        # Google reads either alphabet.
+        data = image.data.translate(_WEB_SAFE) if api == "gemini" else image.data
+        fault = find_fault(data, image.media_type)
         if fault is None:
             continue
         if fault.data:
