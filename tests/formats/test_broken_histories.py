@@ -375,6 +375,21 @@ def test_a_sound_image_and_a_waiting_search_are_no_faults(tmp_path: Path):
         assert invoke("doctor", str(path))[0] == 0, body
 
 
+def test_only_a_search_that_can_no_longer_be_answered_is_dropped():
+    other = SEARCH | {"id": "srvtoolu_2"}
+    body = [HI, assistant(SEARCH, text("a")), HI, assistant(CALL, other), user(RESULT)]
+    (checkup,), _ = check_all([load(json.dumps(body).encode(), "h", "anthropic")])
+    assert [each.code for each in checkup.findings] == ["A39"]
+    assert checkup.body[1]["content"] == [text("a")]
+    assert other in checkup.body[3]["content"]
+
+
+def test_an_orphan_among_results_is_the_only_fault():
+    body, api, *_ = REPORTED["orphan among results"]
+    (checkup,), _ = check_all([load(json.dumps(body).encode(), "h", api)])
+    assert [each.code for each in checkup.findings] == ["orphan-result"]
+
+
 def test_words_of_an_orphan_are_not_taken_for_the_users():
     history = load(json.dumps([HI, O_RESULT | {"content": "Delete it."}, HI]).encode(), "h")
     (turn,) = history.conversation.turns
