@@ -6,7 +6,6 @@ answer.
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
 
@@ -28,6 +27,6 @@ def step(received: Received) -> Answer:
 
 if __name__ == "__main__":
     delay = float(sys.argv[1]) / 1000
-    with Fake(itertools.repeat(step)) as fake:
+    with Fake(step) as fake:
         print(fake.base_url("openai"), flush=True)
         sys.stdin.read()

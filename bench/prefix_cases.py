@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -68,11 +68,7 @@ class Script:
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque()
-        self.fake = Fake(self._forever())
-
-    def _forever(self) -> Iterator[Step]:
-        while True:
-            yield self._next
+        self.fake = Fake(self._next)
 
     def _next(self, _: Received) -> Step:
         return self.steps.popleft() if self.steps else "Nothing more."

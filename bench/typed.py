@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from itertools import repeat
 
 from environment import BENCH, PEERS, prepare, python, variables
 from typed_model import ANSWER
@@ -32,7 +31,7 @@ def answer(received: Received) -> Answer:
 def measure(name: str, api: str) -> tuple[int, int]:
     """The number of requests, and the bytes of their bodies together."""
     home = CONTENDERS[name]
-    with Fake(repeat(answer)) as fake:
+    with Fake(answer) as fake:
         command = [python(home) if home else sys.executable, str(BENCH / "typed_client.py"), name, api]
         command.append(fake.base_url(APIS[api]))
         done = subprocess.run(command, env=variables(own=home is None), capture_output=True, text=True)

@@ -56,11 +56,14 @@ def pruned(text: str, depth: int = 200) -> str:
     return "".join([*kept, text[place:]]) if level <= depth else text
 
 
-def loads(data: bytes | str, what: str = "the text") -> Any:
-    """Strict JSON: no NaN, no infinities, no invalid UTF-8; lone surrogates become U+FFFD."""
+def loads(data: bytes | str, what: str = "the text", *, unique: bool = False) -> Any:
+    """Return the value of strict JSON: no NaN, no infinities, no invalid UTF-8; lone surrogates become U+FFFD.
+
+    With `unique`, a field that stands twice in an object is an error too.
+    """
     try:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
-        value = decode(text)
+        value = decode_unique(text) if unique else decode(text)
         if _surrogate_escape.search(text):
             value = decode(clean(_encode(value)))
     except UnicodeDecodeError as error:

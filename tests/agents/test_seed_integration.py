@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import pairwise, repeat
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,7 @@ def sent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                     approve,
                 ]
             ),
-            "coder": Fake(repeat(_answering(place))),
+            "coder": Fake(_answering(place)),
         }
         models = {name: stack.enter_context(fake).connect(MODELS[request.param]) for name, fake in fakes.items()}
         team = begin(place, repo, "Change both", coders=2, **models)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import subprocess
 import time
@@ -64,7 +63,7 @@ def played(parts: dict[str, Part], seconds: float = 0.0) -> Callable[[Received],
 
 @contextmanager
 def serving(parts: dict[str, Part] | None = None, seconds: float = 0.0) -> Iterator[Fake]:
-    with Fake(itertools.repeat(played({**PARTS, **(parts or {})}, seconds))) as fake:
+    with Fake(played({**PARTS, **(parts or {})}, seconds)) as fake:
         yield fake
 
 

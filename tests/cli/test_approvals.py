@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ def program() -> str:
 def terminal(tmp_path: Path, program: str) -> Iterator[Terminal]:
     (tmp_path / "tools.py").write_text(_TOOL)
     (tmp_path / "p.vibe").write_text(program)
-    with Fake(repeat(_answer)) as fake:
+    with Fake(_answer) as fake:
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),

@@ -9,7 +9,7 @@ from rich.text import Text
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import ConfigurationError, NotSavedError
-from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.render import Person
 from antiphon.session import Question
 from antiphon.store import Store
@@ -119,6 +119,7 @@ def test_an_unknown_command_is_told_and_not_sent(fake: Fake) -> None:
 
 
 def test_the_models_that_could_be_used_are_listed(fake: Fake) -> None:
+    fake.play(echo)
     shown = chat("/model", "/model anthropic/claude-sonnet-5", "hello")
     assert "model: openai/gpt-5\n" in shown
     assert "openai/gpt-6.1-sol  (OPENAI_API_KEY in the environment)" in shown

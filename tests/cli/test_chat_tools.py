@@ -307,6 +307,7 @@ class TestInstructions:
 
     def test_a_chat_that_goes_on_keeps_those_it_had(self, fake: Fake, place: Path) -> None:
         trusted_repository(place)
+        fake.play("1", "2", "3", "4")
         chat("a")
         (place / "AGENTS.md").write_text("Use nothing.\n")
         assert "with AGENTS.md, 4 lines\n" in chat("b", "/system Be long.", "c", arguments=("--continue",))

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ def _answer(received: Received) -> Answer:
 @pytest.fixture
 def env(tmp_path: Path) -> Iterator[dict[str, str]]:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    with Fake(repeat(_answer)) as fake:
+    with Fake(_answer) as fake:
         yield {
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from antiphon.errors import OptionError
-from antiphon.fakes import Answer, Cite, Fake, ServerCall, call
+from antiphon.fakes import Answer, Cite, Fake, ServerCall, call, echo
 from tests.fakes.conftest import HEADERS
 from tests.lazily import Lazily
 
@@ -35,6 +35,12 @@ BODIES: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def new() -> Iterator[Fake]:
     with Fake() as fake:
+        yield fake
+
+
+@pytest.fixture
+def echoing() -> Iterator[Fake]:
+    with Fake(echo) as fake:
         yield fake
 
 
@@ -252,8 +258,8 @@ def test_a_response_in_the_background_is_polled(new: Fake) -> None:
     assert "store" in post(new, "openai-responses", background=True, store=False).text
 
 
-def test_a_response_in_the_background_is_cancelled(new: Fake) -> None:
-    client = openai.OpenAI(base_url=new.base_url("openai"), api_key="key", max_retries=0)
+def test_a_response_in_the_background_is_cancelled(echoing: Fake) -> None:
+    client = openai.OpenAI(base_url=echoing.base_url("openai"), api_key="key", max_retries=0)
     response = client.responses.create(**BODIES["openai-responses"], background=True)
     assert client.responses.cancel(response.id).status == "cancelled"
     assert client.responses.retrieve(response.id).status == "cancelled"
@@ -269,31 +275,31 @@ def counts(usage: dict[str, Any]) -> tuple[int, int]:
     return usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"]
 
 
-def test_marked_prompts_are_written_and_read(new: Fake) -> None:
+def test_marked_prompts_are_written_and_read(echoing: Fake) -> None:
     system = [{"type": "text", "text": LONG} | MARK]
-    first = ask(new, "anthropic", system=system)["usage"]
-    second = ask(new, "anthropic", system=system)["usage"]
+    first = ask(echoing, "anthropic", system=system)["usage"]
+    second = ask(echoing, "anthropic", system=system)["usage"]
     assert counts(first)[0] == counts(second)[1] == 0
     assert counts(first)[1] == counts(second)[0] == first["cache_creation"]["ephemeral_5m_input_tokens"] > 1024
     assert sum(counts(first)) + first["input_tokens"] == sum(counts(second)) + second["input_tokens"]
     hour = [{"type": "text", "text": LONG + "!", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
-    usage = ask(new, "anthropic", system=hour)["usage"]
+    usage = ask(echoing, "anthropic", system=hour)["usage"]
     assert usage["cache_creation"]["ephemeral_1h_input_tokens"] == counts(usage)[1] > 0
-    assert counts(ask(new, "anthropic", system=[{"type": "text", "text": "Short."} | MARK])["usage"]) == (0, 0)
-    assert counts(ask(new, "anthropic", system=LONG)["usage"]) == (0, 0)
-    assert counts(ask(new, "anthropic", system=system, model="claude-opus-5")["usage"])[0] == 0
+    assert counts(ask(echoing, "anthropic", system=[{"type": "text", "text": "Short."} | MARK])["usage"]) == (0, 0)
+    assert counts(ask(echoing, "anthropic", system=LONG)["usage"]) == (0, 0)
+    assert counts(ask(echoing, "anthropic", system=system, model="claude-opus-5")["usage"])[0] == 0
 
 
-def test_a_moving_mark_reads_what_it_wrote_before(new: Fake) -> None:
+def test_a_moving_mark_reads_what_it_wrote_before(echoing: Fake) -> None:
     messages = [{"role": "user", "content": LONG}]
-    written = counts(ask(new, "anthropic", messages=messages, **MARK)["usage"])[1]
+    written = counts(ask(echoing, "anthropic", messages=messages, **MARK)["usage"])[1]
     messages += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "And now?"}]
-    read, more = counts(ask(new, "anthropic", messages=messages, **MARK)["usage"])
+    read, more = counts(ask(echoing, "anthropic", messages=messages, **MARK)["usage"])
     assert read == written > 0 < more < 100
     apart = [*messages, *[{"role": role, "content": "x"} for _ in range(12) for role in ("assistant", "user")]]
-    assert counts(ask(new, "anthropic", messages=apart, **MARK)["usage"])[0] == 0
+    assert counts(ask(echoing, "anthropic", messages=apart, **MARK)["usage"])[0] == 0
     changed = [{"role": "user", "content": "!" + LONG}, *messages[1:]]
-    assert counts(ask(new, "anthropic", messages=changed, **MARK)["usage"])[0] == 0
+    assert counts(ask(echoing, "anthropic", messages=changed, **MARK)["usage"])[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -312,9 +318,11 @@ def test_a_moving_mark_reads_what_it_wrote_before(new: Fake) -> None:
         ),
     ],
 )
-def test_other_servers_cache_by_themselves(new: Fake, api: str, more: dict[str, Any], where: tuple[str, ...]) -> None:
+def test_other_servers_cache_by_themselves(
+    echoing: Fake, api: str, more: dict[str, Any], where: tuple[str, ...]
+) -> None:
     def cached(**change: Any) -> int:
-        value: Any = ask(new, api, **more | change)
+        value: Any = ask(echoing, api, **more | change)
         for step in where:
             value = value.get(step, 0)
         return value
@@ -328,12 +336,12 @@ def test_other_servers_cache_by_themselves(new: Fake, api: str, more: dict[str, 
     assert [cached(**BODIES[api]) for _ in range(2)] == [0, 0], "below the minimum nothing is kept"
 
 
-def test_anthropic_tells_why_the_cache_was_missed(new: Fake) -> None:
-    first = ask(new, "anthropic", system="Be brief.")["id"]
+def test_anthropic_tells_why_the_cache_was_missed(echoing: Fake) -> None:
+    first = ask(echoing, "anthropic", system="Be brief.")["id"]
 
     def why(**change: Any) -> Any:
         body = {"system": "Be brief.", "diagnostics": {"previous_message_id": first}} | change
-        return ask(new, "anthropic", **body)["diagnostics"]["cache_miss_reason"]
+        return ask(echoing, "anthropic", **body)["diagnostics"]["cache_miss_reason"]
 
     more = [USER, {"role": "assistant", "content": "Yes."}, USER]
     assert why() is why(messages=more) is why(diagnostics={"previous_message_id": None}) is None
@@ -346,15 +354,15 @@ def test_anthropic_tells_why_the_cache_was_missed(new: Fake) -> None:
         ({"diagnostics": {"previous_message_id": "msg_none"}}, "previous_message_not_found"),
     ):
         assert why(**change)["type"] == reason
-    assert "diagnostics" not in ask(new, "anthropic")
+    assert "diagnostics" not in ask(echoing, "anthropic")
 
 
-def test_openai_tells_why_the_cache_was_missed(new: Fake) -> None:
-    first = ask(new, "openai-responses")["id"]
+def test_openai_tells_why_the_cache_was_missed(echoing: Fake) -> None:
+    first = ask(echoing, "openai-responses")["id"]
 
     def why(compared: str = first, **change: Any) -> Any:
         body = {"prompt_cache_options": {"comparison_response_id": compared}} | change
-        return ask(new, "openai-responses", **body)["prompt_cache_diagnostics"]
+        return ask(echoing, "openai-responses", **body)["prompt_cache_diagnostics"]
 
     assert why() == {"type": "cache_hit"}
     for change, reason in (
@@ -439,14 +447,14 @@ def test_calls_are_not_touched_by_a_form(new: Fake) -> None:
     assert [block["type"] for block in ask(new, "anthropic", **form)["content"]] == ["tool_use"]
 
 
-def test_headers_are_kept_and_checked(new: Fake) -> None:
+def test_headers_are_kept_and_checked(echoing: Fake) -> None:
     body = BODIES["anthropic"] | {"thread": {"type": "create"}}
     beta = {"anthropic-beta": "message-threads-2026-08-12"}
     statuses = [
-        httpx2.post(new.url + PATHS["anthropic"], json=body, headers=headers).status_code
+        httpx2.post(echoing.url + PATHS["anthropic"], json=body, headers=headers).status_code
         for headers in (HEADERS, HEADERS | beta)
     ]
     assert statuses == [400, 200]
-    assert new.requests[1].headers["anthropic-beta"] == beta["anthropic-beta"]
-    assert new.requests[1].headers["x-api-key"] == "[key]"
-    assert "thread: Extra inputs are not permitted" in new.requests[0].rejected
+    assert echoing.requests[1].headers["anthropic-beta"] == beta["anthropic-beta"]
+    assert echoing.requests[1].headers["x-api-key"] == "[key]"
+    assert "thread: Extra inputs are not permitted" in echoing.requests[0].rejected

@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from antiphon.fakes import Fake
+from antiphon.fakes import Fake, echo
+from tests.fakes.conftest import HEADERS
 
 OK = ""
 PATHS = {
@@ -204,6 +205,7 @@ def body(api: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("name", "api", "messages", "words"), CASES, ids=[f"{c[1]}: {c[0]}" for c in CASES])
 def test_case(http: httpx2.Client, fake: Fake, name: str, api: str, messages: list[Any], words: str) -> None:
+    fake.play(*[] if words else [echo])
     response = http.post(PATHS[api], json=body(api, messages))
     assert response.status_code == (400 if words else 200), response.text
     assert words in (response.json()["error"]["message"] if words else OK), name
@@ -252,6 +254,7 @@ def test_a_missing_key(fake: Fake, api: str, status: int, words: str) -> None:
 
 
 def test_keys_are_never_kept(http: httpx2.Client, fake: Fake) -> None:
+    fake.play(echo, echo)
     url = fake.url + PATHS["gemini"] + "?key=s3cret"
     assert httpx2.post(url, json=body("gemini", [HI])).status_code == 200
     http.post(PATHS["anthropic"], json=body("anthropic", [USER]), headers={"x-api-key": "s3cret"})
@@ -269,16 +272,17 @@ def test_bodies_that_are_no_json(http: httpx2.Client, fake: Fake, api: str) -> N
 
 
 @pytest.mark.parametrize("api", PATHS)
-def test_bodies_of_any_shape_are_answered(http: httpx2.Client, api: str) -> None:
+def test_bodies_of_any_shape_are_answered(api: str) -> None:
     key = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}[api]
     odd: list[Any] = [None, 5, "x", [], {}, [[]], [None], [{"role": []}], [{"type": {}, "id": []}]]
     odd += [
         [{"role": "user", "content": [1, {"type": "thinking", "signature": []}], "parts": [{"thoughtSignature": []}]}]
     ]
-    for value in odd:
-        for made in (value, body(api, []) | {key: value}, {"model": value, key: [], "previous_response_id": value}):
-            response = http.post(PATHS[api], json=made)
-            assert response.status_code in (200, 400), (made, response.text)
+    with Fake(echo) as fake, httpx2.Client(base_url=fake.url, headers=HEADERS) as http:
+        for value in odd:
+            for made in (value, body(api, []) | {key: value}, {"model": value, key: [], "previous_response_id": value}):
+                response = http.post(PATHS[api], json=made)
+                assert response.status_code in (200, 400), (made, response.text)
 
 
 def test_anthropic_wants_its_version(served: Fake) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.fakes import Answer, Fail, Fake, call, echo
 
 ASK: dict[str, tuple[str, dict[str, Any]]] = {
     "anthropic": (
@@ -36,7 +36,8 @@ def events(response: httpx2.Response) -> list[Any]:
 
 
 @pytest.mark.parametrize("api", ASK)
-def test_after_the_script_the_fake_echoes(http: httpx2.Client, fake: Fake, api: str) -> None:
+def test_an_echo_repeats_what_was_said(http: httpx2.Client, fake: Fake, api: str) -> None:
+    fake.play(echo, echo)
     for stream in (False, True):
         assert "You said: Hi" in "".join(_texts(ask(http, api, stream), api, stream))
     assert [request.stream for request in fake.requests] == [False, True]

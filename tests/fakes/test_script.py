@@ -14,15 +14,22 @@ import httpx2
 import pytest
 
 from antiphon import Conversation
-from antiphon.errors import FormatError, NotReadyError, OptionError
-from antiphon.fakes import Answer, Call, Cite, Fail, Fake, Received, ServerCall, call, load_script, pytest_plugin
+from antiphon.errors import FormatError, NotReadyError, OptionError, RequestRejected
+from antiphon.fakes import Answer, Call, Cite, Fail, Fake, Received, ServerCall, call, echo, load_script, pytest_plugin
 
 antiphon_fake = pytest_plugin.antiphon_fake
+MODELS = ["anthropic/claude-sonnet-5", "openai-chat/gpt-4o", "openai/gpt-5", "google/gemini-3-pro"]
 
 
 def say(http: httpx2.Client, said: str = "Hi", **fields: Any) -> Any:
     messages = [{"role": "user", "content": said}]
     return http.post("/v1/chat/completions", json={"model": "gpt-5.4", "messages": messages} | fields)
+
+
+def asking(said: str) -> Conversation:
+    conversation = Conversation()
+    conversation.add_user(said)
+    return conversation
 
 
 def answer(response: httpx2.Response) -> Any:
@@ -56,6 +63,50 @@ def test_a_function_that_raises_is_told_to_the_client(http: httpx2.Client, fake:
     fake.play(lambda request: request.body["nope"], lambda _: 5)
     assert "KeyError: 'nope'" in say(http).json()["error"]["message"]
     assert "OptionError" in say(http).json()["error"]["message"]
+    fake.play(lambda request: request.body["nope"], "Hidden.")
+    with pytest.raises(RequestRejected, match="KeyError: 'nope'"):
+        fake.connect("openai/gpt-5").chat(asking("Hi"))
+    assert fake.connect("openai/gpt-5").chat(asking("Hi")).text == "Hidden."
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_script_that_is_used_up_fails_and_tells_what_was_asked(model: str) -> None:
+    with Fake(["One.", "Two."]) as fake:
+        there = fake.connect(model)
+        assert [there.chat(asking("Hi")).text for _ in range(2)] == ["One.", "Two."]
+        with pytest.raises(RequestRejected) as caught:
+            there.chat(asking("And the third?"))
+        said = str(caught.value)
+        assert "2 answers, all used up" in said
+        assert "'And the third?'" in said
+        assert "fake.play(...)" in said
+        with pytest.raises(RequestRejected, match="2 answers, all used up"), there.stream(asking("Again?")) as stream:
+            list(stream)
+        assert len(fake.requests) == 4, "it is not asked again"
+        fake.play("Three.")
+        assert there.chat(asking("Hi")).text == "Three."
+        with pytest.raises(RequestRejected, match="3 answers"):
+            there.chat(asking("Hi"))
+        fake.reset()
+        with pytest.raises(RequestRejected, match="no answer"):
+            there.chat(asking("Hi"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_function_answers_every_request(model: str) -> None:
+    def shout(received: Received) -> str:
+        return f"ANSWER {len(fake.requests)} OF {received.model}"
+
+    with Fake(shout) as fake:
+        there = fake.connect(model)
+        name = model.partition("/")[2]
+        assert [there.chat(asking("Hi")).text for _ in range(3)] == [f"ANSWER {n} OF {name}" for n in (1, 2, 3)]
+        with pytest.raises(OptionError, match="answers every request"):
+            fake.play("Never.")
+    with Fake({"Ada": echo, "": ["Once."]}) as fake:
+        there = fake.connect(model)
+        said = [there.chat(asking(each)).text for each in ("I am Ada", "I am Bob", "Ada again")]
+        assert said == ["You said: I am Ada", "Once.", "You said: Ada again"]
 
 
 def test_steps_are_handed_out_once(http: httpx2.Client, fake: Fake) -> None:
@@ -81,7 +132,7 @@ def test_scripts_may_be_endless_or_a_single_step() -> None:
         return [answer(response)["content"] for response in answers]
 
     assert asyncio.run(talk(Fake(numbers()))) == ["Number 0.", "Number 1."]
-    assert asyncio.run(talk(Fake("Once."))) == ["Once.", "You said: Hi"]
+    assert asyncio.run(talk(Fake(["One.", "Two."]))) == ["One.", "Two."]
 
 
 def test_each_of_several_who_ask_gets_its_own_steps(http: httpx2.Client) -> None:
@@ -97,7 +148,8 @@ def test_each_of_several_who_ask_gets_its_own_steps(http: httpx2.Client) -> None
         assert asked("Ada", tools=tools)["content"] == "Ada 1"
         assert asked("Bob", tools=tools)["tool_calls"][0]["function"]["name"] == "weather"
         assert asked("Ada")["content"] == "Ada 2"
-        assert asked("Ada")["content"] == "You said: Hi"
+        with pytest.raises(KeyError):
+            asked("Ada")
         fake.play("Added")
         assert asked("Bob")["content"] == "Added"
 

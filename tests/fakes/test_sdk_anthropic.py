@@ -94,13 +94,13 @@ def test_altered_thinking_is_refused(client: Any, fake: Fake) -> None:
 def test_thinking_can_be_bound_to_the_prompt() -> None:
     ask = ASK | {"model": "claude-haiku-5-5"}
     without = ask | {"thinking": {"type": "disabled"}}
-    with Fake([Answer("Rain.", reasoning="Oslo.")]) as fake:
+    with Fake([Answer("Rain.", reasoning="Oslo."), "Snow."]) as fake:
         client = anthropic.Anthropic(base_url=fake.base_url("anthropic"), api_key="key", max_retries=0)
         message = client.messages.create(**ask, system="Be brief.", messages=[QUESTION])
         history = [QUESTION, again(message), QUESTION]
         marked = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
         said = client.messages.create(**without, system=marked, messages=history).content
-        assert [block.text for block in said] == ["You said: Weather?"]
+        assert [block.text for block in said] == ["Snow."]
         with pytest.raises(anthropic.BadRequestError, match=r"bound to a different conversation.*`system` prompt"):
             client.messages.create(**ask, system="Be long.", messages=history)
         with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.fakes import Answer, Fake, call
+from antiphon.fakes import Answer, Fake, call, echo
 from tests.fakes.conftest import HEADERS
 
 SINCE = HEADERS | {"anthropic-version": "2026-10-21"}
@@ -48,6 +48,12 @@ def new() -> Iterator[Fake]:
         yield fake
 
 
+@pytest.fixture
+def echoing() -> Iterator[Fake]:
+    with Fake(echo) as fake:
+        yield fake
+
+
 @pytest.mark.parametrize("model", [*MODELS, "claude-haiku-5-5", "claude-sonnet-5", "claude-opus-5"])
 def test_models_that_think_by_default_do(new: Fake, model: str) -> None:
     new.play("Rain.")
@@ -73,28 +79,28 @@ def test_thinking_is_shown_to_those_who_ask_and_left_out_where_it_is_off(new: Fa
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_changed_prefix_is_refused(new: Fake, model: str) -> None:
+def test_a_changed_prefix_is_refused(echoing: Fake, model: str) -> None:
     body = begun(model, tools=[TOOL])
-    say(new, body)
-    say(new, body)
-    assert post(new, body).status_code == 200
+    say(echoing, body)
+    say(echoing, body)
+    assert post(echoing, body).status_code == 200
     for change, place in (
         ({"system": "Be long."}, "messages.1.content.0"),
         ({"tools": []}, "messages.1.content.0"),
         ({"tools": [TOOL | {"description": "x"}]}, "messages.1.content.0"),
     ):
-        refused = post(new, body | change)
+        refused = post(echoing, body | change)
         assert refused.status_code == 400
         assert refused.json()["error"]["message"].startswith(f"{place}: {BOUND}")
     later = deepcopy(body)
     later["messages"][2]["content"] = "And then?"
-    assert post(new, later).json()["error"]["message"].startswith(f"messages.3.content.0: {BOUND}")
+    assert post(echoing, later).json()["error"]["message"].startswith(f"messages.3.content.0: {BOUND}")
 
 
-def test_what_does_not_count_as_a_change(new: Fake) -> None:
+def test_what_does_not_count_as_a_change(echoing: Fake) -> None:
     body = begun(tools=[TOOL])
-    say(new, body)
-    say(new, body)
+    say(echoing, body)
+    say(echoing, body)
     mark = {"cache_control": {"type": "ephemeral"}}
     same = body | {
         "system": [{"type": "text", "text": "Be brief."} | mark],
@@ -102,62 +108,62 @@ def test_what_does_not_count_as_a_change(new: Fake) -> None:
         "tool_choice": {"type": "none"},
         "output_config": {"effort": "low"},
     }
-    assert post(new, same).status_code == 200
+    assert post(echoing, same).status_code == 200
     first, answer, *rest = deepcopy(body["messages"])
     first["content"] = [{"type": "text", "text": "Weather?"} | mark]
     split = [{"role": "assistant", "content": [block]} for block in answer["content"]]
-    assert post(new, body | {"messages": [first, *split, *rest]}).status_code == 200
+    assert post(echoing, body | {"messages": [first, *split, *rest]}).status_code == 200
 
 
-def test_thinking_may_be_left_out_from_the_front_only(new: Fake) -> None:
+def test_thinking_may_be_left_out_from_the_front_only(echoing: Fake) -> None:
     body = begun()
     for _ in range(3):
-        say(new, body)
+        say(echoing, body)
 
     def without(*places: int) -> httpx2.Response:
         sent = deepcopy(body)
         for place in places:
             del sent["messages"][place]["content"][0]
-        return post(new, sent)
+        return post(echoing, sent)
 
     assert [without(*places).status_code for places in ((1,), (1, 3), (1, 3, 5), (5,))] == [200] * 4
     assert without(3).json()["error"]["message"].startswith(f"messages.5.content.0: {BOUND}")
     assert without(1, 3).status_code == 200
 
 
-def test_dropping_is_told_and_must_be_asked_for_with_its_beta(new: Fake) -> None:
+def test_dropping_is_told_and_must_be_asked_for_with_its_beta(echoing: Fake) -> None:
     body = begun()
-    say(new, body)
-    say(new, body)
+    say(echoing, body)
+    say(echoing, body)
     changed = body | {"system": "Be long."}
-    assert "Extra inputs are not permitted" in post(new, changed | {"thinking": DROP}).text
-    told = say(new, changed | {"thinking": DROP}, **CONTROLS)
+    assert "Extra inputs are not permitted" in post(echoing, changed | {"thinking": DROP}).text
+    told = say(echoing, changed | {"thinking": DROP}, **CONTROLS)
     assert told["input_transformations"] == [
         {"type": "thinking_dropped", "path": f"messages.{place}.content.0", "reason": "prefix_mismatch"}
         for place in (1, 3)
     ]
     # The answer is bound to what was sent, but the older blocks have to be dropped again.
-    again = post(new, changed | {"thinking": DROP}, **CONTROLS).json()
+    again = post(echoing, changed | {"thinking": DROP}, **CONTROLS).json()
     assert len(again["input_transformations"]) == 2
-    assert post(new, changed).status_code == 400
+    assert post(echoing, changed).status_code == 400
     dropped = deepcopy(changed)
     for place in (1, 3):
         del dropped["messages"][place]["content"][0]
-    assert "input_transformations" not in post(new, dropped).json()
+    assert "input_transformations" not in post(echoing, dropped).json()
 
 
-def test_after_a_drop_in_the_middle_the_next_answer_is_bound_to_what_was_read(new: Fake) -> None:
+def test_after_a_drop_in_the_middle_the_next_answer_is_bound_to_what_was_read(echoing: Fake) -> None:
     body = begun()
-    say(new, body)
-    say(new, body)
+    say(echoing, body)
+    say(echoing, body)
     body["messages"][2]["content"] = "And then?"
     for _ in range(3):
-        told = say(new, body | {"thinking": DROP}, **CONTROLS)
+        told = say(echoing, body | {"thinking": DROP}, **CONTROLS)
         assert [each["path"] for each in told["input_transformations"]] == ["messages.3.content.0"]
 
 
 def test_an_old_account_is_let_pass_by_some_models() -> None:
-    with Fake(account="old") as fake:
+    with Fake(echo, account="old") as fake:
         body = begun()
         say(fake, body)
         told = post(fake, body | {"system": "Be long."}).json()
@@ -167,27 +173,27 @@ def test_an_old_account_is_let_pass_by_some_models() -> None:
         assert BOUND in post(fake, strict | {"system": "Be long."}).text
 
 
-def test_other_models_are_not_bound(new: Fake) -> None:
+def test_other_models_are_not_bound(echoing: Fake) -> None:
     body = begun("claude-opus-5")
-    say(new, body)
-    assert "input_transformations" not in post(new, body | {"system": "Be long."}).json()
+    say(echoing, body)
+    assert "input_transformations" not in post(echoing, body | {"system": "Be long."}).json()
 
 
-def test_thinking_of_another_model_is_dropped_without_a_fault(new: Fake) -> None:
+def test_thinking_of_another_model_is_dropped_without_a_fault(echoing: Fake) -> None:
     body = begun("claude-opus-5-5")
-    say(new, body)
+    say(echoing, body)
     body["model"] = "claude-sonnet-5-5"
-    told = say(new, body)
+    told = say(echoing, body)
     assert told["input_transformations"][0]["reason"] == "model_mismatch"
-    assert post(new, body).status_code == 200
+    assert post(echoing, body).status_code == 200
     related = begun("claude-fable-5-2")
-    say(new, related)
-    assert "input_transformations" not in post(new, related | {"model": "claude-mythos-5-2"}).json()
+    say(echoing, related)
+    assert "input_transformations" not in post(echoing, related | {"model": "claude-mythos-5-2"}).json()
 
 
 def test_a_compaction_begins_a_new_prefix(new: Fake) -> None:
     block = {"type": "compaction", "content": "It rains.", "signature": "c2ln"}
-    new.play(Answer(blocks=[block], stop_word="compaction"))
+    new.play(Answer(blocks=[block], stop_word="compaction"), echo, echo)
     compacted = post(new, begun()).json()
     assert (compacted["content"], compacted["stop_reason"]) == ([block], "compaction")
     body = begun(messages=[{"role": "assistant", "content": [block]}, {"role": "user", "content": "And now?"}])
@@ -207,6 +213,7 @@ def test_any_change_makes_all_later_thinking_invalid(new: Fake, said: list[str],
     for words in said[1:]:
         new.play(Answer(words, reasoning=words))
         say(new, body, words)
+    new.play("Read.", "Read in part.")
     sent = deepcopy(body)
     assert post(new, sent).status_code == 200
     place = data.draw(st.sampled_from(range(0, len(sent["messages"]) - 2, 2)))
@@ -231,7 +238,7 @@ def respond(fake: Fake, items: list[Any], **more: Any) -> dict[str, Any]:
 ASK = {"role": "user", "content": "Weather?"}
 
 
-def test_models_that_reason_answer_with_encrypted_reasoning(new: Fake) -> None:
+def test_models_that_reason_answer_with_encrypted_reasoning(echoing: Fake) -> None:
     for model, effort, kinds in (
         ("gpt-6.1-sol", None, ["reasoning", "message"]),
         ("gpt-6-sol", "none", ["message"]),
@@ -241,13 +248,13 @@ def test_models_that_reason_answer_with_encrypted_reasoning(new: Fake) -> None:
         ("unheard-of", None, ["message"]),
     ):
         more = {"reasoning": {"effort": effort}} if effort else {}
-        output = respond(new, [ASK], model=model, **more)["output"]
+        output = respond(echoing, [ASK], model=model, **more)["output"]
         assert [item["type"] for item in output] == kinds
         assert all(item["encrypted_content"] and not item["summary"] for item in output[:-1])
 
 
 def test_reasoning_behind_a_change_is_removed_and_told(new: Fake) -> None:
-    new.play(Answer("Rain.", reasoning="Oslo."), call("now"))
+    new.play(Answer("Rain.", reasoning="Oslo."), call("now"), *[echo] * 6)
     first = respond(new, [ASK])
     history = [ASK, *first["output"], {"role": "user", "content": "When?"}]
     second = respond(new, history)

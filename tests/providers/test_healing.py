@@ -9,8 +9,10 @@ import pytest
 from antiphon import Conversation, connect, facts
 from antiphon.conversation import Native, Origin, Reasoning, Text, ToolSpec
 from antiphon.errors import ContextOverflow, OptionRefused, RequestRejected
+from antiphon.fakes import Answer, Fake
 from antiphon.providers import resolve
 from antiphon.providers.healing import Lesson, read_refusal
+from antiphon.tools import CodeExecution, WebFetch, WebSearch
 from antiphon.wire import APIS, Healed, Request, Target
 from tests.providers.scripted import Scripted, Status
 from tests.providers.test_continuation import FACES, ask, asked, events, message, said
@@ -187,6 +189,29 @@ class TestContainers:
             without.tools = []
             ask(model, without)
         assert [body.get("container") for body in server.bodies] == [None, "container_1", "container_1", None]
+
+    @pytest.mark.parametrize(
+        ("tool", "is_sent"),
+        [
+            (ToolSpec("search", "", {}, Native(ORIGIN, {"type": "web_search_20260318", "name": "web_search"})), True),
+            (ToolSpec("fetch", "", {}, Native(ORIGIN, {"type": "web_fetch_20260209", "name": "web_fetch"})), True),
+            (ToolSpec("search", "", {}, Native(ORIGIN, {"type": "web_search_20250305", "name": "web_search"})), False),
+            (WebFetch(), True),
+            (WebSearch(), False),
+            (CodeExecution(), True),
+        ],
+    )
+    def test_the_id_goes_back_where_code_filters_what_was_found(self, tool: Any, is_sent: bool):
+        spec = tool if isinstance(tool, ToolSpec) else tool.spec
+        conversation = Conversation(tools=[spec]).add_user("Look.")
+        with Fake([Answer("1", container="container_1"), "2"]) as fake:
+            model = fake.connect(CLAUDE)
+            model.chat(conversation)
+            conversation.add_user("More.")
+            assert model.chat(conversation).text == "2"
+            assert [each.rejected for each in fake.requests] == ["", ""]
+            sent = [each.body.get("container") for each in fake.requests]
+        assert sent == [None, "container_1" if is_sent else None]
 
     def test_it_goes_with_a_paused_turn(self):
         conversation = Conversation(tools=[CODE]).add_user("Count.")

@@ -27,7 +27,7 @@ from antiphon.errors import (
     StreamCut,
     TimedOut,
 )
-from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.providers import NO_RETRY, Model, Retry
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
 
@@ -131,12 +131,15 @@ def test_the_asynchronous_face_does_the_same(fake: Fake, api: str):
 
 
 def test_one_model_serves_several_event_loops(fake: Fake):
+    fake.play(echo, echo)
     there = model(fake)
     for _ in range(2):
         assert asyncio.run(there.achat(asking("hi"))).text == "You said: hi"
 
 
 def test_many_conversations_at_once(fake: Fake):
+    fake.play(*[echo] * 50)
+
     async def talk() -> list[str]:
         async with model(fake) as there:
             replies = await asyncio.gather(*(there.achat(asking(f"n{n}")) for n in range(50)))
@@ -244,7 +247,7 @@ class TestCancellation:
     def test_a_task_cancelled_at_any_moment_leaves_a_sendable_conversation(
         self, fake: Fake, moment: float, stream: bool
     ):
-        fake.play(Answer("one two three four", delay=0.1))
+        fake.play(Answer("one two three four", delay=0.1), "Now.")
 
         async def talk() -> None:
             conversation = asking()
@@ -279,7 +282,7 @@ class TestCancellation:
 
     async def cancelled_after(self, steps: int, api: str, stream: bool) -> bool:
         """Cancel after so many turns of the event loop, all in this thread; tells whether the answer was still out."""
-        fake = Fake([Answer("Hm.", [call("weather", city="Oslo")], reasoning="Well.")])
+        fake = Fake([Answer("Hm.", [call("weather", city="Oslo")], reasoning="Well."), "Now."])
         transport = _Hesitant(fake)
         there = connect(
             MODELS[api], url="http://fake" + ("/v1" if "openai" in api else ""), key=KEY, transport=transport
@@ -418,6 +421,7 @@ class TestErrors:
 
 
 def test_headers_and_options_reach_the_server(fake: Fake):
+    fake.play("Rain.")
     there = model(fake, headers={"x-team": "blue"}, max_tokens=77)
     there.chat(asking(), stop="END")
     (received,) = fake.requests

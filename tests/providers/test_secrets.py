@@ -86,6 +86,7 @@ def test_a_refused_setting_is_not_quoted(settings: dict[str, str]) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 @pytest.mark.parametrize("before", [None, 0o644, 0o666])
 def test_a_recording_is_its_owners_alone(antiphon_fake: Fake, tmp_path: Path, before: int | None) -> None:
+    antiphon_fake.play("Hello.")
     file = tmp_path / "recording"
     if before is not None:
         file.touch()

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from antiphon.errors import FormatError
-from antiphon.fakes import Fail, Fake
+from antiphon.fakes import Fail, Fake, echo
 from antiphon.providers import Model, Retry, connect
 from antiphon.providers.recording import Recorder, ReplayMismatch
 from antiphon.session import Session
@@ -72,6 +72,7 @@ def test_failures_are_replayed_and_nobody_waits_for_them(fake: Fake, tmp_path: P
 
 def test_a_recording_may_go_on_in_another_event_loop(fake: Fake, tmp_path: Path):
     path = tmp_path / "run.jsonl"
+    fake.play(*[echo] * 4)
     here = Session(recording(fake, path))
     for _ in range(3):
         asyncio.run(here.achat("Hello"))
@@ -81,6 +82,7 @@ def test_a_recording_may_go_on_in_another_event_loop(fake: Fake, tmp_path: Path)
 
 def test_requests_side_by_side(fake: Fake, tmp_path: Path):
     path = tmp_path / "run.jsonl"
+    fake.play(*[echo] * 20)
 
     async def all_of(model: Model, order: range) -> list[str]:
         said = await asyncio.gather(*(Session(model).achat(f"n{n}") for n in order))

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from antiphon.conversation import Image, ToolResult
 from antiphon.effects import Said
 from antiphon.errors import AntiphonError, OptionError, ServerFailed
-from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.providers import Retry
 from antiphon.providers.recording import ReplayMismatch
 from antiphon.session import (
@@ -392,7 +392,7 @@ class TestConcurrency:
         inner: list[AIResult] = []
 
         def research(topic: str) -> str:
-            fake.play(call("weather", city=topic), "It rains.")
+            fake.play(call("weather", city=topic), "It rains.", "Done.")
             inner.append(session(fake).vibe(topic))
             return str(inner[0])
 
@@ -794,6 +794,8 @@ class TestTools:
 
 
 def test_hundreds_of_sessions_at_once(fake: Fake):
+    fake.play(*[echo] * 300)
+
     async def one(n: int, model: Any) -> str:
         return str((await Session(model, [weather]).avibe(f"n{n}")).value)
 

@@ -176,9 +176,14 @@ def test_names_can_be_given_and_then_only_they_count(journal: Journal):
         ({**OURS, "origin": "https://127.0.0.1:8321"}, 403),
         ({**OURS, "origin": "https://evil.example"}, 403),
         ({**OURS, "origin": "null"}, 403),
+        # One that stands twice says nothing, whichever is first.
+        ([*OURS.items(), ("origin", HERE)], 403),
+        ([*OURS.items(), ("origin", "https://evil.example")], 403),
+        ([*OURS.items(), ("sec-fetch-site", "cross-site")], 403),
+        ([*OURS.items(), *[("host", "127.0.0.1:8321")] * 2], 421),
     ],
 )
-def test_only_the_page_itself_can_answer(journal: Journal, headers: dict[str, str], status: int):
+def test_only_the_page_itself_can_answer(journal: Journal, headers: Any, status: int):
     running = begun(journal, "r")
     ask(running, "1", "Which?")
     running.leave("waiting")

@@ -58,6 +58,7 @@ def with_result(shown: Image) -> Conversation:
 def test_a_false_image_of_the_user_is_refused_and_nothing_is_lost(
     antiphon_fake: Fake, name: str, wrong: Image, why: str
 ) -> None:
+    antiphon_fake.play("Good day.", "Fine.")
     model = antiphon_fake.connect(name)
     conversation = Conversation()
     conversation.add_user("Hello.")
@@ -71,12 +72,13 @@ def test_a_false_image_of_the_user_is_refused_and_nothing_is_lost(
     assert len(antiphon_fake.requests) == 1
     conversation.undo()
     conversation.add_user("Never mind.")
-    assert "Never mind." in model.chat(conversation).text
+    assert model.chat(conversation).text == "Fine."
 
 
 @every_model
 @pytest.mark.parametrize(("wrong", "why"), WRONG)
 def test_a_tools_false_image_is_a_line_that_says_why(antiphon_fake: Fake, name: str, wrong: Image, why: str) -> None:
+    antiphon_fake.play("I cannot see it.")
     model = antiphon_fake.connect(name)
     conversation = with_result(wrong)
     body = model.request(conversation).decode()

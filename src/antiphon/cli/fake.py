@@ -20,10 +20,10 @@ def fake(port: int, host: str, script: str | None) -> None:
 
     They answer from a script, or by echo, and reject what the real ones reject, in the same words.
     """
-    from antiphon.fakes import Fake, load_script
+    from antiphon.fakes import Fake, echo, load_script
     from antiphon.fakes.fake import missing
 
-    app = Fake(load_script(script) if script else ()).app
+    app = Fake(load_script(script) if script else echo).app
     try:
         import uvicorn
     except ImportError as error:

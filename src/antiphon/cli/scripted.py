@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,7 +34,7 @@ class Scripted:
         self._was_told = False
         self._lock = threading.Lock()
         self._recording = recording
-        self._fake = Fake(self._forever())
+        self._fake = Fake(self._answer)
         self._replayer: Any = None
 
     def play(self, steps: list[Any]) -> None:
@@ -111,10 +110,6 @@ class Scripted:
         transport = httpx2.ASGITransport(app=self._fake.app)  # type: ignore[arg-type]
         url = f"http://fake{_ROOTS.get(api, '')}"
         return connect(own, provider=provider, url=url, key="fake", retry=NO_RETRY, transport=transport)
-
-    def _forever(self) -> Iterator[Step]:
-        while True:
-            yield self._answer
 
     def _answer(self, received: Received) -> Step:
         with self._lock:

@@ -7,8 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from antiphon.conversation.conversation import Conversation
-from antiphon.conversation.parts import AssistantPart, Chat, Text, ToolCall, ToolResult, ToolSpec, UserPart, legal_id
+from antiphon.conversation.parts import (
+    AssistantPart,
+    Chat,
+    Image,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserPart,
+    legal_id,
+)
 from antiphon.conversation.repair import Change, ChangeCode, interrupted, unanswered
+
+#: Frames the words of a result whose call is not in the history: nobody is to take them for the user's.
+_ORPHANED = "[The result of a tool call that is not in this conversation]\n{}\n[The end of that result]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,9 @@ class _Draft:
 
 
 class _Assembly:
-    def __init__(self, by_id: bool, merges: bool) -> None:
+    def __init__(self, called: set[str], by_id: bool, merges: bool) -> None:
+        #: The ids of all calls, also of those that are still to come.
+        self.called = called
         self.by_id = by_id
         self.merges = merges or by_id
         self.drafts: list[_Draft] = []
@@ -47,6 +62,8 @@ class _Assembly:
         self.calls: dict[str, list[tuple[_Draft, ToolCall]]] = {}
         self.ids: set[str] = set()
         self.early: list[tuple[str, ToolResult]] = []
+        #: What results of calls that are nowhere said, until the next message that speaks.
+        self.orphans: list[UserPart] = []
 
     def note(self, code: ChangeCode, where: str, found: str, action: str, call_id: str = "") -> None:
         self.changes.append(Change(code, where, found, action, call_id))
@@ -54,6 +71,8 @@ class _Assembly:
     def add(self, item: Item) -> None:
         for result in item.results:
             self.add_result(item.where, result)
+        if item.parts:
+            self.let_orphans_speak(item.where)
         if item.role == "user":
             if item.parts:
                 draft = self.draft("user", item.where)
@@ -99,18 +118,35 @@ class _Assembly:
         if not result.call_id and legal_id("") not in self.calls:
             result = self.identified(where, result)
         homes = self.calls.get(legal_id(result.call_id), [])
-        for draft, call in reversed(homes):
-            if call.id not in draft.results:
-                if not self.by_id and draft is not self.drafts[-1]:
-                    found = f"the result of call {result.call_id!r} is not right behind it"
-                    self.note("misplaced-result", where, found, "it is put behind its call", result.call_id)
-                draft.results[call.id] = replace(result, call_id=call.id)
-                return
-        if homes:
+        waiting = [(draft, call) for draft, call in homes if call.id not in draft.results]
+        if waiting:
+            # The newest turn; of several calls with one id in it, the first that is open.
+            draft, call = next(pair for pair in waiting if pair[0] is waiting[-1][0])
+            if not self.by_id and draft is not self.drafts[-1]:
+                found = f"the result of call {result.call_id!r} is not right behind it"
+                self.note("misplaced-result", where, found, "it is put behind its call", result.call_id)
+            draft.results[call.id] = replace(result, call_id=call.id)
+        elif homes:
             found = f"a second result for call {result.call_id!r}"
             self.note("duplicate-result", where, found, "the first one is kept", result.call_id)
-        else:
+        elif legal_id(result.call_id) in self.called:
             self.early.append((where, result))
+        else:
+            self.keep_orphan(where, result)
+
+    def keep_orphan(self, where: str, result: ToolResult) -> None:
+        """Keep what a result says whose call is nowhere, as words of the user that tell where they come from."""
+        found = f"a result for call {result.call_id!r}, which nobody made: {result.text[:60]!r}"
+        images = [part for part in result.parts if isinstance(part, Image)]
+        said: list[UserPart] = [Text(_ORPHANED.format(result.text)), *images] if images or result.text.strip() else []
+        action = "it is kept as text" if said else "it says nothing and is dropped"
+        self.note("orphan-result", where, found, action, result.call_id)
+        self.orphans += said
+
+    def let_orphans_speak(self, where: str) -> None:
+        if self.orphans:
+            self.draft("user", where).parts.extend(self.orphans)
+            self.orphans = []
 
     def identified(self, where: str, result: ToolResult) -> ToolResult:
         """A result without an id, with that of the one open call it can belong to; of its name, if it has one."""
@@ -123,7 +159,7 @@ class _Assembly:
         return replace(result, call_id=calls[0].id)
 
     def place_early(self) -> None:
-        """Results that came before any call of their id: paired with a later call, or dropped."""
+        """Pair results that came before any call of their id with a later call; one more than there are is dropped."""
         for where, result in self.early:
             homes = self.calls.get(legal_id(result.call_id), [])
             home = next((pair for pair in homes if pair[1] in pair[0].open_calls), None)
@@ -133,8 +169,8 @@ class _Assembly:
                 found = f"the result of call {result.call_id!r} comes before it"
                 self.note("misplaced-result", where, found, "it is put behind its call", result.call_id)
             else:
-                found = f"a result for call {result.call_id!r}, which nobody made: {result.text[:60]!r}"
-                self.note("orphan-result", where, found, "it is dropped", result.call_id)
+                found = f"a second result for call {result.call_id!r}: {result.text[:60]!r}"
+                self.note("duplicate-result", where, found, "it is dropped", result.call_id)
 
     def conversation(self, conversation: Conversation) -> Conversation:
         last_assistant = max((n for n, draft in enumerate(self.drafts) if draft.role == "assistant"), default=-1)
@@ -171,12 +207,16 @@ def assemble(
 ) -> tuple[Conversation, list[Change]]:
     """A conversation from loose messages, and what had to be repaired for it.
 
-    Every result goes to its own call, wherever it stood; calls left behind are answered as interrupted, except those
-    of the model's last turn, which may still be answered. `merges` is for APIs that take neighbours of the same role as
-    one message; `by_id` for those that pair by id alone, where the place of a result is no fault either.
+    Every result goes to its own call, wherever it stood; one without a call is kept as text. Calls left behind are
+    answered as interrupted, except those of the model's last turn, which may still be answered. `merges` is for APIs
+    that take neighbours of the same role as one message; `by_id` for those that pair by id alone, where the place of a
+    result is no fault either.
     """
-    assembly = _Assembly(by_id, merges)
-    for item in items:
+    given = list(items)
+    called = {part.id for item in given for part in item.parts if isinstance(part, ToolCall)}
+    assembly = _Assembly(called, by_id, merges)
+    for item in given:
         assembly.add(item)
+    assembly.let_orphans_speak(given[-1].where if given else "")
     assembly.place_early()
     return assembly.conversation(Conversation(system, tools, auto_assistant_tool_calls=auto)), assembly.changes

@@ -24,6 +24,7 @@ ChangeCode = Literal[
     "unreadable",
     "left-out",
     "bad-item",
+    "bad-image",
 ]
 
 

@@ -91,7 +91,7 @@ def load(path: str | PathLike[str]) -> Conversation:
     """Read a saved conversation; anything broken in it is a FormatError, not repaired here."""
     content = read_bytes(path)
     try:
-        conversation, changes = from_json(loads(content, "the file"))
+        conversation, changes = from_json(loads(content, "the file", unique=True))
     except VersionError as error:
         raise VersionError(f"{path}: {error}") from None
     except (FormatError, ContentError) as error:

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 from antiphon._public import lazy
 
 if TYPE_CHECKING:
+    from antiphon.fakes.exchange import echo
     from antiphon.fakes.fake import Fake
     from antiphon.fakes.script import Answer, Call, Cite, Fail, Received, ServerCall, Step, call
     from antiphon.fakes.script_file import load_script
 
-__all__ = ["Answer", "Call", "Cite", "Fail", "Fake", "Received", "ServerCall", "Step", "call", "load_script"]
+__all__ = ["Answer", "Call", "Cite", "Fail", "Fake", "Received", "ServerCall", "Step", "call", "echo", "load_script"]
 
 # pytest imports the room wherever antiphon is installed, for the fixture; most of its runs need nothing else of it.
 _HOMES = {
     **dict.fromkeys(("Answer", "Call", "Cite", "Fail", "Received", "ServerCall", "Step", "call"), "script"),
+    "echo": "exchange",
     "Fake": "fake",
     "load_script": "script_file",
 }

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from antiphon.facts import default_model
 from antiphon.fakes.continuation import resume_answer
 from antiphon.fakes.errors import Refusal
-from antiphon.fakes.exchange import Sending, answered, echo, judge, listing, receive, refused
+from antiphon.fakes.exchange import Sending, answered, judge, listing, receive, refuse_exhausted, refused
 from antiphon.fakes.openai_responses import cancel_response, poll_response
 from antiphon.fakes.script import Answer, Fail, Received, Script, resolve
 from antiphon.fakes.speaker import Memory
@@ -81,25 +81,25 @@ class Desk:
         if fault:
             return refused(fault, api)
         step = await self._step(received)
+        if step is None:
+            return refused(refuse_exhausted(received, self._script.given), api)
         as_array = stream and request.query_params.get("alt") != "sse"
         sending = answered(step, received, self._memory, as_array=as_array)
         await asyncio.sleep(sending.delay)
         return sending
 
-    async def _step(self, received: Received) -> Answer | Fail:
+    async def _step(self, received: Received) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._memory)) is not None:
             return rest
         step = self._script.take(received.body)
-        if step is None:
-            return echo(received)
         if not callable(step):
-            return resolve(step, received)
+            return None if step is None else resolve(step, received)
         try:
             # A function may take its time; the other requests do not wait for it.
             return await asyncio.to_thread(resolve, step, received)
         except Exception as error:
-            # The server has no other way to tell the test: its client sees what went wrong.
-            return Fail(500, f"the script's function raised {type(error).__name__}: {error}")
+            # The server has no other way to tell the test. Clients retry a 500, and the next step would hide the fault.
+            return Fail(400, f"the script's function raised {type(error).__name__}: {error}")
 
 
 class _Response:

@@ -49,6 +49,7 @@ _NO_JSON = {
     "library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
     "gemini": "Invalid JSON payload received. Unexpected token.",
 }
+_SHOWN = 400
 _JSON = {"anthropic": "application/json", "openai": "application/json", "gemini": "application/json; charset=UTF-8"}
 
 
@@ -98,8 +99,22 @@ def _bare(key: str) -> str:
 
 
 def echo(received: Received) -> Answer:
-    """What is said when the script is over."""
-    return Answer(f"You said: {SPEAKERS[received.api].last_text(received.body)}", as_form=True)
+    """Return what was said last, as "You said: …", in the form that the request asks for."""
+    return Answer(f"You said: {_last_text(received)}", as_form=True)
+
+
+def refuse_exhausted(received: Received, given: int) -> Refusal:
+    """Return the refusal of a request that the script has no answer for. Clients do not retry it."""
+    had = {0: "no answer", 1: "one answer, which is used up"}.get(given, f"{given} answers, all used up")
+    return Refusal(
+        f"the fake has no answer for this request: its script had {had}. {received.model or received.api} was asked: "
+        f"{_last_text(received)[-_SHOWN:]!r}. Add an answer to the script or with `fake.play(...)`, or write "
+        "`Fake(echo)` for answers that repeat what was said."
+    )
+
+
+def _last_text(received: Received) -> str:
+    return SPEAKERS[received.api].last_text(received.body)
 
 
 def refused(refusal: Refusal, api: str) -> Sending:

@@ -28,7 +28,8 @@ class Fake:
 
     Steps are used up in the order in which acceptable requests come; a request that is rejected uses none. A mapping is
     a script for several who ask at once: each request is answered from the first text that occurs in it and has steps
-    left. When the script is over, the fake echoes: "You said: …".
+    left. A function in place of the steps answers every request: `Fake(echo)` repeats what was said. A request for
+    which the script has nothing left is refused with a 400 that tells what was asked and how many answers there were.
 
     It is as strict as the real servers. With models whose thinking is bound, thinking that stands behind a changed
     prompt is refused; `account="old"` is an account that some of these models still let it pass.

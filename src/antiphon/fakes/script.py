@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from collections import deque
@@ -78,7 +79,7 @@ class Answer:
     are estimated, and the cache is counted. `stop_word` is the API's own word for why it stopped, known or not;
     `stop_details` goes with a refusal. `refusal` is a refusal in words. `blocks` are content blocks, items or parts in
     the API's own form, before the text. `hops` splits the text over so many replies of a model that continues.
-    `as_form` puts the text into the schema that the request asks for; the echo behind the script does so by itself.
+    `as_form` puts the text into the schema that the request asks for; `echo` does so by itself.
 
     The faults: `cut_after` breaks the connection after so many stream events, or in the middle of a body that is not
     streamed; `malformed` leaves the last call's arguments unclosed; `same_index` streams all calls of a chat completion
@@ -192,17 +193,22 @@ Steps = Iterable[Step] | Step
 class Script:
     """Hands out steps one at a time, from any thread: first those it was made with, then those added later.
 
-    Of a mapping, a request gets a step of the first text that occurs in it and has steps left.
+    Of a mapping, a request gets a step of the first text that occurs in it and has steps left. A function in the place
+    of the steps answers every request. `given` counts the steps that were handed out.
     """
 
     def __init__(self, steps: Steps | Mapping[str, Steps]) -> None:
         parts = cast(Mapping[str, Steps], steps) if isinstance(steps, Mapping) else {"": steps}
+        self._answers_all = callable(parts.get(""))
         self._parts = {text: _steps(part) for text, part in parts.items()}
         self._added: deque[Step] = deque()
+        self.given = 0
         self._lock = threading.Lock()
 
     def add(self, steps: Iterable[Step]) -> None:
         """Append steps."""
+        if self._answers_all:
+            raise OptionError("the function of this fake answers every request: no step behind it is ever played")
         self._added.extend([checked(step) for step in steps])
 
     def clear(self) -> None:
@@ -210,19 +216,28 @@ class Script:
         with self._lock:
             self._parts.clear()
             self._added.clear()
+            self._answers_all = False
+            self.given = 0
 
     def take(self, body: object) -> Step | None:
         """The next step for a request, or nothing when all are used up."""
         with self._lock:
-            for text, part in self._parts.items():
-                # The text first: looking whether there is a step takes it.
-                if (not text or _occurs(text, body)) and (step := next(part, None)) is not None:
-                    return step
-            return self._added.popleft() if self._added else None
+            step = self._next(body)
+            self.given += step is not None
+            return step
+
+    def _next(self, body: object) -> Step | None:
+        for text, part in self._parts.items():
+            # The text first: looking whether there is a step takes it.
+            if (not text or _occurs(text, body)) and (step := next(part, None)) is not None:
+                return step
+        return self._added.popleft() if self._added else None
 
 
 def _steps(steps: Steps) -> Iterator[Step]:
-    given = (steps,) if isinstance(steps, str | Answer | Fail | Call) or callable(steps) else steps
+    if callable(steps):
+        return itertools.repeat(steps)
+    given = (steps,) if isinstance(steps, str | Answer | Fail | Call) else steps
     return iter([checked(step) for step in given] if isinstance(given, Sequence) else given)
 
 

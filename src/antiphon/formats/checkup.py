@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon._json import loads
-from antiphon._shape import obj, string
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Change, Conversation
 from antiphon.errors import AntiphonError
 from antiphon.formats.finding import Finding
-from antiphon.formats.mending import advice, anthropic, gemini, mend, responses
+from antiphon.formats.images import find_large, mend_images
+from antiphon.formats.mending import advice, anthropic, chat, gemini, mend, responses
 from antiphon.wire import APIS, Options, Target, rules, wire
 from antiphon.wire.reading import Reading
 from antiphon.wire.rules import Violation
@@ -31,6 +32,7 @@ _BY_WRITING = {
     "G2": "a content of the user is put before it",
     "G4": "the documented stand-in for a signature is put there",
 }
+_BEHIND = "it is put behind its call"
 #: A model that has the rules which hold for some only.
 _STRICT = {"anthropic": "claude-opus-4-5", "gemini": "gemini-3-pro-preview"}
 #: Where mending one thing uncovers another, this is often enough.
@@ -49,11 +51,12 @@ class Checkup:
 
 def examine(body: Any, api: str, provider: str | None = None) -> Checkup:
     """Check a history, or a whole request, and repair a copy of it."""
-    body, moved = responses.with_items(body) if api == "openai-responses" else (body, list[str]())
-    key = next((key for key in (LISTS[api], "messages") if key in obj(body)), "")
-    whole: dict[str, Any] = deepcopy({LISTS[api]: obj(body)[key], **_without(body, key)} if key else {LISTS[api]: body})
-    violations = _check(whole, api, provider)
-    findings = [Finding.of(_other_api(where)) for where in moved]
+    key = _key(body, api)
+    given, _ = responses.with_items(body) if api == "openai-responses" else (body, [])
+    violations = _check(_whole(given, api), api, provider)
+    prepared, changes = _prepare(body, api)
+    whole = _whole(prepared, api)
+    findings: list[Finding] = []
     for _ in range(_ROUNDS):
         mended = mend(whole, api, _check(whole, api, provider), bare=not key)
         reading = read_body(whole, api)
@@ -68,7 +71,48 @@ def examine(body: Any, api: str, provider: str | None = None) -> Checkup:
     left = [Finding(v.code, v.param, v.message, advice(v.code), "", False) for v in _check(whole, api, provider)]
     after = {key: whole[LISTS[api]], **_without(whole, LISTS[api])} if key else whole[LISTS[api]]
     conversation = read_body(whole, api).conversation
-    return Checkup([*findings, *left], violations, _in_order(body, after), conversation)
+    left += _large_images(whole, api)
+    return Checkup([*map(Finding.of, changes), *findings, *left], violations, _in_order(body, after), conversation)
+
+
+def _key(body: Any, api: str) -> str:
+    """Return the field that the messages are in; "" where the body is nothing but them."""
+    return next((key for key in (LISTS[api], "messages") if key in obj(body)), "")
+
+
+def _whole(body: Any, api: str) -> dict[str, Any]:
+    """Return a body as a request with its messages in the API's own field."""
+    key = _key(body, api)
+    return {LISTS[api]: obj(body)[key], **_without(body, key)} if key else {LISTS[api]: body}
+
+
+def _prepare(body: Any, api: str) -> tuple[Any, list[Change]]:
+    """Return a copy of a body without what no rule names and no conversation has a place for, and what was done."""
+    body = deepcopy(body)
+    changes: list[Change] = []
+    if api == "openai-responses":
+        body, moved = responses.with_items(body)
+        found = "a message of Chat Completions, with calls or a result"
+        changes += [Change("bad-item", where, found, "it becomes items of this API") for where in moved]
+    key = _key(body, api)
+    items = arr(body[key]) if key else arr(body)
+    if api == "openai-chat":
+        items, moved = chat.with_calls(items)
+        found = "a call or a result as a block of Anthropic's Messages API"
+        changes += [Change("bad-item", where, found, "it becomes one of this API") for where in moved]
+        if moved:
+            body = {**body, key: items} if key else items
+    if api == "gemini":
+        places = gemini.drop_empty_text(items)
+        changes += [Change("empty-text", where, "a part with empty text", "it is dropped") for where in places]
+    return body, [*changes, *mend_images(items, api)]
+
+
+def _large_images(body: dict[str, Any], api: str) -> list[Finding]:
+    return [
+        Finding("large-image", where, f"an image of {size:,} bytes, more than 5 MB", "make it smaller", "", False)
+        for where, size in find_large(arr(body.get(LISTS[api])), api)
+    ]
 
 
 def _without(body: Any, key: str) -> dict[str, Any]:
@@ -85,18 +129,13 @@ def _in_order(body: Any, after: Any) -> Any:
 
 def read_body(body: Any, api: str) -> Reading:
     """A history as a conversation in which nothing is open, with all that had to be changed for it."""
-    body, moved = responses.with_items(body) if api == "openai-responses" else (body, list[str]())
+    body, prepared = _prepare(body, api)
     model = string(obj(body).get("model"))
     reading = wire(api).read(body, Target(APIS[api], api, model).origin)
     conversation, more = reading.conversation.repair()
     if reading.last:
         more = [replace(change, where=reading.last) for change in more]
-    return replace(reading, conversation=conversation, changes=[*map(_other_api, moved), *reading.changes, *more])
-
-
-def _other_api(where: str) -> Change:
-    found = "a message of Chat Completions, with calls or a result"
-    return Change("bad-item", where, found, "it becomes items of this API")
+    return replace(reading, conversation=conversation, changes=[*prepared, *reading.changes, *more])
 
 
 def check_history(body: dict[str, Any], api: str) -> list[Violation]:
@@ -130,6 +169,15 @@ def _found(reading: Reading, body: dict[str, Any], api: str) -> list[Finding]:
         Finding("split-results", where, f"the results of one turn are in {count} messages", "they become one message")
         for where, count in (split(body) if split else [])
     ]
+    spoken = {"anthropic": anthropic.split_calls, "gemini": gemini.split_calls}.get(api)
+    joined += [
+        Finding("split-calls", where, "the model speaks before its calls are answered", "both are one turn")
+        for where in (spoken(body) if spoken else [])
+    ]
+    joined += [
+        Finding("misplaced-result", where, f"the result of call {id!r} is not right behind it", _BEHIND, id)
+        for where, id in (responses.late_results(body) if api == "openai-responses" else [])
+    ]
     return [*map(Finding.of, reading.changes), *joined]
 
 
@@ -140,7 +188,8 @@ def _rewritten(body: dict[str, Any], reading: Reading, api: str) -> dict[str, An
         data = obj(loads(wire(api).encode(reading.conversation, target, Options(cache=False, extra=reading.rest)).body))
     except AntiphonError:
         data = wire(api).history(reading.conversation, target)
-    new = body | {LISTS[api]: data[LISTS[api]]}
+    # A conversation in which nothing is left has no list.
+    new = body | {LISTS[api]: data.get(LISTS[api], [])}
     if api == "anthropic":
         anthropic.restore_marks(body, new)
     return new

@@ -81,8 +81,8 @@ def _branch(own: Lines, lines: Lines) -> tuple[Lines, int]:
     parents = _parents(lines)
     chain = set(_ancestors(string(next(reversed(own.values())).get("uuid")), parents))
     cut = max((numbers[id] for id in chain if id in numbers and _is_boundary(lines[numbers[id]])), default=0)
-    messages = {_message_id(line) for line in own.values() if line.get("uuid") in chain} - {""}
-    kept = {n: line for n, line in own.items() if line.get("uuid") in chain or _message_id(line) in messages}
+    messages = {_message_id(line) for line in own.values() if string(line.get("uuid")) in chain} - {""}
+    kept = {n: line for n, line in own.items() if string(line.get("uuid")) in chain or _message_id(line) in messages}
     calls = {string(block.get("id")) for line in kept.values() for block in _blocks(line)} - {""}
     answers = (n for n, line in own.items() if calls & {string(b.get("tool_use_id")) for b in _blocks(line)})
     kept |= {n: own[n] for n in answers}

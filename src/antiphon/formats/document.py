@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -53,7 +54,8 @@ class Document:
             return []
         body = self.body
         if isinstance(body, str):
-            return [replace(self, steps=(*self.steps, ""))] if _is_json(body) else []
+            findings = [*self.findings, *_repeated(body)]
+            return [replace(self, steps=(*self.steps, ""), findings=findings)] if _is_json(body) else []
         return [replace(self, steps=(*self.steps, key)) for key in _WRAPPERS if obj(body).get(key)]
 
     def rows(self) -> list[Document]:
@@ -88,13 +90,14 @@ def parse(text: bytes, what: str) -> Document:
     else:
         findings: list[Finding] = []
     try:
-        return Document(text, _cleaned(loads(text, what)), findings=findings)
+        return Document(text, _cleaned(loads(text, what)), findings=[*findings, *_repeated(text)])
     except MalformedJSONError as error:
         rows = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.strip()]
         values: list[Any] = []
         for number, row in rows:
             try:
                 values.append(_cleaned(loads(row, f"line {number}")))
+                findings += _repeated(row, f"line {number}")
             except MalformedJSONError as broken:
                 if not values:
                     raise error from None
@@ -146,6 +149,41 @@ def _unsendable(text: bytes) -> list[Finding]:
     found = [place for n, value in enumerate(values) for place in _places(value, f"line {n + 1}" if named else "")]
     what = "a character that no provider takes (half of a surrogate pair, or NUL)"
     return [Finding("bad-text", place, what, "it becomes U+FFFD") for place in found]
+
+
+def _repeated(text: bytes | str, path: str = "") -> list[Finding]:
+    """Return where a field stands twice in an object: of its values only the last is read."""
+    names: dict[int, list[str]] = {}
+    objects: list[dict[str, Any]] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            names[id(made)] = [name for name, count in counts.items() if count > 1]
+            # Held, so that no other object gets its id.
+            objects.append(made)
+        return made
+
+    try:
+        value = json.loads(text if isinstance(text, str) else text.decode("utf-8-sig"), object_pairs_hook=note)
+    except (ValueError, RecursionError):
+        return []
+    found = [(place, name) for place, each in _objects(value, path) for name in names.get(id(each), [])]
+    action = "the last one is kept; compare it with the others"
+    return [Finding("repeated-field", place, f"the field {name!r} stands there twice", action) for place, name in found]
+
+
+def _objects(value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects at any depth, with where they are."""
+    if isinstance(value, list):
+        for index, item in enumerate(cast(list[Any], value)):
+            yield from _objects(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        inside = cast(dict[str, Any], value)
+        yield path, inside
+        for key, item in inside.items():
+            yield from _objects(item, f"{path}.{key}" if path else key)
 
 
 def _places(value: Any, path: str) -> list[str]:

@@ -14,6 +14,7 @@ from antiphon.formats.checkup import LISTS, Checkup, check_history, examine, rea
 from antiphon.formats.document import Document, parse
 from antiphon.formats.finding import Finding
 from antiphon.formats.losses import losses
+from antiphon.formats.mending import mend
 from antiphon.formats.recognition import recognise
 from antiphon.wire import APIS, Target, wire
 from antiphon.wire.reading import Reading
@@ -139,7 +140,9 @@ def write(conversation: Conversation, format: str, rest: dict[str, Any] | None =
         return Written(to_json(conversation), [lost] if fields else [], [])
     target = _target(conversation, format)
     data = wire(format).history(conversation, target)
-    return Written(data, list(losses(conversation, target, rest or {})), check_history(data, format))
+    # It is to be sent as it is: with Gemini, for one, what ends with the model's answer would be refused.
+    mended = map(str, mend(data, format, check_history(data, format)))
+    return Written(data, [*losses(conversation, target, rest or {}), *mended], check_history(data, format))
 
 
 def _target(conversation: Conversation, api: str) -> Target:

@@ -129,7 +129,7 @@ def _is_claude_code(message: dict[str, Any]) -> bool:
 
 
 def _is_codex(line: dict[str, Any]) -> bool:
-    return line.get("type") in _CODEX and isinstance(line.get("payload"), dict)
+    return string(line.get("type")) in _CODEX and isinstance(line.get("payload"), dict)
 
 
 def _is_old_codex_head(line: dict[str, Any]) -> bool:
@@ -146,7 +146,7 @@ def _session(lines: list[dict[str, Any]]) -> str:
         return "claude-code"
     if any(map(_is_codex, lines)):
         return "codex"
-    items = [line for line in lines[1:] if line.get("type") in _CODEX_ITEMS]
+    items = [line for line in lines[1:] if string(line.get("type")) in _CODEX_ITEMS]
     return "codex" if _is_old_codex_head(lines[0]) and items else ""
 
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args
 
 from antiphon.results.plain import StandIn
 
@@ -200,11 +200,14 @@ class AIResult(StandIn, Generic[T]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """In pydantic's models a result stays a result."""
+        """Return the schema of a result: in pydantic's models it stays a result, and in JSON it is its value."""
         from pydantic_core import core_schema
 
-        return core_schema.is_instance_schema(
-            cls, serialization=core_schema.plain_serializer_function_ser_schema(value_of)
+        inner = handler.generate_schema(next(iter(get_args(source)), Any))
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.no_info_after_validator_function(cls, inner),
+            python_schema=core_schema.is_instance_schema(cls),
+            serialization=core_schema.plain_serializer_function_ser_schema(value_of, return_schema=inner),
         )
 
 

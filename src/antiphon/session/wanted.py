@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon._json import dumps
 from antiphon._shape import arr, obj
 from antiphon.errors import ContentError, OptionError
-from antiphon.tools.annotations import readable
+from antiphon.tools.annotations import check_core_schema, readable
 from antiphon.tools.signature import without_titles
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def wanted(asked: Any) -> Wanted:
     try:
         type_ = _type(asked)
         adapter: TypeAdapter[Any] = TypeAdapter(type_)
+        check_core_schema(adapter.core_schema)
         schema = _schema(adapter, type_)
         single = "properties" not in schema
         if single:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_origin, ge
 
 from antiphon._json import dumps
 from antiphon.errors import AntiphonError, ContentError
-from antiphon.tools.annotations import readable
+from antiphon.tools.annotations import check_core_schema, readable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -68,6 +68,7 @@ class Arguments:
             definitions[field_name] = (annotation, Field(**extras))
         title = getattr(function, "__name__", "arguments")
         model = create_model(title, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **definitions)
+        check_core_schema(model.__pydantic_core_schema__)
         schema = without_titles(model.model_json_schema(by_alias=True))
         schema.pop("description", None)
         return cls(said.get("", ""), schema, fields, context, model)

@@ -24,7 +24,7 @@ _BEGINNINGS = (
     (0, b"II*\0", "image/tiff"),
     (0, b"MM\0*", "image/tiff"),
 )
-_KNOWN = frozenset(kind for _, _, kind in _BEGINNINGS)
+KNOWN_TYPES = frozenset(kind for _, _, kind in _BEGINNINGS)
 #: A file of the one is called the other as well.
 _SAME = {"image/heif": "image/heic"}
 
@@ -41,8 +41,8 @@ def refusal(image: Image, target: Target) -> str:
 
 
 def _false_type(image: Image) -> str:
-    kind, actual = image.media_type.lower(), _actual_type(image.data)
-    if _SAME.get(kind, kind) == _SAME.get(actual, actual) or not (actual or kind in _KNOWN):
+    kind, actual = image.media_type.lower(), actual_type(image.data)
+    if _SAME.get(kind, kind) == _SAME.get(actual, actual) or not (actual or kind in KNOWN_TYPES):
         return ""
     found = f"are {actual}; give it that type" if actual else "are none; was it read whole, as bytes?"
     return f"it is called {kind}, but its bytes {found}"
@@ -92,7 +92,8 @@ def _line(image: Image, target: Target) -> Image | Text:
     return Text(f"[an image{address} that is not shown: {reason}]")
 
 
-def _actual_type(data: str) -> str:
+def actual_type(data: str) -> str:
+    """Return the media type that an image's bytes have, or "" where they are none of a known type."""
     try:
         head = binascii.a2b_base64(data[:64].encode())
     except (binascii.Error, UnicodeEncodeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, cast
 
 from antiphon._json import dumps
@@ -10,6 +11,7 @@ from antiphon._shape import arr, obj, string
 
 _THINKING = ("thinking", "redacted_thinking")
 _TEXTS = ("input_text", "output_text", "text", "thinking")
+_SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 _HOME = {"tool_use": "assistant", "tool_result": "user"}
 _IN_RESULTS = ("text", "image", "document", "search_result", "tool_reference")
 CONTINUE = "Continue."
@@ -136,7 +138,7 @@ def _drop_server_results(body: dict[str, Any]) -> bool:
     seen: set[str] = set()
 
     def wanted(block: dict[str, Any]) -> bool:
-        if block.get("type") in ("server_tool_use", "mcp_tool_use"):
+        if block.get("type") in _SERVER_CALLS:
             seen.add(string(block.get("id")))
         alone = string(block.get("type")).endswith("_tool_result") and block.get("tool_use_id") not in seen
         return not alone
@@ -231,6 +233,37 @@ def _mend_tools(body: dict[str, Any]) -> bool:
     return True
 
 
+def _drop_server_calls(body: dict[str, Any]) -> bool:
+    """A39: nobody can give the result any more."""
+    messages = _messages(body)
+    answered = {
+        string(block.get("tool_use_id")) for message in messages for block in map(obj, arr(message.get("content")))
+    }
+
+    def wanted(block: dict[str, Any]) -> bool:
+        return block.get("type") not in _SERVER_CALLS or string(block.get("id")) in answered
+
+    # At the very end it waits, and so it does beside a call of the client: the API goes on from there.
+    past = [
+        message
+        for message, after in pairwise(messages)
+        if message.get("role") == "assistant"
+        and not any(obj(block).get("type") == "tool_result" for block in arr(after.get("content")))
+    ]
+    return _keep(past, wanted)
+
+
+def split_calls(body: dict[str, Any]) -> list[str]:
+    """Return where the model speaks again before its calls are answered. The API joins the messages, others do not."""
+    messages = _messages(body)
+    return [
+        f"message {index}"
+        for index, (before, message) in enumerate(pairwise(messages), 1)
+        if before.get("role") == message.get("role") == "assistant"
+        and any(obj(block).get("type") == "tool_use" for block in arr(before.get("content")))
+    ]
+
+
 def split_results(body: dict[str, Any]) -> list[tuple[str, int]]:
     """Where the results of one turn are in more than one message, and in how many. The API joins them, others that
     speak it do not, and models learn from it to call one tool at a time."""
@@ -281,4 +314,5 @@ MENDS = {
     "A23": (_flatten_schemas, "the properties of all alternatives are offered, none is required"),
     "A24": (_drop_marks, "the last four marks stay"),
     "A26": (_mend_results, "it becomes text"),
+    "A39": (_drop_server_calls, "it is dropped: nobody can give its result any more"),
 }

@@ -88,6 +88,42 @@ def _move_images(body: dict[str, Any]) -> bool:
     return changed
 
 
+def with_calls(messages: list[Any]) -> tuple[list[Any], list[str]]:
+    """Return the messages with Anthropic's blocks as calls and results of this API, and where such blocks stood."""
+    parts = [_messages_of(obj(message)) or [message] for message in messages]
+    places = [f"message {n}" for n, (given, made) in enumerate(zip(messages, parts, strict=True)) if made != [given]]
+    return [message for made in parts for message in made], places
+
+
+def _messages_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    blocks = [obj(block) for block in arr(message.get("content"))]
+    kind = {"assistant": "tool_use", "user": "tool_result"}.get(string(message.get("role")), "")
+    found = [block for block in blocks if kind and block.get("type") == kind]
+    if not found:
+        return []
+    rest = {**message, "content": [block for block in blocks if block not in found] or None}
+    if kind == "tool_result":
+        return [*map(_result, found), *([rest] if rest["content"] else [])]
+    calls = arr(message.get("tool_calls"))
+    known = {string(obj(call).get("id")) for call in calls}
+    return [rest | {"tool_calls": [*calls, *(_call(block) for block in found if string(block.get("id")) not in known)]}]
+
+
+def _call(block: dict[str, Any]) -> dict[str, Any]:
+    given = block.get("input", {})
+    function = {"name": string(block.get("name")), "arguments": given if isinstance(given, str) else dumps(given)}
+    return {"id": string(block.get("id")), "type": "function", "function": function}
+
+
+def _result(block: dict[str, Any]) -> dict[str, Any]:
+    given = block.get("content", "")
+    pieces = [obj(piece) for piece in arr(given)]
+    texts = [string(piece.get("text")) or f"[{string(piece.get('type')) or 'block'}]" for piece in pieces]
+    text = given if isinstance(given, str) else "\n".join(texts) if isinstance(given, list) else dumps(given)
+    said = f"Error: {text}" if block.get("is_error") is True else text
+    return {"role": "tool", "tool_call_id": string(block.get("tool_use_id")), "content": said}
+
+
 def _is_image(block: Any) -> bool:
     return obj(block).get("type") == "image_url"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, cast
 
 from antiphon._shape import arr, obj, string
@@ -105,6 +106,29 @@ def _drop_nameless(body: dict[str, Any]) -> bool:
                 tool[key] = kept
                 changed = True
     return changed
+
+
+def drop_empty_text(contents: list[Any]) -> list[str]:
+    """Drop text parts with nothing in them, in place, and return where they stood. A signature on one is kept."""
+    found: list[str] = []
+    for index, content in enumerate(map(obj, contents)):
+        parts = _several(content.get("parts"))
+        kept = [part for part in parts if obj(part) != {"text": ""}]
+        if len(kept) < len(parts):
+            content["parts"] = kept
+            found.append(f"content {index}")
+    return found
+
+
+def split_calls(body: dict[str, Any]) -> list[str]:
+    """Return where the model speaks again before its calls are answered."""
+    contents = [obj(content) for content in _several(body.get("contents"))]
+    return [
+        f"content {index}"
+        for index, (before, content) in enumerate(pairwise(contents), 1)
+        if before.get("role") == content.get("role") == "model"
+        and any({"functionCall", "function_call"} & obj(part).keys() for part in _several(before.get("parts")))
+    ]
 
 
 def split_results(body: dict[str, Any]) -> list[tuple[str, int]]:

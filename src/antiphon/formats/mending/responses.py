@@ -102,6 +102,24 @@ def _mend_fields(body: dict[str, Any]) -> bool:
     return changed
 
 
+def late_results(body: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return where a result stands behind words of the user that came after its call, and the id of the call."""
+    found: list[tuple[str, str]] = []
+    waiting: set[str] = set()
+    spoken_over: set[str] = set()
+    for number, item in enumerate(_items(body)):
+        kind, id = kind_of(item), string(item.get("call_id"))
+        if kind == "function_call":
+            waiting.add(id)
+        elif kind == "message" and item.get("role") == "user":
+            spoken_over |= waiting
+        elif kind == "function_call_output":
+            found += [(f"item {number}", id)] if id in spoken_over else []
+            waiting.discard(id)
+            spoken_over.discard(id)
+    return found
+
+
 def with_items(body: Any) -> tuple[Any, list[str]]:
     """The body, and where it had messages of Chat Completions with calls or results, which are items here."""
     key = "input" if "input" in obj(body) else ""

@@ -49,6 +49,9 @@ _NOTHING = body.Segment("user", dumps({"type": "text", "text": body.NOTHING}).en
 _CACHE = {"type": "ephemeral"}
 #: So many calls with their results are more than a mark of the cache looks back.
 _MANY_CALLS = 8
+_WEB_TOOLS = ("web_search_", "web_fetch_")
+#: Since this version code filters what web tools find, unless only the model may call them.
+_FILTERING_SINCE = "20260209"
 
 
 def path(target: Target, stream: bool) -> str:  # noqa: ARG001
@@ -92,7 +95,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Requ
         # Where there is no system text, the end of the tools is the end of what never changes.
         is_marked = options.cache and not head.system
         raw["tools"] = f"[{_marked(tools, mark) if is_marked else tools}]"
-    if _declares_code(conversation, options) and (container := _container(conversation, target)):
+    if (container := _container(conversation, target)) and _declares_code(conversation, target, options):
         fields.setdefault("container", container)
     binding = choose_binding(fields, conversation, target)
     messages = _messages(conversation, head, tools, target, binding)
@@ -124,12 +127,18 @@ def _container(conversation: Conversation, target: Target) -> str:
     return string(obj(conversation.state.of(target.origin).get("container")).get("id"))
 
 
-def _declares_code(conversation: Conversation, options: Options) -> bool:
-    """Return whether code execution is declared, without which a container is refused."""
-    natives = [tool.native.data for tool in conversation.tools if tool.native]
-    declared = [*natives, *map(obj, arr(options.extra.get("tools")))]
-    hosted = any(tool.hosted and tool.hosted.kind == "code_execution" for tool in conversation.tools)
-    return hosted or any(string(tool.get("type")).startswith("code_execution_") for tool in declared)
+def _declares_code(conversation: Conversation, target: Target, options: Options) -> bool:
+    """Return whether a tool that runs code is declared, without which a container is refused."""
+    own = [_tool(tool, target) for tool in conversation.tools if tool.native or tool.hosted]
+    declared = [*(loads(each) for each in own if each), *arr(options.extra.get("tools"))]
+    return any(_runs_code(obj(tool)) for tool in declared)
+
+
+def _runs_code(tool: dict[str, Any]) -> bool:
+    """Return whether a tool is code execution, or a web tool whose results code filters."""
+    kind = string(tool.get("type"))
+    filters = kind.startswith(_WEB_TOOLS) and kind.rpartition("_")[2] >= _FILTERING_SINCE
+    return kind.startswith("code_execution_") or (filters and tool.get("allowed_callers") != ["direct"])
 
 
 def _head(conversation: Conversation, target: Target) -> Head:
