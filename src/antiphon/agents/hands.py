@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from antiphon.agents import changes as changed
 from antiphon.agents import facts, toolbox
 from antiphon.agents import worktree as trees
-from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, find_command, run_checks
+from antiphon.agents.checks import CheckReport, run_checks
 from antiphon.agents.prompts import prompt, red_base
 from antiphon.agents.repository import Workplace
+from antiphon.agents.runners import find_command
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
 from antiphon.agents.state import ARCHITECT, CHANNELS, MACHINE, PLANNING, TeamState
@@ -120,7 +121,7 @@ class Workshop:
             settings.command,
             seconds=settings.seconds,
             memory=settings.memory,
-            ways=CONFINED if settings.sandbox else UNCONFINED,
+            sandbox=settings.sandbox,
             checkout=self.work.repository.top,
         )
 
