@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -79,14 +79,16 @@ async def run_checks(
     sandbox: bool = True,
     checkout: str | os.PathLike[str] | None = None,
     runner: str = "",
+    without: Collection[str] = (),
     most: int = 200_000,
 ) -> CheckReport:
     """Run a command of the shell on a copy of a directory, confined, and say how it ended.
 
     What is installed in the user's `checkout` (a virtual environment, packages of node) is there for it to read. Exit
-    code 0 is a success only with the closing summary of its `runner`, or of the one that the command names.
-    `memory` is for processes, for what they share and for all they write. Without a `sandbox`, the command runs in
-    the directory itself, with all that the user may do. Cancelled, nothing of it is left.
+    code 0 is a success only with the closing summary of its `runner`, or of the one that the command names. Paths that
+    it is to run `without` are not copied. `memory` is for processes, for what they share and for all they write.
+    Without a `sandbox`, the command runs in the directory itself, with all that the user may do. Cancelled, nothing of
+    it is left.
     """
     began = time.monotonic()
     where = os.path.realpath(tree)
@@ -96,6 +98,7 @@ async def run_checks(
         order = {"command": command, "tree": where, "seconds": seconds, "memory": memory, "sandbox": sandbox}
         try:
             os.listdir(where)
+            order["without"] = [*without]
             ended, finished = await _attempt(order, home, os.path.realpath(temporary), most)
         except (OSError, ValueError) as error:
             ended = {"why": "unstarted", "text": f"the tests could not be started: {error}"}
@@ -120,7 +123,7 @@ async def _attempt(
         if sys.platform != "linux":
             return {"why": "no sandbox", "text": "only Linux has them"}, None
         environment = _environment(tree, checkout, _SANDBOX_TEMPORARY)
-        order |= _view(tree, checkout, environment)
+        order |= _view(tree, checkout, environment, order["without"])
     else:
         _lend(tree, checkout)
         os.mkdir(os.path.join(temporary, "home"))
@@ -202,9 +205,9 @@ def _environment(tree: str, checkout: str | None, temporary: str) -> dict[str, s
     return kept | _QUIET | own_places | {"GIT_CEILING_DIRECTORIES": os.path.dirname(tree)}
 
 
-def _view(tree: str, checkout: str | None, environment: dict[str, str]) -> dict[str, Any]:
+def _view(tree: str, checkout: str | None, environment: dict[str, str], without: Collection[str]) -> dict[str, Any]:
     """What is seen in the sandbox besides the files to test, and which of these are withheld."""
-    lent = dict(_lent(tree, checkout))
+    lent = dict(_lent(tree, checkout, without))
     environments = [lent[name] for name in _ENVIRONMENTS if name in lent]
     private = [path for path in (tree, checkout) if path]
     places = readable_places(_home(), environment, private, environments)
@@ -212,15 +215,19 @@ def _view(tree: str, checkout: str | None, environment: dict[str, str]) -> dict[
         # Links among packages lead to the files to test from here.
         places[os.path.join(tree, _PACKAGES)] = lent[_PACKAGES]
     links = {os.path.join(tree, name): lent[name] for name in _ENVIRONMENTS if name in lent}
-    hidden = hidden_places(_home(), private, places)
-    return {"places": places, "hidden": hidden, "links": system_links() | links, "withheld": sorted(_withheld(tree))}
+    return {
+        "places": places,
+        "hidden": hidden_places(_home(), private, places),
+        "links": system_links() | links,
+        "withheld": sorted(set(_withheld(tree)).difference(without)),
+    }
 
 
-def _lent(tree: str, checkout: str | None) -> Iterator[tuple[str, str]]:
+def _lent(tree: str, checkout: str | None, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Name what is installed in the checkout and not in the directory itself."""
     for name in (*_ENVIRONMENTS, _PACKAGES) if checkout else ():
         source = os.path.join(str(checkout), name)
-        if os.path.isdir(source) and not os.path.lexists(os.path.join(tree, name)):
+        if os.path.isdir(source) and (name in without or not os.path.lexists(os.path.join(tree, name))):
             yield name, os.path.realpath(source)
 
 

@@ -123,12 +123,12 @@ def _is_mapped(id: int, kind: str) -> bool:
 
 
 def _pack(order: dict[str, Any], sink: int) -> None:
-    """Write the files to test into a pipe, but for those that are withheld."""
-    withheld, top = set(order["withheld"]), str(order["tree"])
+    """Write the files to test into a pipe, but for those that they are not to see."""
+    unseen, top = {*order["withheld"], *order["without"]}, str(order["tree"])
 
     def kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         plain = member.isreg() or member.isdir() or member.issym() or member.islnk()
-        return member if plain and member.name not in withheld else None
+        return member if plain and member.name not in unseen else None
 
     # Whoever reads it may have ended, and has said why.
     with (
