@@ -33,7 +33,8 @@ TRICKS = {
 
 def alone(where: Path, files: dict[str, str], *script: Any, **given: Any) -> Team:
     repo = repository(where / "repo", files)
-    return begin(where, repo, coder=Script(*script), **{"solo": True, "command": PYTEST, "tries": 0, **given})
+    options: dict[str, Any] = {"solo": True, "command": PYTEST, "tries": 0, **given}
+    return begin(where, repo, coder=Script(*script), **options)
 
 
 @pytest.mark.parametrize(("name", "content"), TRICKS.values(), ids=TRICKS)
@@ -64,7 +65,7 @@ def test_an_exit_without_the_summary_that_was_there_before_does_not_pass(tmp_pat
 
 def test_fewer_tests_than_before_are_told_to_the_reviewer_and_to_the_human(tmp_path: Path):
     change = calls("write_file", path="test_calc.py", content=FILES["test_calc.py"].partition("\n\n\ndef test_one")[0])
-    models = {"pm": Script(SPEC), "architect": Script(tasks("Mend"), APPROVE)}
+    models: dict[str, Any] = {"pm": Script(SPEC), "architect": Script(tasks("Mend"), APPROVE)}
     repo = repository(tmp_path / "repo", FILES)
     team = begin(tmp_path, repo, coder=Script("plan", FIX, change, SUBMIT), command=PYTEST, **models)
     assert accept(team).phase == "done"
@@ -79,7 +80,7 @@ def test_fewer_tests_than_before_are_told_to_the_reviewer_and_to_the_human(tmp_p
 def test_the_count_is_that_of_what_was_merged_before(tmp_path: Path):
     more = calls("write_file", path="test_more.py", content="def test_a():\n    pass\n")
     less = calls("write_file", path="test_more.py", content="")
-    models = {"pm": Script(SPEC), "architect": Script(tasks("Mend", "More"), APPROVE, APPROVE)}
+    models: dict[str, Any] = {"pm": Script(SPEC), "architect": Script(tasks("Mend", "More"), APPROVE, APPROVE)}
     repo = repository(tmp_path / "repo", FILES)
     coder = Script("plan", FIX, more, SUBMIT, "plan", less, SUBMIT)
     team = begin(tmp_path, repo, coder=coder, command=PYTEST, coders=1, **models)

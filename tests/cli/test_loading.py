@@ -60,7 +60,12 @@ def test_without_a_terminal_nothing_is_fetched_and_the_command_that_does_is_name
     variables = {**os.environ, "ANTIPHON_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path), "ANTIPHON_LOGS": "off"}
     kept = {name: value for name, value in variables.items() if not name.endswith("_API_KEY")}
     done = subprocess.run(
-        [sys.executable, "-m", "antiphon", *command], input="hi\n", capture_output=True, text=True, env=kept, check=False
+        [sys.executable, "-m", "antiphon", *command],
+        input="hi\n",
+        capture_output=True,
+        text=True,
+        env=kept,
+        check=False,
     )
     assert done.returncode == 2 or command == ["chat"], done.stderr
     assert "run `antiphon models pull " in done.stderr + done.stdout

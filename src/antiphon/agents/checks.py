@@ -95,10 +95,10 @@ async def run_checks(
     home = None if checkout is None else os.path.realpath(checkout)
     finished = None
     with tempfile.TemporaryDirectory(prefix="antiphon-checks-", ignore_cleanup_errors=True) as temporary:
-        order = {"command": command, "tree": where, "seconds": seconds, "memory": memory, "sandbox": sandbox}
+        order: dict[str, Any] = {"command": command, "tree": where, "seconds": seconds, "memory": memory}
+        order |= {"sandbox": sandbox, "without": [*without]}
         try:
             os.listdir(where)
-            order["without"] = [*without]
             ended, finished = await _attempt(order, home, os.path.realpath(temporary), most)
         except (OSError, ValueError) as error:
             ended = {"why": "unstarted", "text": f"the tests could not be started: {error}"}

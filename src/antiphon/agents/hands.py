@@ -224,8 +224,9 @@ def _note_turn(team: Team, step: BeginTurn, before: CheckReport | None) -> None:
         text += red_base(before, is_planning=step.why == "tasks")
     number = state.turn_count + 1
     after = state.threads.get(step.thread, 0)
-    counted = (before.runner, before.count) if before is not None else ()
-    fact = facts.TurnBegun(number, step.agent, step.thread, step.why, text, step.task, after, *counted)
+    fact = facts.TurnBegun(number, step.agent, step.thread, step.why, text, step.task, after)
+    if before is not None:
+        fact = replace(fact, runner=before.runner, count=before.count)
     why = f"{step.agent}: {step.why or 'new messages'}"
     team.note(fact, why, step.task, key=f"{team.id}:turn:{number}")
 
