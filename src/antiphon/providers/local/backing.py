@@ -44,8 +44,9 @@ _COMMON = re.compile(
 #: Questions about what is in a file, or how much of it, and those about files of that name anywhere.
 _FACTUAL = re.compile(
     r"\bhow (?:many|much|long|large|big)\b"
-    r"|\bwhat (?:does|do|did)\b.*\b(?:say|contain|define|return|list|import|print|hold|show|start|begin|end|mention)s?\b"
-    r"|\bwhat(?:'s| is| are| was)\b.*\b(?:in|inside|of|from|on)\b|\b(?:which|who|when|where)\b.*\b(?:in|inside|of|from)\b"
+    r"|\bwhat (?:does|do|did)\b.*\b(?:say|contain|define|return|list|import|print|hold|show|start|begin|end|mention)"
+    r"|\bwhat(?:'s| is| are| was)\b.*\b(?:in|inside|of|from|on)\b"
+    r"|\b(?:which|who|when|where)\b.*\b(?:in|inside|of|from)\b"
     r"|^\W*(?:(?:please|can you|could you)\W+)*(?:list|show|read|open|print|count|summari[sz]e|tell me)\b",
     re.IGNORECASE,
 )

@@ -44,8 +44,7 @@ def has_nulls(schema: object) -> bool:
     data = obj(schema)
     if data.get("type") == "null" or "null" in arr(data.get("type")):
         return True
-    inner = [*data.values(), *arr(schema)]
-    return any(has_nulls(each) for each in inner if isinstance(each, dict | list))
+    return any(has_nulls(each) for each in (*data.values(), *arr(schema)) if obj(each) or arr(each))
 
 
 def read_nulls(value: Any, schema: dict[str, Any]) -> Any:
@@ -58,13 +57,12 @@ def _read(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
     if value == _WORD and _may_be_null(schema, root):
         return None
     options = [_resolved(obj(each), root) for each in arr(schema.get("anyOf")) or arr(schema.get("oneOf"))]
-    if isinstance(value, dict):
-        given: dict[str, Any] = obj(value)
-        fitting = next((each for each in [schema, *options] if set(given) <= set(obj(each.get("properties")))), {})
-        return _fields(given, fitting, root) if obj(fitting.get("properties")) else given
-    if isinstance(value, list):
-        items = next((obj(each.get("items")) for each in [schema, *options] if each.get("items")), {})
-        return [_read(each, items, root) for each in arr(value)]
+    if given := obj(value):
+        fitting = [each for each in (schema, *options) if set(given) <= set(obj(each.get("properties")))]
+        return _fields(given, fitting[0], root) if fitting else given
+    if listed := arr(value):
+        items = [obj(each.get("items")) for each in (schema, *options) if obj(each.get("items"))]
+        return [_read(each, items[0], root) for each in listed] if items else listed
     return value
 
 
