@@ -258,6 +258,8 @@ def test_they_are_no_root_and_have_no_powers_whoever_starts_them(tree: Path):
     assert ids.startswith("1000 1000 1000 ")
     if os.geteuid() == 0:
         assert ids.endswith("[]")
+        # Outside they are nobody: what is root's alone is not theirs.
+        assert run_checks(tree, "cat /proc/self/uid_map").output.split() == ["1000", "65534", "1"]
 
 
 @confined
