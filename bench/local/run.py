@@ -31,7 +31,7 @@ from antiphon.tools.builtin import read_only_tools
 HERE = Path(__file__).parent
 SETS = ("extraction", "nested", "tools", "loop", "files", "questions")
 #: Looked at once, when nothing is changed any more.
-HELD_OUT = ("files-held-out", "files-unseen")
+HELD_OUT = ("files-held-out", "files-unseen", "absent-held-out", "absent-copied")
 _KINDS = {"text": str, "whole": int, "number": float, "boolean": bool, "texts": list[str]}
 
 
@@ -52,6 +52,9 @@ def main() -> None:
         for name in asked.set or SETS:
             right, total, seconds = run(model, name, asked.show)
             print(f"| {name} | {right}/{total} | {seconds:.0f} |", flush=True)
+            if name in FIELDS:
+                told = ", ".join(f"{what} {good}/{count}" for what, (good, count) in FIELDS[name].items())
+                print(f"  fields of {name}: {told}", flush=True)
 
 
 def run(model: str, name: str, show: bool) -> tuple[int, int, float]:
@@ -70,6 +73,7 @@ def run(model: str, name: str, show: bool) -> tuple[int, int, float]:
 
 def load(name: str) -> Any:
     """A data file beside this one."""
+    name = "absent-held-out" if name == "absent-copied" else name
     return json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -80,6 +84,26 @@ def extraction(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
     prompt = f"Extract the data from this text: {item['text']}"
     got = Session(f"local/{model}").do(prompt, returns=type_of(item["fields"])).value
     return got, same(got, item["want"])
+
+
+#: Of records in which something is absent: how many fields were right, of how many, present and absent ones.
+FIELDS: dict[str, dict[str, list[int]]] = {}
+
+
+def absent(model: str, item: dict[str, Any], name: str = "absent-held-out") -> tuple[Any, bool]:
+    prompt = f"Extract the data from this text: {item['text']}"
+    options: dict[str, Any] = {"extra": {"values_from_text": True}} if name == "absent-copied" else {}
+    got: Any = Session(f"local/{model}", **options).do(prompt, returns=type_of(item["fields"])).value
+    counts = FIELDS.setdefault(name, {"present": [0, 0], "absent": [0, 0]})
+    for field, want in item["want"].items():
+        count = counts["absent" if want is None else "present"]
+        count[0] += same(got[field], want)
+        count[1] += 1
+    return got, same(got, item["want"])
+
+
+def copied(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
+    return absent(model, item, "absent-copied")
 
 
 def tools(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
@@ -118,6 +142,8 @@ JUDGES: dict[str, Callable[[str, dict[str, Any]], tuple[Any, bool]]] = {
     "files": files,
     "files-held-out": files,
     "files-unseen": files,
+    "absent-held-out": absent,
+    "absent-copied": copied,
     "questions": questions,
 }
 
@@ -146,7 +172,7 @@ def type_of(fields: Any) -> Any:
         return TypedDict("Answer", {name: type_of(kind) for name, kind in fields.items()})  # pyright: ignore
     if isinstance(fields, list):
         return list[type_of(fields[0])] if isinstance(fields[0], dict) else Literal[tuple(fields)]
-    return _KINDS[fields]
+    return _KINDS[fields] if fields in _KINDS else _KINDS[fields.removesuffix("?")] | None
 
 
 def toolbox_tool(name: str, results: list[Any]) -> Tool:

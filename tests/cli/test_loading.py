@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,3 +52,28 @@ def test_a_runtime_that_is_missing_is_told_before_a_chat_begins(monkeypatch: pyt
     ran = antiphon("chat", "-m", "local/0.5b", input="Hi.\n")
     assert (ran.code, ran.out) == (2, "")
     assert "antiphon[local]" in ran.err
+
+
+@pytest.mark.parametrize("command", [["ask", "hi"], ["ask", "-m", "local/0.5b", "hi"], ["chat"]])
+def test_without_a_terminal_nothing_is_fetched_and_the_command_that_does_is_named(tmp_path: Path, command: list[str]):
+    pytest.importorskip("xllamacpp")
+    variables = {**os.environ, "ANTIPHON_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path), "ANTIPHON_LOGS": "off"}
+    kept = {name: value for name, value in variables.items() if not name.endswith("_API_KEY")}
+    done = subprocess.run(
+        [sys.executable, "-m", "antiphon", *command],
+        input="hi\n",
+        capture_output=True,
+        text=True,
+        env=kept,
+        check=False,
+    )
+    assert done.returncode == 2 or command == ["chat"], done.stderr
+    assert "run `antiphon models pull " in done.stderr + done.stdout
+    assert not list((tmp_path / "cache").rglob("*.gguf*"))
+
+
+def test_the_help_says_what_works_without_a_key():
+    done = subprocess.run([sys.executable, "-m", "antiphon", "--help"], capture_output=True, text=True, check=True)
+    said = " ".join(done.stdout.split())
+    assert "Without a key, all works that asks no model" in said
+    assert "pip install 'antiphon[local]'" in said

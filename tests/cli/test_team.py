@@ -351,11 +351,7 @@ class TestMistakes:
     def test_tests_that_cannot_be_confined_are_refused(self, repository: Path):
         inside = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
         command = ["unshare", "-Ur", "sh", "-c", inside, "sh", sys.executable, "-c", MAIN, "team", "run", "Mend add"]
-        if (
-            not shutil.which("unshare")
-            or shutil.which("bwrap")
-            or subprocess.run(["unshare", "-Ur", "true"]).returncode
-        ):
+        if not shutil.which("unshare") or subprocess.run(["unshare", "-Ur", "true"]).returncode:
             pytest.skip("this system cannot be made one without namespaces")
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, "--no-sandbox" in done.stderr) == (2, True)

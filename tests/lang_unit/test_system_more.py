@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import threading
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -227,6 +230,40 @@ def test_requests_give_what_was_answered(server: tuple[str, list[str]]):
         "404 false nothing here null",
         f"V0947 `{url}/missing` answered with status 404: nothing here",
     ]
+
+
+@pytest.mark.parametrize("path", ["/bomb", "/redirect"])
+def test_a_short_answer_that_would_become_gigabytes_is_refused_early(path: str):
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(packer.compress(bytes(10_000_000)) for _ in range(60)) + packer.flush()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302 if self.path == "/redirect" else 200)
+            self.send_header("Location", "/small" if self.path == "/redirect" else "")
+            if self.path != "/small":
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"small" if self.path == "/small" else bomb)
+
+        def log_message(self, format: str, *args: object) -> None:
+            del format, args
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.server_port}{path}"
+        tracemalloc.start()
+        try:
+            if path == "/bomb":
+                assert failed("http", f'get("{url}")') == ("V0946", f"`{url}` answers with more than 100 MB")
+            else:
+                # Of a redirect nothing is read but where it leads.
+                assert printed("http", f'print(get("{url}").text)') == ["small"]
+            assert tracemalloc.get_traced_memory()[1] < (300_000_000 if path == "/bomb" else 30_000_000)
+        finally:
+            tracemalloc.stop()
+            listening.shutdown()
 
 
 def test_a_request_is_sent_once_and_its_key_is_not_kept(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -26,9 +27,18 @@ _SETUP = (
         "setup.cfg",
         "pyproject.toml",
         ".coveragerc",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "*.pth",
     ),
-    *("makefile", "gnumakefile", "package.json", "jest.config.*", "vitest.config.*", "karma.conf.*", ".mocharc*"),
+    *("makefile", "gnumakefile", "*.mk", "justfile", ".justfile", "taskfile.y*ml", "rakefile"),
+    *("package.json", "jest.config.*", "vitest.config.*", "karma.conf.*", ".mocharc*", ".npmrc", ".pnpmfile.cjs"),
+    *(".yarnrc", ".yarnrc.yml", "build.rs", ".env", ".env.*"),
 )
+#: Modules that run tests, or are imported before them wherever they are found.
+_RUNNERS = frozenset(
+    ("pytest", "_pytest", "pluggy", "iniconfig", "py", "unittest", "doctest", "xdist", "coverage", "nose", "nox", "tox")
+) | {"sitecustomize", "usercustomize"}
 #: The modes of files whose content can be shown: plain ones, programs, and links.
 _BLOBS = ("100644", "100755", "120000")
 #: A file that has a zero among its first bytes is no text.
@@ -176,6 +186,18 @@ def role_of(path: str) -> Role:
         return "test setup"
     in_tests = any(directory.casefold() in _TEST_DIRECTORIES for directory in directories)
     return "test" if in_tests or any(fnmatchcase(name, pattern) for pattern in _TESTS) else "code"
+
+
+def shadowed(path: str) -> Literal["", "runner", "library"]:
+    """Tell whose module a new file would be imported in place of: that of a test runner, or one of Python's own."""
+    *directories, name = path.split("/")
+    if name == "__init__.py" and directories:
+        name = f"{directories.pop()}.py"
+    is_imported = not directories or directories == ["src"] or directories[-1].casefold() in _TEST_DIRECTORIES
+    module, dot, ending = name.partition(".")
+    if not is_imported or not dot or ending.rpartition(".")[2] not in ("py", "so", "pyc"):
+        return ""
+    return "runner" if module in _RUNNERS else "library" if module in sys.stdlib_module_names else ""
 
 
 def start(work: Workplace, task: str) -> str:

@@ -39,6 +39,9 @@ class TurnBegun:
     text: str
     task: str = ""
     after: int = 0
+    #: The tests before anything was changed: the runner that closed them with a summary, and how many it ran.
+    runner: str = ""
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,11 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The machine has looked at what was handed in: `why` is passed, failed, timed out, unchanged or untested.
+    """The machine has looked at what was handed in.
 
-    `tests` are the files among the changed ones that say what is tested. `merging`: it was green, and is looked at
-    again together with what was merged since.
+    `why` is passed, failed, cut short, timed out, unchanged or untested. `tests` are the files among the changed ones
+    that say what is tested, `marks` what else a reviewer should know of the run. `merging`: it was green, and is looked
+    at again together with what was merged since.
     """
 
     kind: ClassVar[str] = "checked"
@@ -91,6 +95,9 @@ class Checked:
     tests: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     merging: bool = False
+    marks: tuple[str, ...] = ()
+    runner: str = ""
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

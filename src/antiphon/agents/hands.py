@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from antiphon.agents import changes as changed
 from antiphon.agents import facts, toolbox
 from antiphon.agents import worktree as trees
-from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, find_command, run_checks
-from antiphon.agents.prompts import prompt, red_base
+from antiphon.agents.checks import CheckReport, run_checks
+from antiphon.agents.prompts import LEFT_OUT, prompt, red_base
 from antiphon.agents.repository import Workplace
+from antiphon.agents.runners import find_command
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
 from antiphon.agents.state import ARCHITECT, CHANNELS, MACHINE, PLANNING, TeamState
@@ -33,6 +34,9 @@ _NOTES = ".notes"
 _DIFF = 60_000
 #: Reasons to begin for which one is told how the tests are before anybody has changed anything.
 _FIRST = ("tasks", "solo")
+_REFUSED = (
+    "The tests were not run: {} would be imported in place of what runs them. Give it another name, or leave it out."
+)
 
 
 class Workshop:
@@ -79,48 +83,70 @@ class Workshop:
         trees.restore(trees.begin_task(self.work, task.branch))
         self._testing(task).unlink(missing_ok=True)
 
-    async def check(self, task: Task, settings: TeamSettings) -> facts.Checked:
+    async def check(self, task: Task, state: TeamState) -> facts.Checked:
         """Commit what is in the files, and run the tests."""
         done, is_changed = await asyncio.to_thread(self._commit, task)
+        ignored = await asyncio.to_thread(self._ignored, task) if state.settings.sandbox else ()
+        left_out = (*done.left_out, *ignored)
         if not is_changed:
-            return facts.Checked(task.id, "unchanged", False, done.id, left_out=done.left_out)
-        return await self.tested(task, settings, done.id, done.left_out)
+            return facts.Checked(task.id, "unchanged", False, done.id, left_out=left_out)
+        return await self.tested(task, state, done.id, left_out)
+
+    def _ignored(self, task: Task) -> tuple[str, ...]:
+        return trees.ignored(trees.begin_task(self.work, task.branch))
 
     def _commit(self, task: Task) -> tuple[trees.Committed, bool]:
         done = self.commit(task)
         return done, bool(changed.changes(self.work, task.branch))
 
     async def tested(
-        self, task: Task, settings: TeamSettings, commit: str, left_out: Sequence[str] = (), *, merging: bool = False
+        self, task: Task, state: TeamState, commit: str, left_out: Sequence[str] = (), *, merging: bool = False
     ) -> facts.Checked:
         """What the tests say of the files of a task, which are at this commit."""
+        settings = state.settings
         files = await asyncio.to_thread(changed.changes, self.work, task.branch)
         tests = tuple(each.path for each in files if _says_what_is_tested(each, settings.command))
+        shadows = [(each.path, changed.shadowed(each.path)) for each in files if each.status == "added"]
         told: dict[str, Any] = {
             "files": tuple(each.path for each in files),
             "tests": tests,
             "left_out": tuple(left_out),
             "merging": merging,
         }
+        if settings.command and (stands_in := [path for path, whose in shadows if whose == "runner"]):
+            return facts.Checked(
+                task.id, "failed", False, commit, settings.command, _REFUSED.format(", ".join(stands_in)), **told
+            )
         self._testing(task).parent.mkdir(exist_ok=True)
         self._testing(task).touch()
-        report = await self.run_tests(task, settings)
+        report = await self.run_tests(task, settings, state.runner)
         await asyncio.to_thread(self._clean, task)
         if report is None:
             return facts.Checked(task.id, "untested", True, commit, **told)
+        told |= {
+            "marks": tuple(_marks(report, state.count, [path for path, whose in shadows if whose == "library"])),
+            "runner": report.runner,
+            "count": report.count,
+        }
         output = report.output[-_DIFF:]
         return facts.Checked(task.id, report.why, report.passed, commit, report.command, output, **told)
 
-    async def run_tests(self, task: Task | None, settings: TeamSettings) -> CheckReport | None:
-        """Run the tests on the files of a task, or on what is merged so far; nothing, where there is no command."""
+    async def run_tests(self, task: Task | None, settings: TeamSettings, runner: str = "") -> CheckReport | None:
+        """Run the tests on the files of a task, or on what is merged so far; nothing, where there is no command.
+
+        What git ignores is not among the files: no commit has it. `runner` is the one whose summary must be there.
+        """
         if not settings.command:
             return None
+        is_own = settings.sandbox and task is not None and task.coder and not task.is_over
         return await run_checks(
             await asyncio.to_thread(self.tree, task),
             settings.command,
+            runner=runner,
+            without=await asyncio.to_thread(self._ignored, task) if is_own and task is not None else (),
             seconds=settings.seconds,
             memory=settings.memory,
-            ways=CONFINED if settings.sandbox else UNCONFINED,
+            sandbox=settings.sandbox,
             checkout=self.work.repository.top,
         )
 
@@ -134,6 +160,16 @@ def _says_what_is_tested(change: changed.Change, command: str) -> bool:
     """A new test is welcome; a new file that says which tests are run is not that."""
     is_old_test = change.role == "test" and change.status != "added"
     return is_old_test or change.role == "test setup" or change.path in command.split()
+
+
+def _marks(report: CheckReport, before: int | None, shadows: Sequence[str]) -> Iterator[str]:
+    """Say what a reviewer should know of a run that passed."""
+    if shadows:
+        yield f"named like modules of Python itself: {', '.join(shadows)}"
+    if report.passed and report.count is None:
+        yield "no known runner has printed a summary, so how many tests ran is not known"
+    if before is not None and report.count is not None and report.count < before:
+        yield f"fewer tests ran than before: {report.count}, not {before}"
 
 
 def with_command(settings: TeamSettings, work: Workplace) -> TeamSettings:
@@ -176,7 +212,7 @@ def _about(state: TeamState, about: str) -> dict[str, Any]:
 
 async def _begin_turn(team: Team, step: BeginTurn) -> None:
     state = team.state
-    before = await team.workshop().run_tests(None, state.settings) if step.why in _FIRST else None
+    before = await team.workshop().run_tests(None, state.settings, state.runner) if step.why in _FIRST else None
     await asyncio.to_thread(_note_turn, team, step, before)
 
 
@@ -189,6 +225,8 @@ def _note_turn(team: Team, step: BeginTurn, before: CheckReport | None) -> None:
     number = state.turn_count + 1
     after = state.threads.get(step.thread, 0)
     fact = facts.TurnBegun(number, step.agent, step.thread, step.why, text, step.task, after)
+    if before is not None:
+        fact = replace(fact, runner=before.runner, count=before.count)
     why = f"{step.agent}: {step.why or 'new messages'}"
     team.note(fact, why, step.task, key=f"{team.id}:turn:{number}")
 
@@ -239,7 +277,7 @@ def _tools(team: Team, turn: facts.TurnBegun) -> list[Tool]:
     if turn.why not in ("talk", *PLANNING) and turn.agent != ARCHITECT and task is not None:
         notes = Path(shop.work.path(_NOTES))
         known |= toolbox.writing(tree, notes)
-        known["run_tests"] = toolbox.testing(lambda: shop.run_tests(task, state.settings))
+        known["run_tests"] = toolbox.testing(lambda: shop.run_tests(task, state.settings, state.runner))
     # This is another thread: jobs may be added meanwhile.
     jobs = list(state.jobs.values())
     wanted = next((job.wants for job in jobs if job.thread == turn.thread and job.task == turn.task), "")
@@ -264,13 +302,14 @@ def _assign(team: Team, step: Assign) -> None:
 
 
 async def _check(team: Team, task: str) -> None:
-    fact = await team.workshop().check(team.state.tasks[task], team.state.settings)
+    fact = await team.workshop().check(team.state.tasks[task], team.state)
     team.note(fact, _checked(fact), task)
 
 
 def _checked(fact: facts.Checked) -> str:
-    marked = f"; it changes tests: {', '.join(fact.tests)}" if fact.tests else ""
-    return f"task {fact.task}: {fact.why}{marked}"
+    marked = [f"it changes tests: {', '.join(fact.tests)}"] if fact.tests else []
+    left = [f"not in the commit: {', '.join(fact.left_out)}"] if fact.left_out else []
+    return "; ".join([f"task {fact.task}: {fact.why}", *marked, *fact.marks, *left])
 
 
 async def _merge(team: Team, name: str) -> None:
@@ -286,7 +325,7 @@ async def _merge(team: Team, name: str) -> None:
             team.note(facts.Conflicted(name, files, marked), f"task {name} conflicts in {', '.join(files)}", name)
             return
         if task.check is None or brought.head != task.check.commit:
-            fact = await shop.tested(task, team.state.settings, brought.head, merging=True)
+            fact = await shop.tested(task, team.state, brought.head, merging=True)
             team.note(fact, f"{_checked(fact)}, with what was merged before", name)
             if not fact.passed:
                 return
@@ -317,9 +356,12 @@ def _end(team: Team) -> None:
 def summary_text(state: TeamState, told: changed.Summary) -> str:
     """What was done, and how to take it."""
     lines = [f"{task.id}. {task.title}: {task.state}" for task in state.tasks.values()]
-    marked = {each for task in state.tasks.values() if task.check for each in task.check.tests}
-    if marked:
+    found = [task.check for task in state.tasks.values() if task.check]
+    if marked := {each for check in found for each in check.tests}:
         lines.append(f"Changed files that say what is tested: {', '.join(sorted(marked))}")
+    lines += [f"Task {check.task}: {mark}" for check in found for mark in check.marks]
+    if left := {each for check in found for each in check.left_out}:
+        lines.append(f"{LEFT_OUT}: {', '.join(sorted(left))}")
     if not state.settings.command:
         lines.append("No tests were run: no command for them was found.")
     if not told.commits:

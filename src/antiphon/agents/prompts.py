@@ -12,6 +12,7 @@ from antiphon.agents.work import Task
 #: So much of what tests print is told; the end says most.
 _OUTPUT = 12_000
 _BEFORE = 4_000
+LEFT_OUT = "Not in the commit, because it is in a submodule, ignored by git, too large or no file"
 
 
 def prompt(state: TeamState, why: str, task: Task | None, wants: str, diff: Callable[[], str]) -> str:
@@ -71,8 +72,10 @@ def _failed(state: TeamState, task: Task, _: object) -> str:
     return f"{_tested(check, together)}\n\nMend it, and hand in again with `submit_work`."
 
 
-def _unchanged(*_: object) -> str:
-    return "Nothing is different from where you began. Do the task, and hand in again with `submit_work`."
+def _unchanged(state: TeamState, task: Task, _: object) -> str:
+    del state
+    left = f" {LEFT_OUT}: {', '.join(task.check.left_out)}." if task.check and task.check.left_out else ""
+    return f"Nothing is different from where you began.{left} Do the task, and hand in again with `submit_work`."
 
 
 def _changes(state: TeamState, task: Task, _: object) -> str:
@@ -94,7 +97,8 @@ def _review(state: TeamState, task: Task, diff: Callable[[], str]) -> str:
     check = task.check
     assert check is not None
     marked = [f"It changes what is tested: {', '.join(check.tests)}. Look at that with care."] if check.tests else []
-    left = [f"Not in the commit, because it is too large or no file: {', '.join(check.left_out)}."]
+    marked += [f"Of the test run: {each}." for each in check.marks]
+    left = [f"{LEFT_OUT}: {', '.join(check.left_out)}."]
     whole = f"It is part of this:\n\n{_spec(state)}\n\n" if state.spec is not None else ""
     notes = [f"{task.coder} says of it: {task.summary}", _tested(check, ""), *marked, *(left if check.left_out else [])]
     again = f"You wanted this before:\n\n{task.notes}\n\n" if task.notes else ""
@@ -109,7 +113,7 @@ def _tested(check: Checked, together: str) -> str:
         case "untested":
             return "No tests were run: the repository has no command for them."
         case "passed":
-            return f"The machine ran `{check.command}`{together}: it passed."
+            return f"The machine ran `{check.command}`{together}: it passed.\n\n```\n{check.output[-_BEFORE:]}\n```"
         case why:
             return f"The machine ran `{check.command}`{together}: {why}.\n\n```\n{check.output[-_OUTPUT:]}\n```"
 

@@ -73,8 +73,10 @@ class TeamState:
     ended: Ended | None = None
     #: How many turns an agent took for nothing but what other agents say, since somebody else had news for it.
     chatter: dict[str, int] = field(default_factory=dict[str, int])
-    #: Where the team's branch is.
+    #: Where the team's branch is, and what its tests are: the runner and how many it ran, if that is known.
     head: str = ""
+    runner: str = ""
+    count: int | None = None
     #: The last message, and the last that says to stop.
     last: int = 0
     stopped_at: int = 0
@@ -129,6 +131,7 @@ class TeamState:
                 self.turn_count = max(self.turn_count, fact.number)
                 if (job := self._job_of(fact)) is not None:
                     job.why = job.then = ""
+                self._take_count(fact)
                 self.chatter[fact.agent] = 0 if fact.text else self.chatter.get(fact.agent, 0) + 1
             case TurnEnded():
                 self._turned(self.turns.pop(fact.number).begun, fact)
@@ -150,6 +153,8 @@ class TeamState:
                 task = self.tasks[fact.task]
                 task.state, task.commit, task.since = "merged", fact.commit, fact.since
                 self.head = fact.commit
+                if task.check is not None:
+                    self._take_count(task.check)
             case Raised():
                 changed = self.settings.with_cost(fact.cost)
                 self.settings = replace(self.settings, requests=fact.requests) if fact.requests else changed
@@ -158,6 +163,10 @@ class TeamState:
                 self.stopped_at = self.last
             case Ended():
                 self.ended = fact
+
+    def _take_count(self, fact: TurnBegun | Checked) -> None:
+        if fact.count is not None:
+            self.runner, self.count = fact.runner, fact.count
 
     def _begin(self, fact: Begun) -> None:
         self.begun, self.settings, self.head = fact, settings_from_json(fact.settings), fact.base

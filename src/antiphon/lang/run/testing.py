@@ -12,6 +12,7 @@ from antiphon.effects.door import Performer
 from antiphon.effects.values import CallTool
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.pyfiles import open_source
 from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import ImportFailed, Stopped, VibeError
 from antiphon.lang.run.execution import Execution
@@ -148,6 +149,7 @@ def may_have_tests(path: str) -> bool:
     if path.endswith(".test.vibe"):
         return True
     try:
-        return _BLOCK.search(Path(path).read_bytes()) is not None
+        with open_source(Path(path)) as file:
+            return _BLOCK.search(file.read()) is not None
     except OSError:
         return False

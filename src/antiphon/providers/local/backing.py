@@ -41,6 +41,23 @@ _COMMON = re.compile(
     r"|^\W*(?i:who (?:painted|wrote|invented|discovered|composed)) (?:the )?[A-Z]"
     r"|^\W*(?i:what does) \S+ mean\b",
 )
+#: Questions about what is in a file, or how much of it, and those about files of that name anywhere.
+_FACTUAL = re.compile(
+    r"\bhow (?:many|much|long|large|big)\b"
+    r"|\bwhat (?:does|do|did)\b.*\b(?:say|contain|define|return|list|import|print|hold|show|start|begin|end|mention)"
+    r"|\bwhat(?:'s| is| are| was)\b.*\b(?:in|inside|of|from|on)\b"
+    r"|\b(?:which|who|when|where)\b.*\b(?:in|inside|of|from)\b"
+    r"|^\W*(?:(?:please|can you|could you)\W+)*(?:list|show|read|open|print|count|summari[sz]e|tell me)\b",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"\b(?:purpose|use[ds]?|meaning|mean|difference|format|role|syntax|examples?|should|typical(?:ly)?|usually|often"
+    r"|generally|how (?:do|to|can|would))\b",
+    re.IGNORECASE,
+)
+_ANY = re.compile(r"\b(?:an?|every|each|most)\s+$", re.IGNORECASE)
+#: A longer request may have the file in it.
+_LONGEST_QUESTION = 300
 #: What does more than look, by the verb in a tool's name, and requests for that: an order that begins, or goes on.
 _DOING = "write|edit|create|make|delete|remove|move|rename|append|replace|insert|update|patch|run|execute|save|set"
 _DOER = re.compile(rf"(?:^|_)(?:{_DOING})(?:_|$)", re.IGNORECASE)
@@ -259,6 +276,25 @@ def names_a_file(request: str) -> bool:
     """Whether a request says which file, or a part of its path."""
     said = _FENCED.sub(" ", request)
     return any(pattern.search(said) for pattern in (_FILE, _PATH))
+
+
+def unseen_file(messages: list[dict[str, Any]]) -> str:
+    """Return the file whose content is asked about though nothing of it was told; empty, where there is none."""
+    request = last_request(messages)
+    told = "\n".join(string(message.get("content")) for message in messages)
+    if len(request) > _LONGEST_QUESTION or _FENCED.search(told) or _MAKING.search(request) or _COMMON.search(request):
+        return ""
+    found = _FILE.search(request)
+    if (
+        found is None
+        or not _FACTUAL.search(request)
+        or _GENERAL.search(request)
+        or _ANY.search(request[: found.start()])
+    ):
+        return ""
+    name = found[0].strip()
+    is_told = told.casefold().count(name.casefold()) > request.casefold().count(name.casefold())
+    return "" if is_told else name
 
 
 def names_a_place(request: str) -> bool:

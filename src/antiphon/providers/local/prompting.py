@@ -7,12 +7,15 @@ call or an answer, held to a grammar; when they have seen that done with other t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from antiphon._json import dumps, loads
 from antiphon._shape import arr, obj, string
 from antiphon.errors import MalformedJSONError
+from antiphon.providers.local.backing import last_request, unseen_file
+from antiphon.providers.local.copying import copying_grammar
+from antiphon.providers.local.nulls import has_nulls, with_nulls
 from antiphon.providers.local.offering import forced_tool, offer
 from antiphon.providers.local.schemas import grammar
 from antiphon.wire.schema import INSTRUCTION
@@ -24,6 +27,9 @@ _REPEATED = 500
 _SAMPLING = ("temperature", "top_p", "stop", "parallel_tool_calls")
 #: Fields of a request that are ours to set; whatever else stands in it goes to the runtime as it is.
 _OURS = {*_SAMPLING, "messages", "tools", "tool_choice", "response_format", "max_tokens", "stream", "stream_options"}
+#: The field of a request by which texts and numbers of a typed answer are held to what the request says.
+FROM_TEXT = "values_from_text"
+_OURS.add(FROM_TEXT)
 
 _RULES = (
     "You are a helpful assistant with tools. Reply with one JSON object.\n"
@@ -69,6 +75,25 @@ _EXAMPLES = (
 )
 
 
+#: What is answered where a file is asked about that nothing here can see: a small model would make something up.
+_UNSEEN = (
+    "I cannot see {0}: there is no tool that reads files. Give me one (`--tools read`, or `tools=read_only_tools()`),"
+    " or send the file along (`--attach {0}`)."
+)
+#: Only where something may be null: elsewhere it makes a small model leave out what is there.
+_EMPTY = "Write null for what the text does not say. Never invent a value."
+_MAYBE_TEXT, _MAYBE_WHOLE = ({"anyOf": [{"type": kind}, {"type": "null"}]} for kind in ("string", "integer"))
+_WITH_NULLS: tuple[dict[str, Any], Any] = (
+    {
+        "properties": {"name": {"type": "string"}, "phone": _MAYBE_TEXT, "city": _MAYBE_TEXT, "age": _MAYBE_WHOLE},
+        "required": ["name", "phone", "city", "age"],
+        "type": "object",
+    },
+    {"name": "Mara Lind", "phone": None, "city": "Turin", "age": None},
+)
+_WITH_NULLS_TEXT = "Extract the data from this text: Mara Lind moved to Turin in spring and likes it there."
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What the runtime is asked, and how its answer is to be read.
@@ -76,6 +101,8 @@ class Prompt:
     `text` is the answer as it is (`json` says whether it must be JSON), `choice` a call or an answer as one object,
     `call` the bare arguments of the tool `name`, `native` whatever the model's own template makes of it. `opening` is
     how the conversation begins that others begin with too: what was read of it is worth keeping.
+
+    `schema` is that of a typed answer in which something may be empty, and its nulls are to be read.
 
     An answer that `is_claim` of what no tool was asked about is not taken: it is asked `again`, for a call.
     """
@@ -85,15 +112,26 @@ class Prompt:
     json: bool = False
     name: str = ""
     opening: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    schema: dict[str, Any] | None = None
     again: dict[str, Any] | None = None
     is_claim: Callable[[str], bool] | None = None
 
 
 def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     """The request for the runtime; `native_tools` is for models that are good at the tools of their template."""
+    made = _prompt(body, native_tools)
+    schema = _schema(body)
+    return replace(made, schema=schema) if has_nulls(with_nulls(schema)) else made
+
+
+def _schema(body: dict[str, Any]) -> dict[str, Any]:
+    return obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
+
+
+def _prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     tools = [obj(obj(tool).get("function")) for tool in arr(body.get("tools"))]
     messages = [obj(message) for message in arr(body["messages"])]
-    schema = obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
+    schema = with_nulls(_schema(body))
     forced = forced_tool(body.get("tool_choice"), tools)
     was_called = any(message.get("tool_calls") for message in messages)
     offered = offer(body.get("tool_choice"), messages, tools)
@@ -118,7 +156,9 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     )
 
 
-def _request(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any] | None) -> dict[str, Any]:
+def _request(
+    body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any] | None, source: str | None = None
+) -> dict[str, Any]:
     request = {key: value for key, value in body.items() if key not in _OURS}
     # The best guess, not a lucky one, where nobody asks for luck.
     request |= {"temperature": 0.0, "max_tokens": body.get("max_tokens") or MAX_TOKENS}
@@ -127,14 +167,21 @@ def _request(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[
     request["stream_options"] = {"include_usage": True}
     if schema:
         # A stop text would break off the JSON around what it is meant for.
-        request = {key: value for key, value in request.items() if key != "stop"} | {"grammar": grammar(schema)}
+        held = grammar(schema) if source is None else copying_grammar(schema, source)
+        request = {key: value for key, value in request.items() if key != "stop"} | {"grammar": held}
     return request
 
 
 def _plain(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any]) -> Prompt:
     if not schema:
-        return Prompt(_request(body, messages, None), "text")
-    return Prompt(_request(body, _with_schema(messages, schema), schema), "text", json=True)
+        request = _request(body, messages, None)
+        unseen = unseen_file(messages)
+        return Prompt(
+            request | {"grammar": f"%llguidance {{}}\nstart: {dumps(_UNSEEN.format(unseen))}"} if unseen else request,
+            "text",
+        )
+    source = last_request(messages) if body.get(FROM_TEXT) else None
+    return Prompt(_request(body, _with_schema(messages, schema), schema, source), "text", json=True)
 
 
 def _native(
@@ -157,8 +204,20 @@ def _with_schema(messages: list[dict[str, Any]], schema: dict[str, Any]) -> list
     if place < 0:
         return messages
     request, _ = _parted(_words(messages[place].get("content")))
-    text = f"{INSTRUCTION}{_spaced(schema)}\n\n{request}"
-    return [*messages[:place], {**messages[place], "content": text}, *messages[place + 1 :]]
+    told = [*messages[:place], {**messages[place], "content": _typed(schema, request)}, *messages[place + 1 :]]
+    if not has_nulls(schema):
+        return told
+    (known, answer), first = _WITH_NULLS, sum(message.get("role") in ("system", "developer") for message in told[:1])
+    example = [
+        {"role": "user", "content": _typed(known, _WITH_NULLS_TEXT)},
+        {"role": "assistant", "content": _spaced(answer)},
+    ]
+    return [*told[:first], *example, *told[first:]]
+
+
+def _typed(schema: dict[str, Any], request: str) -> str:
+    rule = f"\n{_EMPTY}" if has_nulls(schema) else ""
+    return f"{INSTRUCTION}{_spaced(schema)}{rule}\n\n{request}"
 
 
 def _parted(text: str) -> tuple[str, object]:
@@ -252,7 +311,8 @@ def _lines(message: dict[str, Any], names: dict[str, str]) -> list[tuple[str, st
     match message.get("role"):
         case "user":
             request, schema = _parted(content)
-            told = f"The answer is JSON that fits this schema: {_spaced(schema)}\n\n" if schema else ""
+            rule = f"\n{_EMPTY}" if has_nulls(schema) else ""
+            told = f"The answer is JSON that fits this schema: {_spaced(schema)}{rule}\n\n" if schema else ""
             return [("user", f"{told}Request: {request}")]
         case "tool":
             name = names.get(string(message.get("tool_call_id")), "the tool")

@@ -19,7 +19,7 @@ MAX_ITEMS = 50
 MAX_NUMBER = 10**15
 _DEPTH = 40
 
-_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 _DATE = (
     r"(?:[12]\d{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
     r"|02-(?:0[1-9]|1\d|2[0-8]))|(?:[12]\d(?:0[48]|[2468][048]|[13579][26])|(?:1[26]|2[048])00)-02-29)"
@@ -45,7 +45,7 @@ _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 def grammar(schema: Mapping[str, Any]) -> str:
     """The text by which the runtime holds a model to a schema."""
-    return "%llguidance {}\nstart: %json " + dumps({"x-guidance": _LAYOUT, **bounded(schema)})
+    return "%llguidance {}\nstart: %json " + dumps({"x-guidance": LAYOUT, **bounded(schema)})
 
 
 def bounded(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from uuid import uuid4
 from antiphon._json import clean, loads
 from antiphon._shape import arr, obj, string
 from antiphon.errors import BadReply, MalformedJSONError
+from antiphon.providers.local.nulls import read_nulls
 from antiphon.providers.local.prompting import Prompt
 
 _ANSWER = re.compile(r'\{"answer": ')
@@ -36,6 +37,8 @@ class Speech:
         self._value: _Value | None = None
         self._call = prompt.name
         self._begun = False
+        #: A typed answer whose nulls are yet to be read.
+        self._typed: list[str] | None = [] if prompt.schema and prompt.form != "native" else None
 
     def chunks(self, piece: dict[str, Any]) -> Iterator[Chunk]:
         """The chunks that a piece of the runtime's stream makes."""
@@ -57,11 +60,25 @@ class Speech:
             yield {"reasoning_content": thought}, None
         if text := string(delta.get("content")):
             self._said.append(text)
-            if part := self._part(text):
+            if part := self._held_back(self._part(text)):
                 yield part, None
         if finish := string(choice.get("finish_reason")):
             self._check(finish)
+            if self._typed and (read := self._read_nulls("".join(self._typed), finish)):
+                yield {"content": read}, None
             yield {}, "tool_calls" if self._begun and finish == "stop" else finish
+
+    def _held_back(self, part: dict[str, Any] | None) -> dict[str, Any] | None:
+        if self._typed is None or part is None or "content" not in part:
+            return part
+        self._typed.append(part["content"])
+        return None
+
+    def _read_nulls(self, text: str, finish: str) -> str:
+        if finish != "stop":
+            return text
+        assert self._prompt.schema is not None
+        return json.dumps(read_nulls(loads(text), self._prompt.schema), ensure_ascii=False)
 
     def _part(self, text: str) -> dict[str, Any] | None:
         """What a piece of the answer adds to the message."""

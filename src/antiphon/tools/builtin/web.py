@@ -77,6 +77,9 @@ async def answered(
             response = await _answer(client, parts, await resolved(parts, allow))
             try:
                 location = response.headers.get("location")
+                if "," in response.headers.get("content-encoding", ""):
+                    # Packed twice, a short answer could be terabytes in one piece.
+                    raise ToolFailure(f"the answer of `{parts.hostname}` is packed more than once, and is not read")
                 if response.status_code not in _REDIRECTS or not location:
                     yield response, url
                     return

@@ -97,7 +97,7 @@ function Opened({ id, known, path }) {
     ${task && data && html`<${Told} name="spec" text=${data.spec} />${data.checks.length > 0 && html`<h3>${words.checks}</h3><ul>${data.checks.map((each) => html`<li>${clean(each)}</li>`)}</ul>`}
       <${Told} name="plan" text=${data.plan} /><${Told} name="summary" text=${data.summary} /><${Told} name="notes" text=${data.notes} />
       ${data.check && html`<h3>${words.check} <span class=${data.check.passed ? "good" : "bad"}>${words.why[data.check.why] ?? data.check.why}</span></h3>
-        ${data.check.tests.length > 0 && html`<p class="wait">${words.marked(data.check.tests.map(visible))}</p>`}${data.check.leftOut.length > 0 && html`<p class="quiet">${words.leftOut(data.check.leftOut.map(visible))}</p>`}
+        ${data.check.tests.length > 0 && html`<p class="wait">${words.marked(data.check.tests.map(visible))}</p>`}${data.check.marks.map((each) => html`<p class="wait">${visible(each)}</p>`)}${data.check.leftOut.length > 0 && html`<p class="quiet">${words.leftOut(data.check.leftOut.map(visible))}</p>`}
         ${data.check.output && html`<${Result} view=${data.check.output} />`}`}`}
     <${Changes} id=${id} task=${task && path} mark=${mark} /></section>`;
 }

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from antiphon.errors import ProviderError
 from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object, Union
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system.files import decoded
 from antiphon.lang.run.system.function import Function
 from antiphon.lang.run.values import parse_json
 from antiphon.providers.client import tls
+from antiphon.providers.decompression import ACCEPTED, unpacking
 
 if TYPE_CHECKING:
+    import httpx2
+
     from antiphon.lang.run.execution import Execution
 
+_MOST_BYTES = 100_000_000
+_MOST_REDIRECTS = 20
+_PACKED = {"accept-encoding": ACCEPTED}
 RESPONSE = Object(
     {
         "status": Field(NUMBER),
@@ -50,16 +57,15 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
     )
     seconds = given.get("timeout") or 30
     try:
-        response = httpx2.request(
-            method.upper(),
-            url,
-            headers=given.get("headers"),
-            params=given.get("query"),
-            timeout=seconds,
-            verify=tls(),
-            follow_redirects=True,
-            **sent,
-        )
+        with httpx2.Client(timeout=seconds, verify=tls(), headers=_PACKED) as client:
+            request = client.build_request(
+                method.upper(), url, headers=given.get("headers"), params=given.get("query"), **sent
+            )
+            response = _answer(client, request)
+            try:
+                content = _read(response, url)
+            finally:
+                response.close()
     except httpx2.TimeoutException:
         raise VibeError("V0946", f"`{url[:200]}` did not answer within {seconds:g} seconds") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
@@ -70,23 +76,51 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
             else f"write it with its protocol: `https://{url[:100]}`"
         )
         raise VibeError("V0946", f"`{url[:200]}` could not be reached: {why}", hint) from None
-    return _told(response, given.get("encoding"))
+    except ProviderError as error:
+        raise VibeError("V0946", str(error)) from None
+    return _told(response, content, given.get("encoding"))
 
 
-def _told(response: Any, encoding: str | None) -> dict[str, Any]:
+def _answer(client: httpx2.Client, request: httpx2.Request) -> httpx2.Response:
+    """Send a request and follow redirects, of which nothing is read but where they lead."""
+    import httpx2
+
+    for _ in range(_MOST_REDIRECTS + 1):
+        response = client.send(request, stream=True)
+        if response.next_request is None:
+            return response
+        response.close()
+        request = response.next_request
+    raise httpx2.TooManyRedirects(f"it redirects more than {_MOST_REDIRECTS} times")
+
+
+def _read(response: httpx2.Response, url: str) -> bytes:
+    """Return the body, unpacked in small pieces: a short one may hold gigabytes."""
+    name = f"`{url[:200]}`"
+    unpack = unpacking(response.headers.get("content-encoding", ""), name)
+    content = bytearray()
+    for chunk in response.iter_raw():
+        for piece in unpack(chunk) if unpack else (chunk,):
+            content += piece
+            if len(content) > _MOST_BYTES:
+                raise VibeError("V0946", f"{name} answers with more than {_MOST_BYTES // 1_000_000} MB")
+    return bytes(content)
+
+
+def _told(response: Any, content: bytes, encoding: str | None) -> dict[str, Any]:
     """What was answered; `json` is null where the answer is none."""
     hint = 'name its encoding, as in `get(url, { encoding: "latin-1" })`'
     known = encoding or response.charset_encoding or "utf-8"
-    content = decoded(response.content, f"the answer of `{str(response.url)[:200]}`", known, hint)
+    text = decoded(content, f"the answer of `{str(response.url)[:200]}`", known, hint)
     try:
-        value = parse_json(content)
+        value = parse_json(text)
     except VibeError:
         value = None
     return {
         "status": response.status_code,
         "ok": response.is_success,
         "headers": dict(response.headers),
-        "text": content,
+        "text": text,
         "json": value,
         "url": str(response.url),
     }
