@@ -196,9 +196,10 @@ def test_what_could_not_be_read_is_not_reported_again() -> None:
 def test_unused_variables_count_as_used_where_a_model_is_shown_them() -> None:
     unused = "function f() { const notes = 'x'\n %s }\nf()"
     assert codes(unused % "print(1)") == ["V0702"]
-    assert codes(unused % "print(do 'Sum up the notes')") == []
+    assert codes(unused % "print(do 'Sum up the notes' default)") == []
+    assert codes(unused % "print(do 'Sum up the notes')") == ["V0702"]
     assert codes(unused % "print(do 'Say hello' none)") == ["V0702"]
-    assert codes("function f() { private const notes = 'x'\n print(do 'y') }\nf()") == ["V0702"]
+    assert codes("function f() { private const notes = 'x'\n print(do 'y' local) }\nf()") == ["V0702"]
     assert codes("function f() { const _notes = 'x' }\nf()") == []
     assert codes("const notes = 'x'") == []
 

@@ -37,7 +37,7 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
     _check_prompt(c, node.prompt)
     if node.model is not None:
         model_name(c, node.model)
-    if node.context != "none":
+    if node.context in ("default", "local"):
         c.shows_variables = True
     node.wanted = _answer(c, node, wanted)
     for each in options(node.wanted) if node.wanted is not None else ():
