@@ -178,7 +178,7 @@ def _write(example: Example, output: str, sent: str | None) -> None:
 def _method_rows(methods: dict[str, Method]) -> Iterator[str]:
     yield from ("| method | gives | |", "|---|---|---|")
     for name, each in methods.items():
-        doc = f"{each.doc}{' Not on a constant.' if each.mutates else ''}"
+        doc = each.doc
         yield f"| `{name}({_parameters(each)})` | {_type(each.returns)} | {doc} |"
 
 

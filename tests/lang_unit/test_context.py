@@ -51,7 +51,11 @@ class TestSize:
 
 class TestPrivacy:
     def test_a_private_name_hides_the_public_one_outside_it(self):
-        run = ran('let token = "pub1ic"\nif true { private let token = "s3cret"; do "one" default }\ndo "two" default', "ok", "ok")
+        run = ran(
+            'let token = "pub1ic"\nif true { private let token = "s3cret"; do "one" default }\ndo "two" default',
+            "ok",
+            "ok",
+        )
         assert "token" not in run.prompts[0]
         assert "pub1ic" in run.prompts[1]
 
@@ -195,7 +199,13 @@ print(n, count, more)
 
     @every_api
     def test_variables_are_said_once(self, api: str):
-        run = ran('let a = 1\nlet b = 2\ndo "first" default\nb = 3\ndo "second" default\ndo "third" default', "1", "2", "3", api=api)
+        run = ran(
+            'let a = 1\nlet b = 2\ndo "first" default\nb = 3\ndo "second" default\ndo "third" default',
+            "1",
+            "2",
+            "3",
+            api=api,
+        )
         told = "Variables:\na (number): 1\nb (number): 2\nfirst\n1\nVariables:\nb is now 3\nsecond\n2\nthird"
         assert re.sub(r"\n+", "\n", run.prompts[-1]) == told
 

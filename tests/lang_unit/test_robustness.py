@@ -236,7 +236,6 @@ class TestDepth:
             "function f(n) { return g(n) }\nfunction g(n) { return f([n]) }\nf(0)",
             "function f(n: number): number { try { return f(n + 1) } catch e { throw e } }\nf(0)",
             "let j: json = 0\nfor i in 1..100000 { j = [j] }\nprint(j)",
-            "let j: json = 0\nfor i in 1..100000 { j = [j] }\nconst c = j",
             "let j: json = 0\nfor i in 1..100000 { j = [j] }\nlet k = j.copy()",
             "let j: json = 0\nlet k: json = 0\nfor i in 1..100000 { j = [j]; k = [k] }\nprint(j == k)",
             "type N { n?: N }\nlet j: json = {}\nfor i in 1..100000 { j = { n: j } }\nlet n: N = j",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.iteration import is_private, item_type, note_loop
+from antiphon.lang.check.iteration import is_private, item_type
 from antiphon.lang.check.names import model_name, resolve
 from antiphon.lang.check.narrowing import run
 from antiphon.lang.check.notation import general, shown
@@ -96,7 +96,6 @@ def async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
         node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
     )
     symbol.until, symbol.is_global = node.body.end, False
-    note_loop(c, node.iterable, symbol)
     run(c, node.body)
     c.block(node.body, (symbol,))
     c.frame = outer
