@@ -42,16 +42,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("type A { kind: 'a', f: (number) => number }\ntype B { kind: 'b', g: (text) => text }\nlet v: A | B = { kind: 'b', g: t => t.upper() }\nif v.kind == 'b' { print(v.g('a')) }", "A"),
         ("type A { ok: true, value: json }\ntype B { ok: false, why: text }\nfunction f(n: number): A | B { return n > 0 ? { ok: true, value: n } : { ok: false, why: 'small' } }\nprint(f(1), f(0))", '{"ok":true,"value":1} {"ok":false,"why":"small"}'),
     ],
-    "functions that only read the json they are handed": [
-        
-        
-        
-        
-        
-        
-        
-        
-    ],
     "groups that take part": [
         (FOUND + "const m = find('2026-01', '(\\\\d+)-(\\\\d+)')\nif m != null { print(m.groups[0].toNumber() + 1) }", "2027"),
         (FOUND + "print(findAll('a=1 b=2', '(?P<k>a|b)=(?P<v>[(0-9]+)').map(m => m.names['k'].upper() + m.groups[1]))", '["A1","B2"]'),

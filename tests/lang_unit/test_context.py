@@ -19,7 +19,10 @@ def bodies(run: Ran) -> list[str]:
 
 
 class TestSize:
-    PROGRAM = 'let n = 0\nlet s = ""\nwhile n < {rounds} {{\n  n += 1\n  s = "x"\n}}\nn = 7\ns = "y"\ndo "What now?" default\n'
+    PROGRAM = (
+        'let n = 0\nlet s = ""\nwhile n < {rounds} {{\n  n += 1\n  s = "x"\n}}\n'
+        'n = 7\ns = "y"\ndo "What now?" default\n'
+    )
 
     def test_a_million_assignments_change_nothing(self):
         many = ran(self.PROGRAM.format(rounds=500_000), "ok")

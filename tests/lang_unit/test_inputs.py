@@ -16,7 +16,6 @@ from antiphon.lang.run.host import Host
 from antiphon.lang.run.inputs import InputError, checked, read, schema_of
 from antiphon.lang.run.program import Program, loads
 from antiphon.lang.run.testing import load_tests
-from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import first_comment
 from tests.lang_unit.checking import codes
 from tests.lang_unit.commands import antiphon as command

@@ -11,19 +11,24 @@ from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
-from antiphon.lang.check.types import JSON, MODEL, Alias, Literal, Object, Simple, Type, has_literals, plain
+from antiphon.lang.check.types import JSON, MODEL, Alias, Literal, Object, Simple, Type, has_literals, is_larger, plain
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
 from antiphon.lang.syntax.nodes import (
+    ArrayLit,
     Ask,
     AskHuman,
+    AsyncFor,
     Binary,
     Block,
+    Call,
     Conditional,
     Expr,
     Function,
+    Lambda,
     Match,
     Name,
     Node,
+    ObjectLit,
     Range,
     Return,
     Statement,
@@ -52,6 +57,9 @@ _CHOICES = frozenset((Conditional, Match))
 _SCALAR = frozenset((Simple, Literal))
 #: Words that mean something behind a prompt, where a model is named.
 NO_MODELS = frozenset(("default", "local", "none", "model", "with"))
+#: Expressions whose types are made of those of others, and how many parts one may have besides those written out.
+_COMPOSED: frozenset[type] = frozenset((ArrayLit, ObjectLit, Conditional, Match, Binary, Call, Lambda, AsyncFor))
+MOST_PARTS = 1_000
 #: What is worth a warning where nothing uses it.
 _WARNED = frozenset(("let", "const", "function"))
 #: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
@@ -146,8 +154,19 @@ class Checker:
 
     def expr(self, node: Expr, wanted: Type | None = None) -> Type:
         """The type of an expression, which is noted on it."""
-        type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
+        type_ = EXPRESSIONS[type(node)](self, node, wanted)
+        if type(node) in _COMPOSED and type(type_) not in _SCALAR:
+            type_ = self._bounded(node, type_)
+        node.type = type_
         return type_
+
+    def _bounded(self, node: Expr, type_: Type) -> Type:
+        """Return a type that can be followed: types made of types made of types could grow without end."""
+        if not is_larger(type_, MOST_PARTS + len(self.source.text)):
+            return type_
+        hint = "declare a type for it: `const x: T = …`, or `json`"
+        self.report("V0364", "the type of this has too many parts to be followed", node, hint)
+        return JSON
 
     def want(self, node: Expr, wanted: Type, name: str) -> Type:
         """The type of an expression that must fit a place, which has its value then; `name` is what it is called."""
@@ -160,7 +179,7 @@ class Checker:
 
     def fit(self, node: Expr, wanted: Type, name: str) -> Type:
         """The type of an expression whose value must fit a place, which takes a copy of it or only reads it."""
-        type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
+        type_ = self.expr(node, wanted)
         if type_ is not wanted and not assignable(type_, wanted):
             self.mismatch(node, type_, wanted, name)
         return type_
