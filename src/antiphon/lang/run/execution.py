@@ -166,8 +166,7 @@ class Execution:
     def default_model(self) -> ModelValue:
         """The one that serves where a program names none."""
         if self._default is None:
-            if self.host.default_model is None:
-                raise VibeError("V0921", "no model is named", 'declare one: `model m = { name: "…" }`')
+            assert self.host.default_model is not None
             self._default = ModelValue("model", {"name": self.host.default_model()})
         return self._default
 
