@@ -72,7 +72,7 @@ def number_text(c: Compiler, node: n.Expr, value: ast.expr, place: Place, in_hol
     """A number as text."""
     if is_whole(c, node):
         return value if in_hole else emit.call("_vstr", [value], place)
-    if is_fraction(c, node):
+    if is_fraction(node):
         return emit.call("_vnumbertext", [value], place)
     test, again = is_a(c, value, "_vint", place)
     whole = again if in_hole else emit.call("_vstr", [again], place)

@@ -23,8 +23,6 @@ from antiphon.lang.syntax.source import Source
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
-#: What variables are given, by the operator that does it; `None` where nothing is known of it.
-Values = dict[Symbol, list[tuple[str, n.Expr | None]]]
 #: Filled in by the package, which knows all of them.
 EXPRESSIONS: dict[type, ExprRule] = {}
 STATEMENTS: dict[type, StatementRule] = {}
@@ -36,7 +34,6 @@ class Compiler:
     def __init__(self, source: Source, code: Code) -> None:
         self.source = source
         self.code = code
-        self.program = n.Program(0, 0, [])
         #: The Python function that is being compiled.
         self.scope = FunctionScope(None, None, set())
         #: Definitions that must stand before the statement that is being compiled.
@@ -62,16 +59,8 @@ class Compiler:
         self.computing: set[Symbol] = set()
         #: The variables of the top level that whoever runs the program gives another value.
         self.given: Set[str] = frozenset()
-        #: Whether all of the module is there: nothing more will be said that uses its names.
-        self.is_whole = True
-        #: What variables, parameters and functions of numbers are given, once it was looked for.
-        self.values: Values | None = None
-        #: Those of them that are always whole, never negative, or never whole, by the name of the test.
-        self.known: dict[str, set[Symbol]] = {}
         #: Whether names are bound in an expression of Python, of those that were looked at.
         self.binding: dict[ast.AST, bool] = {}
-        #: The ids of divisions that leave no rest.
-        self.even: set[int] = set()
         #: What quotients are of: their operands, as they were compiled.
         self.quotients: dict[ast.expr, tuple[ast.expr, ast.expr]] = {}
         #: What of the answers of asks is private, by where the asks begin.

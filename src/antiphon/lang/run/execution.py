@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.effects.door import Node, Place, Step, at, perform, place
 from antiphon.effects.values import CallTool
 from antiphon.errors import Halted, Unsettled
-from antiphon.lang.run.errors import RoundStopped, VibeError
+from antiphon.lang.run.errors import RoundStopped
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.questions import Asleep, NobodyThere, halted, waits
