@@ -21,7 +21,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import antiphon
 from antiphon.cli import cli
+from antiphon.fakes import Fake
 from antiphon.lang.check.codes import codes
 from antiphon.lang.check.methods import (
     ARRAY_METHODS,
@@ -42,7 +44,7 @@ from antiphon.lang.run.modules import Modules
 from antiphon.lang.run.program import Program
 from antiphon.lang.run.system import MODULES, functions
 from antiphon.lang.syntax.source import Source
-from tests.lang_unit.harness import Ran, ran
+from tests.lang_unit.harness import Ran, ran, step
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -130,6 +132,40 @@ def _run(example: Example, program: Program, place: Path) -> None:
     _run_tests(example, place)
 
 
+def _with_default_model() -> Iterator[Any]:
+    """The programs that ask a model and name none but the default one, and no person."""
+    for page in PAGES:
+        for each in _examples(page):
+            names = set(re.findall(r'name: "([^"]*)"', each.code)) | set(re.findall(r'provider: "([^"]*)"', each.code))
+            is_told = "fails" in each.notes or "checked" in each.notes or "human" in each.notes.get("answers", "")
+            if "answers" in each.notes and names <= {"default"} and not is_told:
+                yield pytest.param(each, id=f"{page.stem}:{each.line}")
+
+
+@pytest.mark.parametrize("how", ["command", "python"])
+@pytest.mark.parametrize("example", list(_with_default_model()))
+def test_a_program_of_the_documentation_runs_from_the_command_and_from_python(
+    example: Example, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {**example.files, "program.vibe": example.code}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    inputs = json.loads(example.notes.get("inputs", "{}"))
+    with Fake([step(each) for each in json.loads(example.notes["answers"])]) as fake:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.base_url("anthropic"))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        monkeypatch.setenv("ANTIPHON_MODEL", "anthropic/claude-sonnet-5")
+        if how == "python":
+            antiphon.load("program.vibe").run(**inputs)
+            printed = capsys.readouterr().out
+        else:
+            given = [part for name, value in inputs.items() for part in ("--set", f"{name}={json.dumps(value)}")]
+            result = CliRunner().invoke(cli, ["run", "program.vibe", "--yes", "--no-journal", *given])
+            assert result.exit_code == 0, result.output
+            printed = result.stdout
+    assert printed.rstrip("\n") == (example.output or "").rstrip("\n")
+
+
 def _run_tests(example: Example, place: Path) -> None:
     """The `test` blocks of an example pass."""
     if "\ntest " not in example.code:
@@ -178,7 +214,7 @@ def _write(example: Example, output: str, sent: str | None) -> None:
 def _method_rows(methods: dict[str, Method]) -> Iterator[str]:
     yield from ("| method | gives | |", "|---|---|---|")
     for name, each in methods.items():
-        doc = f"{each.doc}{' Not on a constant.' if each.mutates else ''}"
+        doc = each.doc
         yield f"| `{name}({_parameters(each)})` | {_type(each.returns)} | {doc} |"
 
 

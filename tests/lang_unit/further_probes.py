@@ -12,12 +12,10 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ('const xs = [1, "a"]\nprint(xs.min())', "V0302"),
         ('let xs = [1, "a"]\nprint(xs.sort())', "V0302"),
         ('print([true, "a"].min())', "V0302"),
-        ('const xs = [1, "a"]\nfor x in xs { print(x * 2) }', "V0302"),
         ('print([1, "a"].map(x => x * 2))', "V0302"),
         ('print([1, "a"].reduce((all, x) => all + x, 0))', "V0302"),
         ('print([1, "a"].sortBy(x => x))', "V0302"),
         ('print([1, "a"].sum(x => x))', "V0301"),
-        ('const xs = [1, null, "a"]\nprint(xs.map(x => x.toString()))', "V0330"),
         ("print([[1], 2].flat())", "V0302"),
         ('function f(x: number): number { return x }\nprint([1, "a"].map(f))', "V0301"),
         ("for x in [1, [2]] { print(x.length) }", "V0306"),
@@ -51,6 +49,11 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("const f = [(n: number) => n + 1]\nprint((f + [1])[0](2))", "V0311"),
     ],
     "maps of wider types": [
+        ('const m: { [text]: number } = { a: 1 }\nconst w: { [text]: number | null } = m\nprint(w, w["a"])', "V0331"),
+        (
+            "function total(m: { [text]: number | null }): number { return m.values().map(v => v ?? 0).sum() }\nlet m: { [text]: number } = { a: 1 }\nprint(total(m))",
+            "V0331",
+        ),
         ("let m: { [text]: number } = { a: 1 }\nlet w: { [text]: number | null } = m", "V0331"),
         ("let m: { [text]: number } = { a: 1 }\nlet w: { [text]: json } = m", "V0331"),
         (
@@ -355,9 +358,6 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("function f(g: ((number) => number) | null = null): number { return g(1) }", "V0311"),
         ("function f(n: number): number { if n > 0 { return 1 } else if n < 0 { return -1 } }", "V0501"),
         ("function f(n: number): number { for i in n { return i } }", "V0501"),
-        ("function f(xs: number[]) { xs.push(1) }\nconst c = [1]\nf(c)", "V0402"),
-        ("type T { xs: number[] }\nconst t: T = { xs: [1] }\nlet xs = t.xs\nxs.push(2)", "V0402"),
-        ("const a = [[1]]\nlet b = a.map(x => x)\nb[0].push(2)", "V0402"),
         ("throw () => 1", "V0301"),
         ("assert(1)", "V0301"),
         ("assert(true, 5)", "V0301"),
@@ -386,21 +386,10 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ('let x = 1\nx += "a"', "V0301"),
         ('const xs = [..."abc"]', "V0362"),
         ('type P { a: number }\nconst p: P = { ...{ a: "x" } }', "V0301"),
-        (
-            'const b = { tags: ["x"] }\ntype O { go: () => text[] }\nconst o: O = { go: () => b.tags }\nlet t = o.go()\nt.push("z")\nprint(b, t)',
-            "V0402",
-        ),
-        ("const b = [[1]]\nlet c = b.find(x => true) ?? []\nc.push(2)\nprint(b, c)", "V0402"),
-        ("const b = [[1], [2]]\nfor x in b.filter(y => y.length > 0) { x.push(1) }\nprint(b)", "V0402"),
-        ("const o = { a: [1] }\nfor k, v in o { v.push(3) }\nprint(o)", "V0402"),
-        ("const o = { a: [1] }\nlet x = match 1 { 1 => o.a, else => [] }\nx.push(3)\nprint(o)", "V0402"),
-        ("async const o = g()\nfunction g(): { a: number[] } { return { a: [1] } }\no.a.push(2)\nprint(o)", "V0402"),
     ],
     "fields, maps, matches, calls": [
         ('print([1, 2, 3].map(x => x).sum(x => "a"))', "V0301"),
         ("print([{ a: 1 }].sum())", "V0302"),
-        ("const o = { a: 1 }\no.a = 2", "V0402"),
-        ("const o = { a: { b: [1] } }\no.a.b[0] = 2", "V0402"),
         ("let o: { a?: { b?: number } } = {}\nprint(o.a.b)", "V0330"),
         ("let o: { a?: { b?: number } } = {}\nprint(o.a?.b + 1)", "V0330"),
         ("let o: { a?: { b?: number } } = {}\no.a.b = 1", "V0330"),
@@ -430,12 +419,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             "function mk(): { inc: () => number, get: () => number } { let n = 0\nreturn { inc: () => { n += 1\nreturn n }, get: () => n } }\nconst c = mk()\nc.inc()\nprint(c.get(), c.inc() + 1)\nprint(c.dec())",
             "V0307",
         ),
-        (
-            'const memo: { [text]: number } = {}\nfunction f(n: number): number { memo["a"] = n\nreturn n }\nprint(f(1))',
-            "V0402",
-        ),
         ("const fns = [1, 2, 3].map(n => () => n * 10)\nprint(fns.map(f => f()), fns[0]())\nprint(fns[0](1))", "V0310"),
-        ('const xs = ["b", "a"]\nconst sorted = xs.sort()', "V0402"),
         ('let t = "abc"\nprint(t["a"])', "V0309"),
         ("let n = 5\nprint(n[0])", "V0309"),
         ("let n = 5\nprint(n.x)", "V0306"),
@@ -464,10 +448,6 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
     "items of several kinds": [
-        (
-            'const xs = [1, "a", 2]\nfor x in xs { print(match x { is number => x + 1, is text => x.upper() }) }',
-            "2\nA\n3",
-        ),
         (
             'const xs = [1, "a", { a: 1 }, [2], null]\nprint(xs.filter(x => x is number).sum(), xs)',
             '1 [1,"a",{"a":1},[2],null]',
@@ -531,14 +511,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "maps of wider types": [
-        (
-            'const m: { [text]: number } = { a: 1 }\nconst w: { [text]: number | null } = m\nprint(w, w["a"])',
-            '{"a":1} 1',
-        ),
-        (
-            "function total(m: { [text]: number | null }): number { return m.values().map(v => v ?? 0).sum() }\nlet m: { [text]: number } = { a: 1 }\nprint(total(m))",
-            "1",
-        ),
         (
             "let m: { [text]: number } = { a: 1 }\nlet w: { [text]: number | null } = { ...m, b: null }\nprint(w, m)",
             '{"a":1,"b":null} {"a":1}',
@@ -653,6 +625,9 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ('const j = parseJson("5")\nif j is number or j is text { const v: number | text = j\nprint(v) }', "5"),
     ],
     "patterns, spreads, methods, functions": [
+        ("function f(xs: number[]) { xs.push(1) }\nconst c = [1]\nf(c)", ""),
+        ("type T { xs: number[] }\nconst t: T = { xs: [1] }\nlet xs = t.xs\nxs.push(2)", ""),
+        ("const a = [[1]]\nlet b = a.map(x => x)\nb[0].push(2)", ""),
         ('let [a, b] = [1, "x"]\na = "y"\nprint(a, b)', "y x"),
         ("for {a, b = 3} in [{ a: 1 }] { print(a + b) }", "4"),
         ("for k, v in { a: 1, b: 2 } { print(v * 2, k.upper()) }", "2 A\n4 B"),
@@ -669,12 +644,12 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ('function f(n: number) { return n > 0 ? 1 : "a" }\nprint(f(1) * 2)', "2"),
         (
             "type T { xs: number[] }\nlet t: T = { xs: [1] }\nconst frozen = t\nt.xs.push(2)\nprint(frozen, t)",
-            '{"xs":[1]} {"xs":[1,2]}',
+            '{"xs":[1,2]} {"xs":[1,2]}',
         ),
-        ("const a = [[1]]\nlet b = [...a]\nb[0].push(2)\nprint(a, b)", "[[1]] [[1,2]]"),
+        ("const a = [[1]]\nlet b = [...a]\nb[0].push(2)\nprint(a, b)", "[[1,2]] [[1,2]]"),
         (
             "const a = { x: [1] }\nfunction g(): { x: number[] } { return a }\nlet h = g()\nh.x.push(2)\nprint(a)",
-            '{"x":[1]}',
+            '{"x":[1,2]}',
         ),
         ('print(parseJson("[1]").sum() + 1)', "2"),
         (
@@ -684,37 +659,56 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
     ],
     "constants, given on": [
         (
+            'const b = { tags: ["x"] }\ntype O { go: () => text[] }\nconst o: O = { go: () => b.tags }\nlet t = o.go()\nt.push("z")\nprint(b, t)',
+            '{"tags":["x","z"]} ["x","z"]',
+        ),
+        ("const b = [[1]]\nlet c = b.find(x => true) ?? []\nc.push(2)\nprint(b, c)", "[[1,2]] [1,2]"),
+        ("const b = [[1], [2]]\nfor x in b.filter(y => y.length > 0) { x.push(1) }\nprint(b)", "[[1,1],[2,1]]"),
+        ("const o = { a: [1] }\nfor k, v in o { v.push(3) }\nprint(o)", '{"a":[1,3]}'),
+        ("const o = { a: [1] }\nlet x = match 1 { 1 => o.a, else => [] }\nx.push(3)\nprint(o)", '{"a":[1,3]}'),
+        (
+            "async const o = g()\nfunction g(): { a: number[] } { return { a: [1] } }\no.a.push(2)\nprint(o)",
+            '{"a":[1,2]}',
+        ),
+        (
             "function f(xs: number[]): number[] { return xs }\nconst c = [1]\nlet d = f(c)\nd.push(2)\nprint(c, d)",
-            "[1] [1,2]",
+            "[1,2] [1,2]",
         ),
         (
             "function f(xs: number[]): number[] { return xs }\nconst c = [1]\nlet d = f(c)\nlet e = d\ne[0] = 5\nprint(c, d, e)",
-            "[1] [5] [5]",
+            "[5] [5] [5]",
         ),
         (
             'const b = { tags: ["x"] }\nfunction get(): text[] { return b.tags }\nlet t = get()\nt.push("y")\nprint(b, t)',
-            '{"tags":["x"]} ["x","y"]',
+            '{"tags":["x","y"]} ["x","y"]',
         ),
         (
             'const b = { tags: ["x"] }\nconst get = () => b.tags\nlet t = get()\nt.push("y")\nprint(b, t)',
-            '{"tags":["x"]} ["x","y"]',
+            '{"tags":["x","y"]} ["x","y"]',
         ),
         (
             'const b = { tags: ["x"] }\nfunction keep(o: { tags: text[] }): { o: { tags: text[] } } { return { o } }\nlet t = keep(b)\nt.o.tags.push("y")\nprint(b, t)',
-            '{"tags":["x"]} {"o":{"tags":["x","y"]}}',
+            '{"tags":["x","y"]} {"o":{"tags":["x","y"]}}',
         ),
         (
             'const b = { tags: ["x"] }\nlet hold: text[][] = []\nfunction keep(t: text[]) { hold.push(t) }\nkeep(b.tags)\nhold[0].push("y")\nprint(b, hold)',
-            '{"tags":["x"]} [["x","y"]]',
+            '{"tags":["x","y"]} [["x","y"]]',
         ),
         (
             'const b = [[1]]\nlet m: { [text]: number[] } = {}\nm["a"] = b[0]\nm["a"].push(2)\nprint(b, m)',
-            '[[1]] {"a":[1,2]}',
+            '[[1,2]] {"a":[1,2]}',
         ),
-        ("const b = [[1], [2]]\nlet [x, y] = b\nx.push(5)\nprint(b, x)", "[[1],[2]] [1,5]"),
-        ("const o = { a: [1] }\nlet {a: number[]} = o\na.push(2)\nprint(o, a)", '{"a":[1]} [1,2]'),
+        ("const b = [[1], [2]]\nlet [x, y] = b\nx.push(5)\nprint(b, x)", "[[1,5],[2]] [1,5]"),
+        ("const o = { a: [1] }\nlet {a: number[]} = o\na.push(2)\nprint(o, a)", '{"a":[1,2]} [1,2]'),
     ],
     "fields, maps, matches, calls": [
+        ("const o = { a: 1 }\no.a = 2", ""),
+        ("const o = { a: { b: [1] } }\no.a.b[0] = 2", ""),
+        (
+            'const memo: { [text]: number } = {}\nfunction f(n: number): number { memo["a"] = n\nreturn n }\nprint(f(1))',
+            "1",
+        ),
+        ('const xs = ["b", "a"]\nconst sorted = xs.sort()', ""),
         ("print([{ a: 1 }].sum(x => x.a), [{ a: 1 }].max(x => x.a).a)", "1 1"),
         ("print([{ a: 1 }].unique().length, [[1], [1]].unique())", "1 [[1]]"),
         ("let o: { a?: { b?: number } } = {}\no.a = { b: 1 }\no.a.b = 2\nprint(o.a.b + 1)", "3"),

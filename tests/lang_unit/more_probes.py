@@ -6,12 +6,13 @@ known after choices and calls, types that contain themselves, null and json besi
 from __future__ import annotations
 
 REFUSED: dict[str, list[tuple[str, str]]] = {
-    "functions, filters, types in themselves": [
+    "dynamic fields": [
         (
-            'function total(f: (number[]) => number): number { return f([1,2]) }\nlet ns = [1, 2]\nfunction app(f: (number[]) => null) { f(ns) }\napp((x: json) => { x.push("a")\nreturn null })\nprint(ns.sum())',
+            'type P { x: number, y?: number }\nconst q = { z: "h", x: 1, y: 2 }\nconst p: P = q\nprint(p.keys(), p.values(), p.length, len(p), p.has("z"), "z" in p, "y" in p, { ...p }, p.entries(), p.get("y"), p)',
             "V0331",
         ),
     ],
+    "functions, filters, types in themselves": [],
     "fields that a type does not name, effects": [
         ('const xs = [1, 2].sortBy(x => x > 1 ? "a" : 3)\nprint(xs)', "V0302"),
         ("print(f())\nlet x = 5\nfunction f(): number { return x + 1 }", "V0202"),
@@ -76,40 +77,17 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "functions that take json, filters": [
+        ('const ns = [1]\nconst vs: (number | text)[] = ns.length > 0 ? ns : ["x"]\nprint(vs)', "V0331"),
+        (
+            'let ns = [1]\nfunction show(a: (number | text)[]): number { return a.length }\nprint(show(ns.length > 0 ? ns : ["a"]))',
+            "V0331",
+        ),
         (
             'let ns = [1]\nfunction add(a: (number | text)[]) { a.push("x") }\nadd(ns.length > 0 ? ns : ["a"])\nprint(ns.sum())',
             "V0331",
         ),
         (
             'let ns = [1]\nfunction add(a: (number | text)[]) { a.push("x") }\nadd(match 1 { 1 => ns, else => ["a"] })\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\nfunction call(f: (number[]) => null) { f(ns) }\ncall(1 == 1 ? (x: json) => { x.push("a")\nreturn null } : (x: json) => null)\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\nfunction call(n: number, f: (number[]) => null) { f(ns) }\ncall(1, f: (x: json) => { x.push("a")\nreturn null })\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\ntype O { f: (number[]) => null }\nfunction add(x) { x.push("a") }\nconst o: O = { f: add }\no.f(ns)\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\nconst add = (x: json) => { x.push("a") }\nconst g: (number[]) => null = add\ng(ns)\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\nfunction mk(): (number[]) => null { return (x: json) => { x.push("a") } }\nmk()(ns)\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\nconst fs: ((number[]) => null)[] = [(x: json) => { x.push("a") }]\nfs[0](ns)\nprint(ns.sum())',
-            "V0331",
-        ),
-        (
-            'let ns = [1]\nfunction call(f: (number[]) => null = (x: json) => { x.push("a") }) { f(ns) }\ncall()\nprint(ns.sum())',
             "V0331",
         ),
         ("let xs: (number | null)[] = [1, null]\nprint(xs.filter(x => x != null or 1 == 1).sum())", "V0302"),
@@ -201,7 +179,6 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("try { throw 5 } catch e { print(e.stack) }", "V0306"),
         ("assert(5)", "V0301"),
         ("let t: text | null = null\nassert(1 == 1, t)", "V0301"),
-        ("const o = { f: () => 1, xs: [1] }\no.xs.push(2)", "V0402"),
     ],
     "null and empties": [
         ('const k = "zz"\nlet rows = [{ n: 2 }]\nprint(rows.sort(k))', "V0306"),
@@ -229,21 +206,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("let a = 2\nif 0 < a is number { print(a) }", "V0113"),
         ('const xs = [1, 2].map(x => x > 1 ? "a" : 3)\nfor x in xs { print(x - 1) }', "V0302"),
     ],
-    "constants through map, and what may be number or text": [
-        ("const items = [{ n: 1 }]\nlet more = items.map(i => i)\nmore[0].n = 5\nprint(items)", "V0402"),
-        (
-            "const items = [{ inner: { n: 1 } }]\nlet more = items.map(i => i.inner)\nmore[0].n = 5\nprint(items)",
-            "V0402",
-        ),
-        (
-            "const items = [{ n: 1 }]\nfunction same(i: { n: number }): { n: number } { return i }\nlet more = items.map(same)\nmore[0].n = 5\nprint(items)",
-            "V0402",
-        ),
-        (
-            'const base = { tags: ["a"] }\nlet more = [1].map(i => base)\nmore[0].tags.push("x")\nprint(base, more)',
-            "V0402",
-        ),
-    ],
+    "constants through map, and what may be number or text": [],
     "variables that functions keep": [
         ('let g: text | null = "a"\nif g != null {\n  const f = () => g.upper()\n  g = null\n  print(f())\n}', "V0330"),
         (
@@ -273,6 +236,10 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
     "functions, filters, types in themselves": [
+        (
+            'function total(f: (number[]) => number): number { return f([1,2]) }\nlet ns = [1, 2]\nfunction app(f: (number[]) => null) { f(ns) }\napp((x: json) => { x.push("a")\nreturn null })\nprint(ns.sum())',
+            "3",
+        ),
         ("let ns = [1, 2]\nconst f: (number[]) => number = (x: json) => { return x.length }\nprint(f(ns))", "2"),
         (
             'type P { x: number, y: number }\ntype Q { x: number, y: number, name: text }\nconst q: Q = { x: 1, y: 2, name: "a" }\nconst p: P = q\nprint(p.values())\nprint(p.values().length)',
@@ -325,10 +292,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
     ],
     "fields that a type does not name, effects": [
         (
-            'type P { x: number }\nconst q = { x: 1, name: "a" }\nfunction f(p: P): number { const r = { name: 1, ...p }\nreturn r.name + 1 }\nprint(f(q))',
-            "2",
-        ),
-        (
             'const q = { x: 1, note: "a" }\nconst p: { x: number } = q\nconst b: { x: number, note?: number } = p\nprint((b.note ?? 0) + 1)',
             "1",
         ),
@@ -343,6 +306,10 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             'const q = { a: 1, b: "x" }\nconst p: { a: number } = q\nconst x = q.a == 1 ? p : { a: 1, b: 2 }\nprint((x.b ?? 0) + 1)',
             "1",
+        ),
+        (
+            'type P { x: number }\nconst q = { x: 1, name: "a" }\nfunction f(p: P): number { const r = { name: 1, ...p }\nreturn r.name + 1 }\nprint(f(q))',
+            "2",
         ),
         (
             'const q = { a: 1, b: "x" }\nconst p: { a: number } = q\nconst m: { [text]: number } = { ...p }\nprint(m.values().sum())',
@@ -375,13 +342,36 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("let g: number | null = null\nif args.length > 1 { g = 1 } else { g = 2 }\nprint(g + 1)", "3"),
         ("let g: number | null = null\nmatch args.length { 0 => g = 1, else => g = 2 }\nprint(g + 1)", "2"),
     ],
-    "dynamic fields": [
-        (
-            'type P { x: number, y?: number }\nconst q = { z: "h", x: 1, y: 2 }\nconst p: P = q\nprint(p.keys(), p.values(), p.length, len(p), p.has("z"), "z" in p, "y" in p, { ...p }, p.entries(), p.get("y"), p)',
-            '["x","y"] [1,2] 2 3 false false true {"x":1,"y":2} [{"key":"x","value":1},{"key":"y","value":2}] 2 {"z":"h","x":1,"y":2}',
-        ),
-    ],
+    "dynamic fields": [],
     "functions that take json, filters": [
+        (
+            'let ns = [1]\nfunction call(f: (number[]) => null) { f(ns) }\ncall(1 == 1 ? (x: json) => { x.push("a")\nreturn null } : (x: json) => null)\nprint(ns.sum())',
+            "1",
+        ),
+        (
+            'let ns = [1]\nfunction call(n: number, f: (number[]) => null) { f(ns) }\ncall(1, f: (x: json) => { x.push("a")\nreturn null })\nprint(ns.sum())',
+            "1",
+        ),
+        (
+            'let ns = [1]\ntype O { f: (number[]) => null }\nfunction add(x) { x.push("a") }\nconst o: O = { f: add }\no.f(ns)\nprint(ns.sum())',
+            "1",
+        ),
+        (
+            'let ns = [1]\nconst add = (x: json) => { x.push("a") }\nconst g: (number[]) => null = add\ng(ns)\nprint(ns.sum())',
+            "1",
+        ),
+        (
+            'let ns = [1]\nfunction mk(): (number[]) => null { return (x: json) => { x.push("a") } }\nmk()(ns)\nprint(ns.sum())',
+            "1",
+        ),
+        (
+            'let ns = [1]\nconst fs: ((number[]) => null)[] = [(x: json) => { x.push("a") }]\nfs[0](ns)\nprint(ns.sum())',
+            "1",
+        ),
+        (
+            'let ns = [1]\nfunction call(f: (number[]) => null = (x: json) => { x.push("a") }) { f(ns) }\ncall()\nprint(ns.sum())',
+            "1",
+        ),
         (
             'let nss = [[1]]\nfunction keep(a) { return a }\nlet out = nss.map(keep)\nout[0].push("x")\nprint(nss[0].sum())',
             "1",
@@ -393,11 +383,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ),
         (
             'let ns = [1]\nlet kept: json = []\nconst f: (number[]) => null = (a: json) => { kept.push(a)\nreturn null }\nf(ns)\nkept[0].push("x")\nprint(ns.sum())',
-            "1",
-        ),
-        ('const ns = [1]\nconst vs: (number | text)[] = ns.length > 0 ? ns : ["x"]\nprint(vs)', "[1]"),
-        (
-            'let ns = [1]\nfunction show(a: (number | text)[]): number { return a.length }\nprint(show(ns.length > 0 ? ns : ["a"]))',
             "1",
         ),
         ('const j = parseJson("[1, \\"a\\", null]")\nconst ts: text[] = j.filter(x => x is text)\nprint(ts)', '["a"]'),
@@ -501,6 +486,7 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "json and arguments": [
+        ("const o = { f: () => 1, xs: [1] }\no.xs.push(2)", ""),
         ("function f(a: number, b: number = a + 1): number { return a + b }\nprint(f(1))", "3"),
     ],
     "null and empties": [
@@ -512,7 +498,7 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("let m: { [text]: number | null } = { a: null, b: 2 }\nprint(m.values().filter(v => v != null).sum())", "2"),
     ],
     "unlike values, empty objects": [
-        ("const a = [[1]]\nlet m: number[][] = []\nm += a\nm[0].push(2)\nprint(a, m)", "[[1]] [[1,2]]"),
+        ("const a = [[1]]\nlet m: number[][] = []\nm += a\nm[0].push(2)\nprint(a, m)", "[[1,2]] [[1,2]]"),
         ('let nss = [[1]]\nlet j: json = []\nj += nss\nj[0].push("x")\nprint(nss[0].sum())', "1"),
         ('let nss = [[1]]\nlet j: json = []\nlet k = j + nss\nk[0].push("x")\nprint(nss[0].sum())', "1"),
         (
@@ -521,17 +507,30 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "constants through map, and what may be number or text": [
+        ("const items = [{ n: 1 }]\nlet more = items.map(i => i)\nmore[0].n = 5\nprint(items)", '[{"n":5}]'),
+        (
+            "const items = [{ inner: { n: 1 } }]\nlet more = items.map(i => i.inner)\nmore[0].n = 5\nprint(items)",
+            '[{"inner":{"n":5}}]',
+        ),
+        (
+            "const items = [{ n: 1 }]\nfunction same(i: { n: number }): { n: number } { return i }\nlet more = items.map(same)\nmore[0].n = 5\nprint(items)",
+            '[{"n":5}]',
+        ),
+        (
+            'const base = { tags: ["a"] }\nlet more = [1].map(i => base)\nmore[0].tags.push("x")\nprint(base, more)',
+            '{"tags":["a","x"]} [{"tags":["a","x"]}]',
+        ),
         (
             'const items = [{ n: 1, tags: ["a"] }]\nlet more = items.map(i => ({ ...i, n: i.n + 1 }))\nmore[0].n = 5\nmore[0].tags.push("b")\nprint(items, more)',
-            '[{"n":1,"tags":["a"]}] [{"n":5,"tags":["a","b"]}]',
+            '[{"n":1,"tags":["a","b"]}] [{"n":5,"tags":["a","b"]}]',
         ),
         (
             'const items = [{ n: 1, tags: ["a"] }]\nlet more = items.map(i => { const t = i.tags\nreturn { tags: t, n: 2 } })\nmore[0].tags.push("b")\nprint(items, more)',
-            '[{"n":1,"tags":["a"]}] [{"tags":["a","b"],"n":2}]',
+            '[{"n":1,"tags":["a","b"]}] [{"tags":["a","b"],"n":2}]',
         ),
         (
             'const base = { tags: ["a"] }\nlet more = [1].map(i => ({ b: base }))\nmore[0].b.tags.push("x")\nprint(base, more)',
-            '{"tags":["a"]} [{"b":{"tags":["a","x"]}}]',
+            '{"tags":["a","x"]} [{"b":{"tags":["a","x"]}}]',
         ),
         (
             'type A { city: text }\ntype U { name: text, address?: A, tags?: text[] }\nconst us: U[] = parseJson("[{\\"name\\": \\"a\\", \\"address\\": null, \\"tags\\": null}]")\nprint(us[0].address?.city ?? "nowhere", us[0].tags ?? [])',

@@ -6,7 +6,46 @@ values, types that a test finds, fields of several kinds, variables that begin w
 from __future__ import annotations
 
 REFUSED: dict[str, list[tuple[str, str]]] = {
+    "idioms": [
+        (
+            'type Named { name: text }\ntype Person { name: text, age: number }\nfunction show(ns: Named[]): text { return ns.map(n => n.name).join() }\nlet ps: Person[] = [{ name: "a", age: 1 }]\nprint(show(ps))',
+            "V0331",
+        ),
+        (
+            'const facts = [{ k: "a", v: 1 }, { k: "b", v: "x" }]\nprint(toJson(facts), facts[0].v)\nfunction show(f: { k: text, v: json }): text { return "${f.v}" }\nprint(facts.map(show))',
+            "V0331",
+        ),
+    ],
     "values of several types put together": [
+        (
+            'let ada = { name: "Ada", age: 36 }\nlet bob = { name: "Bob" }\nconst all = [ada, bob]\nprint(all.map(p => p.age ?? 0))',
+            "V0331",
+        ),
+        (
+            'let ada = { name: "Ada", age: 36 }\nlet bob = { name: "Bob" }\nlet all = [ada, bob]\nprint(all.length, all[0].name)\nfor p in all { print(p.name, p.age ?? 0) }',
+            "V0331",
+        ),
+        (
+            'let ada = { name: "Ada", age: 36 }\nlet bob = { name: "Bob" }\nfor p in [ada, bob] { print(p.name.upper()) }',
+            "V0331",
+        ),
+        (
+            'let ns = [1]\nlet ts = ["a"]\nconst rows = [ns, ts]\nprint(rows.map(r => r.length))\nfor r in [ns, ts] { print(r.length, r.join("-")) }',
+            "V0331",
+        ),
+        (
+            "let a = { v: 1, w: 2 }\nlet b = { v: 1 }\nconst o = { best: args.length > 3 ? a : b }\nprint(o.best.w ?? 0)",
+            "V0331",
+        ),
+        (
+            "let a = [{ v: 1 }]\nlet b = [{ v: 2, w: 3 }]\nfor x in a + b { print(x.v, x.w ?? 0) }\nconst c = a + b\nprint(c.length)\nlet d = a + b\nprint(d.length)",
+            "V0331",
+        ),
+        ("let a = { v: 1, w: 2 }\nlet o = [{ p: a }, { p: { v: 1 } }]\nprint(o.map(x => x.p.w ?? 0))", "V0331"),
+        (
+            "let xs = [{ v: 1, w: 2 }]\nconst r = xs.find(x => x.v == 1) ?? { v: 0 }\nprint(r.w ?? 0)\nlet q = xs.find(x => x.v == 1) ?? { v: 0 }\nprint(q.w ?? 0)",
+            "V0331",
+        ),
         ('let ns = [[1]]\nlet ts = [["a"]]\nlet ks = ns + ts\nks[0].push("x")\nprint(ns[0].sum())', "V0331"),
         ('let ns = [{ v: 1 }]\nlet ts = [{ v: "a" }]\nlet ks = ns + ts\nks[0].v = "x"\nprint(ns[0].v * 2)', "V0331"),
         (
@@ -157,27 +196,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             "V0301",
         ),
     ],
-    "constants by way of other values": [
-        ("const o: { a?: number[] } = { a: [1] }\n(o.a ?? []).push(1)\nprint(o)", "V0402"),
-        ("const ps = [{ n: 1 }]\nps.max(p => p.n).n = 5\nprint(ps)", "V0402"),
-        ("const d = [[1]]\nd[0:1][0].push(3)\nprint(d)", "V0402"),
-        ("const d = [[1]]\n(d + [[2]])[0].push(3)\nprint(d)", "V0402"),
-        ('args.push("x")\nprint(args)', "V0402"),
-        ('const ps = [{ k: "a", n: 1 }]\nlet g = ps.groupBy(p => p.k)\ng["a"][0].n = 5\nprint(ps)', "V0402"),
-        ("const o = { a: [1], b: [2] }\n(args.length == 0 ? o.a : o.b).push(1)\nprint(o)", "V0402"),
-        ("const k = [{ n: 1 }]\nlet q = k.filter(x => true)\nfor z in q { z.n = 5 }\nprint(k)", "V0402"),
-        (
-            "const k = [{ n: 1 }]\nfunction ch(xs: { n: number }[]) { xs[0].n = 7 }\nlet q = k.filter(x => true)\nq.push({ n: 2 })\nch(q)\nprint(k, q)",
-            "V0402",
-        ),
-        ("const k = [{ n: 1 }]\nlet q = k[:]\nq[0] = { n: 9 }\nq[0].n = 10\nprint(k, q)", "V0402"),
-        (
-            "const xs = [[1], [2]]\nlet g = xs.filter(x => true)\nlet last = g.pop()\nlast.push(5)\nprint(xs, g)",
-            "V0402",
-        ),
-        ("const xs = [{ n: 1 }]\nlet a = args.length == 0 ? xs : xs[:]\na.push({ n: 2 })\nprint(xs, a)", "V0402"),
-        ('const m: { [text]: number[] } = { a: [1] }\nm.get("a")?.push(2)\nprint(m)', "V0402"),
-    ],
+    "constants by way of other values": [],
     "what a test finds of what can change": [
         (
             "let xs: (number | null)[] = [1, 2]\nlet ys: number[] = []\nif xs is number[] { ys = xs }\nxs.push(null)\nprint(ys.sum())",
@@ -229,19 +248,17 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             'const rows = async for n in [1, 2] { if n == 1 { yield { v: 1 } } else { yield { v: "a" } } }\nfor r in rows { print(r.v * 2) }',
             "V0302",
         ),
-        ('const xs = [1] + ["a"]\nfor x in xs { print(x * 2) }', "V0302"),
-        ('const a = [1, 2]\nconst b = ["x"]\nconst xs = [...a, ...b]\nprint(xs.map(x => x * 2))', "V0302"),
         ('let o = { a: 1, b: "x" }\nfor k, v in o { print(v * 2) }', "V0302"),
         ('const xs = args.length > 0 ? [1] : ["a"]\nfor x in xs { print(x * 2) }', "V0302"),
         ('const xs = args.length > 0 ? [1] : ["a"]\nprint(xs.sum())', "V0307"),
-        (
-            'const xs = async for n in [1, 2] { if n == 1 { yield 1 } else { yield "a" } }\nfor x in xs { print(x * 2) }',
-            "V0302",
-        ),
         ('const rows = [{ v: { a: 1 } }, { v: { a: 2, b: "x" } }, { v: 3 }]\nfor r in rows { print(r.v.a) }', "V0306"),
         ('let rows = [{ v: 1 }, { v: "a" }]\nrows.push({ v: true })', "V0301"),
     ],
     "functions in constants": [
+        (
+            "const fs: ((number) => number)[] = [x => x + 1]\nfunction run(gs: ((number) => number | null)[]): number { return gs[0](1) ?? 0 }\nprint(run(fs))\nconst o = { f: (x: number) => x }\nconst p: { f: (number) => number | text } = o\nprint(p.f(2))",
+            "V0331",
+        ),
         (
             "let a = [1]\nconst fs: (() => number[])[] = [() => a]\nconst gs: (() => (number | null)[])[] = fs\ngs[0]().push(null)\nprint(a.sum())",
             "V0331",
@@ -276,28 +293,8 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
     "values of several types put together": [
         (
-            'let ada = { name: "Ada", age: 36 }\nlet bob = { name: "Bob" }\nconst all = [ada, bob]\nprint(all.map(p => p.age ?? 0))',
-            "[36,0]",
-        ),
-        (
-            'let ada = { name: "Ada", age: 36 }\nlet bob = { name: "Bob" }\nlet all = [ada, bob]\nprint(all.length, all[0].name)\nfor p in all { print(p.name, p.age ?? 0) }',
-            "2 Ada\nAda 36\nBob 0",
-        ),
-        (
-            'let ada = { name: "Ada", age: 36 }\nlet bob = { name: "Bob" }\nfor p in [ada, bob] { print(p.name.upper()) }',
-            "ADA\nBOB",
-        ),
-        (
             'let ns = [1]\nlet ts = ["a"]\nprint(args.length > 0 ? ns : ts)\nconst x = args.length > 0 ? ns : ts\nprint(x)\nlet y = args.length > 0 ? ns : ts\nfor z in y { print(z) }',
             '["a"]\n["a"]\na',
-        ),
-        (
-            'let ns = [1]\nlet ts = ["a"]\nconst rows = [ns, ts]\nprint(rows.map(r => r.length))\nfor r in [ns, ts] { print(r.length, r.join("-")) }',
-            "[1,1]\n1 1\n1 a",
-        ),
-        (
-            "let a = { v: 1, w: 2 }\nlet b = { v: 1 }\nconst o = { best: args.length > 3 ? a : b }\nprint(o.best.w ?? 0)",
-            "0",
         ),
         (
             "let a = { v: 1, w: 2 }\nlet b = { v: 1 }\nfunction show(x: json) { print(x) }\nshow([a, b])\nshow(args.length > 3 ? a : b)",
@@ -308,10 +305,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             '{"v":6} {"v":3}',
         ),
         ('let m: { [text]: number[] } = {}\nlet xs = m["a"] ?? []\nxs.push(1)\nm["a"] = xs\nprint(m)', '{"a":[1]}'),
-        (
-            "let a = [{ v: 1 }]\nlet b = [{ v: 2, w: 3 }]\nfor x in a + b { print(x.v, x.w ?? 0) }\nconst c = a + b\nprint(c.length)\nlet d = a + b\nprint(d.length)",
-            "1 0\n2 3\n2\n2",
-        ),
         ("let a = [{ v: 1 }]\nlet c = a + [{ v: 2 }]\nc.push({ v: 3 })\nc[0].v = 9\nprint(a, c.length)", '[{"v":9}] 3'),
         (
             "let a = [{ v: 1 }]\nlet c = [...a, { v: 2 }]\nc.push({ v: 3 })\nc[0].v = 9\nprint(a, c.length)",
@@ -333,19 +326,39 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("let o = { a: { v: 1, w: 2 }, b: { v: 1 } }\nfor k, x in o { x.w = null }\nprint(o.a.w * 2)", "4"),
         ('let o = { a: { v: 1, w: 2 }, b: { v: 1 } }\nlet k = "a"\no[k].w = null\nprint(o.a.w * 2)', "4"),
         ('let o = { a: { v: 1 }, b: { v: "x" } }\nfor x in o.values() { x.v = "q" }\nprint(o.a.v * 2)', "2"),
-        ("let a = { v: 1, w: 2 }\nlet o = [{ p: a }, { p: { v: 1 } }]\nprint(o.map(x => x.p.w ?? 0))", "[2,0]"),
-        (
-            "let xs = [{ v: 1, w: 2 }]\nconst r = xs.find(x => x.v == 1) ?? { v: 0 }\nprint(r.w ?? 0)\nlet q = xs.find(x => x.v == 1) ?? { v: 0 }\nprint(q.w ?? 0)",
-            "2\n2",
-        ),
     ],
     "constants by way of other values": [
-        ("const ps = [{ n: 1 }]\nlet zs = [1].zip(ps)\nzs[0].second.n = 5\nprint(ps)", '[{"n":1}]'),
+        ("const o: { a?: number[] } = { a: [1] }\n(o.a ?? []).push(1)\nprint(o)", '{"a":[1,1]}'),
+        ("const ps = [{ n: 1 }]\nps.max(p => p.n).n = 5\nprint(ps)", '[{"n":5}]'),
+        ("const d = [[1]]\nd[0:1][0].push(3)\nprint(d)", "[[1,3]]"),
+        ("const d = [[1]]\n(d + [[2]])[0].push(3)\nprint(d)", "[[1,3]]"),
+        ('args.push("x")\nprint(args)', '["x"]'),
+        (
+            'const ps = [{ k: "a", n: 1 }]\nlet g = ps.groupBy(p => p.k)\ng["a"][0].n = 5\nprint(ps)',
+            '[{"k":"a","n":5}]',
+        ),
+        ("const o = { a: [1], b: [2] }\n(args.length == 0 ? o.a : o.b).push(1)\nprint(o)", '{"a":[1,1],"b":[2]}'),
+        ("const k = [{ n: 1 }]\nlet q = k.filter(x => true)\nfor z in q { z.n = 5 }\nprint(k)", '[{"n":5}]'),
+        (
+            "const k = [{ n: 1 }]\nfunction ch(xs: { n: number }[]) { xs[0].n = 7 }\nlet q = k.filter(x => true)\nq.push({ n: 2 })\nch(q)\nprint(k, q)",
+            '[{"n":7}] [{"n":7},{"n":2}]',
+        ),
+        ("const k = [{ n: 1 }]\nlet q = k[:]\nq[0] = { n: 9 }\nq[0].n = 10\nprint(k, q)", '[{"n":1}] [{"n":10}]'),
+        (
+            "const xs = [[1], [2]]\nlet g = xs.filter(x => true)\nlet last = g.pop()\nlast.push(5)\nprint(xs, g)",
+            "[[1],[2,5]] [[1]]",
+        ),
+        (
+            "const xs = [{ n: 1 }]\nlet a = args.length == 0 ? xs : xs[:]\na.push({ n: 2 })\nprint(xs, a)",
+            '[{"n":1},{"n":2}] [{"n":1},{"n":2}]',
+        ),
+        ('const m: { [text]: number[] } = { a: [1] }\nm.get("a")?.push(2)\nprint(m)', '{"a":[1,2]}'),
+        ("const ps = [{ n: 1 }]\nlet zs = [1].zip(ps)\nzs[0].second.n = 5\nprint(ps)", '[{"n":5}]'),
         (
             "const start = { n: 0 }\nconst r = [1, 2].reduce((a, x) => { a.n += x; return a }, start)\nprint(start, r)",
-            '{"n":0} {"n":3}',
+            '{"n":3} {"n":3}',
         ),
-        ('const d = [1]\nlet m: { [text]: number[] } = {}\nlet v = m.get("a", d)\nv.push(3)\nprint(d)', "[1]"),
+        ('const d = [1]\nlet m: { [text]: number[] } = {}\nlet v = m.get("a", d)\nv.push(3)\nprint(d)', "[1,3]"),
         (
             'const xs = [{ n: 2 }, { n: 1 }]\nlet ys = xs.filter(x => x.n > 0)\nys.push({ n: 5 })\nprint(xs.filter(x => true).sort("n"), xs.map(x => x.n).sort(), (xs + []).reverse().length, xs.slice(0).reverse().length)\nprint(xs.length, ys.length)',
             '[{"n":1},{"n":2}] [1,2] 2 2\n2 3',
@@ -369,7 +382,7 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ),
         (
             "const k = [{ n: 1 }]\nlet hold: { n: number }[][] = []\nlet q = k.filter(x => true)\nq.push({ n: 2 })\nhold.push(q)\nhold[0][0].n = 5\nprint(k, hold)",
-            '[{"n":1}] [[{"n":5},{"n":2}]]',
+            '[{"n":5}] [[{"n":5},{"n":2}]]',
         ),
         (
             "const k = [{ n: 1 }]\nfunction ch(xs: { n: number }[]) { xs.push({ n: 4 }) }\nlet q = k.filter(x => true)\nch(q)\nch(k.filter(x => true))\nprint(k, q)",
@@ -383,7 +396,7 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             "let items = [1]\nconst store = { all: () => items, find: (n: number) => ({ n }) }\nstore.all().push(2)\nlet f = store.find(3)\nprint(items, f)",
             '[1,2] {"n":3}',
         ),
-        ("const items = [1]\nconst store = { all: () => items }\nstore.all().push(2)\nprint(items)", "[1]"),
+        ("const items = [1]\nconst store = { all: () => items }\nstore.all().push(2)\nprint(items)", "[1,2]"),
         (
             'const rows = [{ n: 3, t: "a" }, { n: 1, t: "b" }]\nprint(rows.map(r => r.t).reverse(), rows.filter(r => r.n > 0).reverse().map(r => r.n), rows.sortBy(r => r.n).reverse()[0].n)\nlet best = rows.sortBy(r => -r.n)[:1]\nbest.push({ n: 0, t: "z" })\nprint(best.length, rows.length)',
             '["b","a"] [1,3] 3\n2 2',
@@ -395,7 +408,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             'type Animal { name: text }\ntype Dog { name: text, bark: text }\nfunction f(a: Animal): text { if a is Dog { return a.bark.upper() }; return a.name }\nconst d: Dog = { name: "x", bark: "wuff" }\nprint(f(d), f({ name: "y" }))',
             "WUFF y",
         ),
-        ("const xs: (number | text)[] = [1, 2]\nif xs is number[] { print(xs.sum()) }", "3"),
         (
             'let os: { v: number | text }[] = [{ v: 1 }, { v: "a" }]\nlet t = 0\nfor o in os { if o.v is number { t += o.v } }\nprint(t)',
             "1",
@@ -435,10 +447,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             "let a = [1]\nlet b: (number | null)[] = []\nconst fs = [() => a, () => b]\nfs[0]().push(null)\nprint(a.sum())",
             "1",
-        ),
-        (
-            "const fs: ((number) => number)[] = [x => x + 1]\nfunction run(gs: ((number) => number | null)[]): number { return gs[0](1) ?? 0 }\nprint(run(fs))\nconst o = { f: (x: number) => x }\nconst p: { f: (number) => number | text } = o\nprint(p.f(2))",
-            "2\n2",
         ),
         (
             'type Op { name: text, run: (number) => number }\nconst ops: Op[] = [{ name: "inc", run: x => x + 1 }]\nfunction go(all: Op[], n: number): number { let v = n; for o in all { v = o.run(v) }; return v }\nprint(go(ops, 2), go(ops.filter(o => o.name == "inc"), 5))',
@@ -494,10 +502,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             '{"user":{"name":"b","tags":["x","y"]}}',
         ),
         (
-            'type Named { name: text }\ntype Person { name: text, age: number }\nfunction show(ns: Named[]): text { return ns.map(n => n.name).join() }\nlet ps: Person[] = [{ name: "a", age: 1 }]\nprint(show(ps))',
-            "a",
-        ),
-        (
             'type Task { title: text, status: "open" | "done" }\nconst tasks: Task[] = ["a", "b"].map(t => ({ title: t, status: "open" }))\nprint(tasks)',
             '[{"title":"a","status":"open"},{"title":"b","status":"open"}]',
         ),
@@ -515,7 +519,7 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ),
         (
             'const defaults = { host: "localhost", port: 80, tags: ["a"] }\nlet config = { ...defaults, port: 8080 }\nconfig.host = "x"\nconfig.tags.push("b")\nprint(defaults, config)',
-            '{"host":"localhost","port":80,"tags":["a"]} {"host":"x","port":8080,"tags":["a","b"]}',
+            '{"host":"localhost","port":80,"tags":["a","b"]} {"host":"x","port":8080,"tags":["a","b"]}',
         ),
         (
             'let settings = [{ key: "port", value: 80 }, { key: "host", value: "x" }]\nfor s in settings { if s.key == "port" { s.value = 81 } }\nfunction get(key: text): number | text | null { return settings.find(s => s.key == key)?.value ?? null }\nconst port = get("port")\nif port is number { print(port + 1) }\nprint(get("zzz") ?? "none")',
@@ -548,10 +552,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             'const facts = [{ k: "a", v: 1 }, { k: "b", v: "x" }]\nprint(facts.filter(f => f.v == 1).length, facts.some(f => f.v == "x"), facts.find(f => f.v == "x")?.k)',
             "1 true b",
-        ),
-        (
-            'const facts = [{ k: "a", v: 1 }, { k: "b", v: "x" }]\nprint(toJson(facts), facts[0].v)\nfunction show(f: { k: text, v: json }): text { return "${f.v}" }\nprint(facts.map(show))',
-            '[{"k":"a","v":1},{"k":"b","v":"x"}] 1\n["1","x"]',
         ),
     ],
 }

@@ -8,7 +8,7 @@ SHAPE = "type Circle { kind: 'circle', radius: number }\ntype Group { kind: 'gro
 ROWS = "let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\n"
 FOUND = "import { find, findAll } from 'system/text'\n"
 
-REFUSED: dict[str, list[tuple[str, str]]] = {
+REFUSED: dict[str, list[tuple[str, str]]] = {"functions that only read the json they are handed": [("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction f(rows: json[]): number { let t = 0\nfor r in rows { t += r.n }\nreturn t }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction f(rows: json[]): text { return rows[0].name }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction g(n: number): number { return n + 1 }\nfunction f(rows: json[]): number { return rows.sum(r => g(r.n)) }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction f(rows: json[]): { name: text }[] { let out: { name: text }[] = []\nfor r in rows { out.push({ name: r.name }) }\nreturn out }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction f(rows: json[]): { [text]: number } { let m: { [text]: number } = {}\nfor r in rows { m[r.name] = r.n }\nreturn m }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction f(rows: json[]): number { return rows.sum(r => r.n) + rows.max(r => r.n).n }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction f(rows: json[]): number { const names = rows.sortBy(r => r.name).map(r => r.name)\nreturn names.length }\nprint(f(sales))", "V0331"),("let sales = [{ n: 1, name: 'a', tags: ['x'], inner: { n: 1 } }]\nlet kept: json[] = []\nfunction cell(v: json): text { return v.toString() }\nfunction f(rows: json[]): text[] { return rows.map(r => cell(r['name'])) }\nprint(f(sales.map(s => ({ ...s, more: 1 }))))", "V0331"),],
     "objects of a union, written out": [
         (SHAPE + "const s: Shape = { kind: 'circle', radius: 'two' }", "V0301"),
         (SHAPE + "const s: Shape = { kind: 'circle' }", "V0312"),
@@ -41,16 +41,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (SHAPE + "function wrap(s: Shape, name: text | null): Shape { return { kind: 'group', all: [s], name } }\nprint(wrap({ kind: 'circle', radius: 1 }, null).kind)", "group"),
         ("type A { kind: 'a', f: (number) => number }\ntype B { kind: 'b', g: (text) => text }\nlet v: A | B = { kind: 'b', g: t => t.upper() }\nif v.kind == 'b' { print(v.g('a')) }", "A"),
         ("type A { ok: true, value: json }\ntype B { ok: false, why: text }\nfunction f(n: number): A | B { return n > 0 ? { ok: true, value: n } : { ok: false, why: 'small' } }\nprint(f(1), f(0))", '{"ok":true,"value":1} {"ok":false,"why":"small"}'),
-    ],
-    "functions that only read the json they are handed": [
-        (ROWS + "function f(rows: json[]): number { let t = 0\nfor r in rows { t += r.n }\nreturn t }\nprint(f(sales))", "1"),
-        (ROWS + "function f(rows: json[]): text { return rows[0].name }\nprint(f(sales))", "a"),
-        (ROWS + "function g(n: number): number { return n + 1 }\nfunction f(rows: json[]): number { return rows.sum(r => g(r.n)) }\nprint(f(sales))", "2"),
-        (ROWS + "function f(rows: json[]): { name: text }[] { let out: { name: text }[] = []\nfor r in rows { out.push({ name: r.name }) }\nreturn out }\nprint(f(sales))", '[{"name":"a"}]'),
-        (ROWS + "function f(rows: json[]): { [text]: number } { let m: { [text]: number } = {}\nfor r in rows { m[r.name] = r.n }\nreturn m }\nprint(f(sales))", '{"a":1}'),
-        (ROWS + "function f(rows: json[]): number { return rows.sum(r => r.n) + rows.max(r => r.n).n }\nprint(f(sales))", "2"),
-        (ROWS + "function f(rows: json[]): number { const names = rows.sortBy(r => r.name).map(r => r.name)\nreturn names.length }\nprint(f(sales))", "1"),
-        (ROWS + "function cell(v: json): text { return v.toString() }\nfunction f(rows: json[]): text[] { return rows.map(r => cell(r['name'])) }\nprint(f(sales.map(s => ({ ...s, more: 1 }))))", '["a"]'),
     ],
     "groups that take part": [
         (FOUND + "const m = find('2026-01', '(\\\\d+)-(\\\\d+)')\nif m != null { print(m.groups[0].toNumber() + 1) }", "2027"),

@@ -167,5 +167,5 @@ print(ret.toolCalls.length, ret.toolCalls[0].tool)
 
 @every_api
 def test_context_shows_the_value(api: str):
-    run = with_tools('const ret = do "x"\ndo "y"', weather("Oslo"), "It rains.", "ok", api=api)
+    run = with_tools('const ret = do "x"\ndo "y" default', weather("Oslo"), "It rains.", "ok", api=api)
     assert 'ret (json): "It rains."' in run.prompts[-1]

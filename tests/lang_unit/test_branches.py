@@ -38,8 +38,8 @@ model two = { name: "default", tools: [count], system: "Be two." }
 let n = 0
 for i in 1..3 {
   n += 1
-  vibe "first {i}" one
-  vibe "second {i}" two
+  vibe "first {i}" one default
+  vibe "second {i}" two default
 }
 """
     )
@@ -117,7 +117,7 @@ class TestViews:
 do "before"
 function f(n: number) {
   do "a" local
-  do "b"
+  do "b" default
   do "c" local
 }
 f(1)
@@ -129,7 +129,7 @@ f(1)
         assert told(run) == "Variables of f:\nn (number): 1\na\n1\nb\n2\nc"
 
     def test_what_an_async_let_asked_comes_without_its_notes(self):
-        program = 'let n = 1\nasync let a = do "aside"\nprint(a)\nn = 2\ndo "after"'
+        program = 'let n = 1\nasync let a = do "aside"\nprint(a)\nn = 2\ndo "after" default'
         last = told(ran(program, "A", "B"))
         assert last == 'aside\nA\nVariables:\nn (number): 2\na (json): "A"\nafter'
 
@@ -140,8 +140,8 @@ type Long {{ {fields} }}
 do "first"
 function f() {{
   const a: Long = do "inside" local
-  const b: Long = do "outside"
-  const c: Long = do "again"
+  const b: Long = do "outside" default
+  const c: Long = do "again" default
 }}
 f()
 """

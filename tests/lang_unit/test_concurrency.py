@@ -107,8 +107,8 @@ def test_callers_from_several_threads_do_not_see_each_other_in_the_history(monke
     text = """
         const rule = do "top level"
         export function ask_twice(name: text): text {
-          do "first {name}"
-          return do "second {name}"
+          do "first {name}" default
+          return do "second {name}" default
         }
     """
     fake = Fake([slow] * 20)

@@ -19,7 +19,10 @@ def bodies(run: Ran) -> list[str]:
 
 
 class TestSize:
-    PROGRAM = 'let n = 0\nlet s = ""\nwhile n < {rounds} {{\n  n += 1\n  s = "x"\n}}\nn = 7\ns = "y"\ndo "What now?"\n'
+    PROGRAM = (
+        'let n = 0\nlet s = ""\nwhile n < {rounds} {{\n  n += 1\n  s = "x"\n}}\n'
+        'n = 7\ns = "y"\ndo "What now?" default\n'
+    )
 
     def test_a_million_assignments_change_nothing(self):
         many = ran(self.PROGRAM.format(rounds=500_000), "ok")
@@ -27,7 +30,7 @@ class TestSize:
         assert many.fake.requests[0].body == few.fake.requests[0].body
 
     def test_what_functions_did_is_gone(self):
-        program = 'function f(n: number): number {\n  let x = n * 2\n  return x\n}\nlet y = 0\n%sdo "x"'
+        program = 'function f(n: number): number {\n  let x = n * 2\n  return x\n}\nlet y = 0\n%sdo "x" default'
         many = ran(program % "for i in 1..1000 { y = f(3) }\n", "ok")
         few = ran(program % "y = f(3)\n", "ok")
         assert many.fake.requests[0].body == few.fake.requests[0].body
@@ -38,12 +41,12 @@ class TestSize:
 
     def test_all_variables_together_are_bounded(self):
         lines = "\n".join(f'let v{i} = "{"x" * 1500}"' for i in range(100))
-        run = ran(f'{lines}\ndo "x"', "ok")
+        run = ran(f'{lines}\ndo "x" default', "ok")
         assert len(run.prompts[0]) < 41_000
         assert run.prompts[0].endswith("[more variables are left out: the list is cut]\nx")
 
     def test_long_values_are_cut_with_a_note(self):
-        run = ran('let s = "a".repeat(1_000_000)\nlet xs = 1..100000\ndo "x"', "ok")
+        run = ran('let s = "a".repeat(1_000_000)\nlet xs = 1..100000\ndo "x" default', "ok")
         assert len(run.prompts[0]) < 10_000
         assert "… [1,000,002 characters in all]" in run.prompts[0]
         assert "… [100,000 items in all]" in run.prompts[0]
@@ -51,12 +54,16 @@ class TestSize:
 
 class TestPrivacy:
     def test_a_private_name_hides_the_public_one_outside_it(self):
-        run = ran('let token = "pub1ic"\nif true { private let token = "s3cret"; do "one" }\ndo "two"', "ok", "ok")
+        run = ran(
+            'let token = "pub1ic"\nif true { private let token = "s3cret"; do "one" default }\ndo "two" default',
+            "ok",
+            "ok",
+        )
         assert "token" not in run.prompts[0]
         assert "pub1ic" in run.prompts[1]
 
     @every_api
-    @pytest.mark.parametrize("context", ["default", "local", "none"])
+    @pytest.mark.parametrize("context", ["", "default", "local", "none"])
     def test_private_values_and_models_are_in_no_request(self, api: str, context: str):
         program = f"""
 model m = {{ name: "{MODELS[api]}", apiKey: "k3y-s3cret", url: "" }}
@@ -80,7 +87,7 @@ do "four" {context}
         assert "9471" not in everything
         for name in ("password", "pins", "inner", "deep", "late", "copy_of_model"):
             assert f"{name} (" not in everything
-        assert ("shown" in everything) == (context != "none")
+        assert ("shown" in everything) == (context in ("default", "local"))
 
     @every_api
     def test_private_answers_are_in_no_later_request(self, api: str):
@@ -121,9 +128,44 @@ do "last"
             if data.draw(st.booleans()):
                 lines.append("if 1 < 2 {" if data.draw(st.booleans()) else f"for i{place} in 1..1 {{")
                 closing += "}\n"
-        run = ran("\n".join([*lines, 'do "x"', closing]), "ok")
+        run = ran("\n".join([*lines, 'do "x" default', closing]), "ok")
         for name in names:
             assert (f"value-{name}" in run.prompts[0]) == (not private[name])
+
+
+class TestWithoutAWord:
+    PROGRAM = """
+const token = "t0ken"
+do "before {token}"
+function greet(name: text, iban: text) {
+  const first = do "Greet {name}."
+  do "Once more."
+}
+greet("Ada", "DE89 3704")
+do "after"
+"""
+
+    @every_api
+    def test_the_prompt_and_the_history_of_its_function_are_all(self, api: str):
+        run = ran(self.PROGRAM, "0", "1", "2", "3", api=api)
+        assert [re.sub(r"\n+", "\n", each) for each in run.prompts] == [
+            "before t0ken",
+            "Greet Ada.",
+            "Greet Ada.\n1\nOnce more.",
+            "before t0ken\n0\nafter",
+        ]
+
+    def test_a_word_tells_what_was_left_out_and_later_asks_continue_there(self):
+        program = 'let n = 1\ndo "one"\nn = 2\ndo "two" default\nn = 3\ndo "three"\ndo "four" default'
+        run = ran(program, *"1234")
+        told = "one\n1\nVariables:\nn (number): 2\ntwo\n2\nthree\n3\nVariables:\nn is now 3\nfour"
+        assert run.prompts[-1] == told
+        for earlier, later in itertools.pairwise(run.fake.requests):
+            assert pieces(later)[: len(pieces(earlier))] == pieces(earlier)
+
+    def test_rounds_side_by_side_send_no_variables(self):
+        run = ran('const key = "k3y"\nasync for x in [1, 2] { do "round {x}" }', "a", "b")
+        assert sorted(run.prompts) == ["round 1", "round 2"]
 
 
 class TestHistory:
@@ -132,12 +174,12 @@ class TestHistory:
 tool look(q: text): text {{ return "found {{q}}" }}
 model m = {{ name: "{model}", tools: [look] }}
 let count = 0
-do "first"
+do "first" default
 count += 1
-vibe "second"
+vibe "second" default
 note("a remark")
 count += 1
-const n: number = do "third"
+const n: number = do "third" default
 let more = "m"
 do "fourth"
 print(n, count, more)
@@ -160,7 +202,13 @@ print(n, count, more)
 
     @every_api
     def test_variables_are_said_once(self, api: str):
-        run = ran('let a = 1\nlet b = 2\ndo "first"\nb = 3\ndo "second"\ndo "third"', "1", "2", "3", api=api)
+        run = ran(
+            'let a = 1\nlet b = 2\ndo "first" default\nb = 3\ndo "second" default\ndo "third" default',
+            "1",
+            "2",
+            "3",
+            api=api,
+        )
         told = "Variables:\na (number): 1\nb (number): 2\nfirst\n1\nVariables:\nb is now 3\nsecond\n2\nthird"
         assert re.sub(r"\n+", "\n", run.prompts[-1]) == told
 
@@ -187,7 +235,7 @@ tool look(): text { return "seen" }
 model m = { name: "google/gemini-3-pro", tools: [look] }
 function f() {
   vibe "inner" local
-  vibe "inner again"
+  vibe "inner again" default
 }
 vibe "outer"
 f()
@@ -202,7 +250,7 @@ vibe "last"
         assert "broken" not in run.prompts[-1]
 
     def test_frames_of_functions_and_their_history_are_dropped(self):
-        program = 'function f(p: text) { do "in f"; do "in f again" }\nf("arg")\ndo "after"'
+        program = 'function f(p: text) { do "in f" default; do "in f again" default }\nf("arg")\ndo "after" default'
         run = ran(program, "1", "2", "3")
         assert "in f" in run.prompts[1]
         assert "in f" not in run.prompts[2]
@@ -214,7 +262,7 @@ def test_a_variable_that_each_round_has_anew_is_shown_as_it_is():
   let seen = "s{i}"
   const more = () => { seen += "!" }
   more()
-  do "x"
+  do "x" default
 }"""
     prompts = ran(program, "a", "b").prompts
     assert 'seen (text): "s0!"' in prompts[0]

@@ -129,7 +129,7 @@ def test_nothing_that_exists_is_called_foreign():
 def test_what_upstream_writes_means_the_same_here():
     text = """let private token = "s3cret"
 function sign(private key: text, name: text) {
-  return do "Sign for {name}"
+  return do "Sign for {name}" default
 }
 print(sign(token, "Ann"), "a\\}b")
 """

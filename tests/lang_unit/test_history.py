@@ -40,7 +40,7 @@ class Writer:
 
     def ask(self, _: int) -> tuple:
         prompt, word = f"P{next(self.numbers)}", self.random.choice(("do", "vibe"))
-        context = self.random.choice(("default", "default", "local", "none"))
+        context = self.random.choice(("", "default", "local", "none"))
         self.lines.append(f'{word} "{prompt}" {context}')
         return "ask", prompt, context
 
@@ -94,7 +94,7 @@ class Expected:
         return self
 
     def _ask(self, prompt: str, context: str) -> None:
-        before = {"default": self.history, "local": self.history[self.base :], "none": []}[context]
+        before = {"default": self.history, "none": []}.get(context, self.history[self.base :])
         answer = self.asked([*before, prompt])
         if context != "none":
             self.history = [*self.history, prompt, answer]
@@ -148,7 +148,7 @@ def test_each_request_shows_what_it_should_in_every_api(api: str):
 
 
 def test_what_async_let_asked_is_shown_from_its_first_use_on():
-    text = 'async let a = do "first"\nprint(do "second")\nprint(a)\nprint(do "third")\n'
+    text = 'async let a = do "first"\nprint(do "second")\nprint(a)\nprint(do "third" default)\n'
 
     def answer(received: Received) -> str:
         return f"<{said(received).splitlines()[-1]}>"

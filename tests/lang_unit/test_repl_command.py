@@ -79,7 +79,7 @@ def test_an_error_knows_the_lines_of_earlier_pieces(talk: Talk):
 def test_models_see_the_history_and_the_variables_of_all_pieces(talk: Talk):
     talk.fake.play("first", "second", '{"value": 3}')
     talk.feed('let city = "Oslo"', "private let key = 1", 'do "one"', "const n = 5", 'const r = do "two"')
-    assert talk.feed('const k: number = do "three {city}"', "k + n") == 8
+    assert talk.feed('const k: number = do "three {city}" default', "k + n") == 8
     sent = str(talk.fake.requests[-1].body)
     for shown in ("one", "first", "two", "second", "three Oslo", "city (text)", "n (number): 5"):
         assert shown in sent

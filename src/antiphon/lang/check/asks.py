@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.iteration import is_private, item_type, note_loop
+from antiphon.lang.check.iteration import is_private, item_type
 from antiphon.lang.check.names import model_name, resolve
 from antiphon.lang.check.narrowing import run
 from antiphon.lang.check.notation import general, shown
@@ -37,7 +37,7 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
     _check_prompt(c, node.prompt)
     if node.model is not None:
         model_name(c, node.model)
-    if node.context != "none":
+    if node.context in ("default", "local"):
         c.shows_variables = True
     node.wanted = _answer(c, node, wanted)
     for each in options(node.wanted) if node.wanted is not None else ():
@@ -96,7 +96,6 @@ def async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
         node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
     )
     symbol.until, symbol.is_global = node.body.end, False
-    note_loop(c, node.iterable, symbol)
     run(c, node.body)
     c.block(node.body, (symbol,))
     c.frame = outer

@@ -16,7 +16,6 @@ from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import ASKS, combine
 from antiphon.lang.check.parts import common_field
 from antiphon.lang.check.scopes import Scope
-from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, is_data, operand, plain
@@ -82,8 +81,6 @@ def _assign_name(c: Checker, node: Assign, target: Name) -> None:
         c.warn("V0706", f"`{target.name}` is assigned to itself", node)
     _note_assignment(c, symbol)
     assigned(c, symbol, _check_value(c, node, wanted, target.name))
-    if node.op == "=":
-        check_taken(c, node.value, symbol)
 
 
 def _note_assignment(c: Checker, symbol: Symbol) -> None:

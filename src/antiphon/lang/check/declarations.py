@@ -12,10 +12,9 @@ from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
 from antiphon.lang.check.remedies import nothing_hint
-from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, MODEL, NULL, Type, is_data, may_be_null, plain
+from antiphon.lang.check.types import AI, JSON, MODEL, NULL, Type, is_data, is_mutable, may_be_null, plain
 from antiphon.lang.check.written_types import declare_types, meaning
 from antiphon.lang.syntax.nodes import (
     Ask,
@@ -64,12 +63,12 @@ def let(c: Checker, node: Let) -> bool:
         type_ = c.expr(value)
         if type_ is NULL and isinstance(value, Call) and isinstance(value.callee, Member):
             c.warn("V0704", "nothing is given here: it is always null", value, nothing_hint(c, value))
-        type_ = type_ if node.is_const else widened(value, type_)
+        type_ = type_ if node.is_const and not is_mutable(type_) else widened(value, type_)
     else:
         if type(value) is Lambda:
             # It may call itself.
             _declare(c, node, declared)
-        (c.fit if node.is_const and is_data(declared) else c.want)(value, declared, node.name)
+        c.want(value, declared, node.name)
         type_ = AI(plain(declared)) if type(value) is Ask and is_data(declared) else declared
     if not node.is_const and plain(type_) is MODEL:
         hint = f"write `const {node.name} = …`"
@@ -82,8 +81,6 @@ def let(c: Checker, node: Let) -> bool:
     symbol.node = value if node.is_const and type(value) is Lambda else None
     if node.exported:
         _export_constant(c, node, symbol)
-    if value is not None and not node.is_const:
-        check_taken(c, value, symbol)
     symbol.is_open = declared is None and type(value) is NullLit and not node.is_const
     if value is not None and (declared is not None or symbol.is_open) and value.type is not None:
         assigned(c, symbol, value.type)

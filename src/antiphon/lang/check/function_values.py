@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.iteration import note_loop
 from antiphon.lang.check.making import widened
 from antiphon.lang.check.narrowing import lasting, run
 from antiphon.lang.check.notation import shown
@@ -46,13 +45,10 @@ def check_lambda(
     *,
     now: bool = False,
     private: bool = False,
-    items: Expr | None = None,
-    first_item: int = 0,
 ) -> Callable:
     """The type of a function without a name, whose parameters are of these types unless it says so itself.
 
-    `now` says that it is called on the spot and not kept; `private`, that what it is called with is nobody's business;
-    `items`, of what its arguments are parts, from the `first_item` on.
+    `now` says that it is called on the spot and not kept; `private`, that what it is called with is nobody's business.
     """
     outer, scope, before = c.frame, c.scope, c.narrowed
     if now:
@@ -60,9 +56,6 @@ def check_lambda(
     c.narrowed = dict(before) if now else lasting(c)
     c.frame = Frame(node, outer, returns, is_now=now, loops=[])
     symbols = _symbols(c, node, parameters, private)
-    if items is not None:
-        for each in symbols[first_item:]:
-            note_loop(c, items, each)
     if isinstance(node.body, Block):
         ends = c.block(node.body, {each.name: each for each in symbols}.values())
     else:

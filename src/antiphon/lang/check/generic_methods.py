@@ -15,6 +15,7 @@ from antiphon.lang.check.null import present
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import kept, options
 from antiphon.lang.check.remedies import function_hint
+from antiphon.lang.check.settling import check_shared
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, operand, plain
 from antiphon.lang.syntax.habits import METHOD_ARGUMENTS
@@ -153,19 +154,13 @@ def _check_function(c: Checker, argument: Expr, node: Member, type_: Callable, k
         c.report("V0302", "what may be null has no order", argument, "give a value for that case: `… ?? 0`")
 
 
-def _first_item(name: str) -> int:
-    """Which of its arguments is the first that is an item: `reduce` has what came of the others before it."""
-    return int(name == "reduce")
-
-
-def _note_function(c: Checker, argument: Expr, node: Member) -> None:
+def _note_function(c: Checker, argument: Expr) -> None:
     """A function that is there already gets the items."""
     symbol = argument.symbol if isinstance(argument, Name) else None
     if isinstance(argument, Name) and symbol is not None:
         note_call(c, argument, symbol)
     if symbol is not None and isinstance(symbol.node, Function):
         called(c, symbol)
-        c.handed.append((node.object, symbol, _first_item(node.name), None))
         return
     called_unknown(c)
 
@@ -177,16 +172,7 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
         count = len(argument.parameters)
         if count not in (len(parameters), len(places)):
             wrong_arity(c, argument, len(parameters))
-        found = check_lambda(
-            c,
-            argument,
-            places[:count],
-            wanted,
-            now=True,
-            private=is_private(node.object),
-            items=node.object,
-            first_item=_first_item(node.name),
-        )
+        found = check_lambda(c, argument, places[:count], wanted, now=True, private=is_private(node.object))
         argument.type = found
         goal = Callable(places[:count], count, found.returns)
         if count in (len(parameters), len(places)) and not assignable(found, goal):
@@ -194,11 +180,12 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
         return found.returns if count in (len(parameters), len(places)) else None
     before = len(c.diagnostics)
     found = c.expr(argument)
-    _note_function(c, argument, node)
+    _note_function(c, argument)
     if isinstance(found, Callable):
         called = places if found.required == len(places) else parameters
         goal = Callable(called, len(called), wanted or (JSON if found.unchecked else found.returns))
         if assignable(found, goal):
+            check_shared(c, argument, found, goal)
             return goal.returns
         c.mismatch(argument, found, goal, node.name)
     else:

@@ -7,9 +7,8 @@ from antiphon.lang.check.fitting import join
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
 from antiphon.lang.check.parts import of_literals, options, union
-from antiphon.lang.check.sharing import constant_of, yielded_by
+from antiphon.lang.check.sharing import yielded_by
 from antiphon.lang.check.state import Checker
-from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     JSON,
@@ -21,7 +20,6 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
-    is_mutable,
     operand,
     plain,
     widen,
@@ -53,8 +51,6 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
 
 def written_items(node: Expr) -> Type | None:
     """What is gone through, where it is written out: each of the items is one of these."""
-    if isinstance(node, Name):
-        return node.symbol.items if node.symbol is not None and node.symbol.kind == "const" else None
     return literal_items(node)
 
 
@@ -139,13 +135,6 @@ def _hint(c: Checker, node: Expr, kind: Type) -> str:
     if isinstance(kind, Map):
         return f"write `for key, value in {text}`, or go through `{text}.keys()` or `{text}.values()`"
     return "arrays, ranges `a..b` and numbers can be gone through"
-
-
-def note_loop(c: Checker, node: Expr, symbol: Symbol) -> None:
-    """Take note that the variable of a loop holds parts of what it goes through."""
-    if is_mutable(symbol.type) and (constant := constant_of(node)) is not None:
-        symbol.source = constant
-        c.looped.append((node, symbol))
 
 
 def is_private(node: Expr) -> bool:

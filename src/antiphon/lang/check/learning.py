@@ -30,7 +30,6 @@ from antiphon.lang.syntax.nodes import (
     Slice,
     Spread,
     Unary,
-    root_symbol,
 )
 
 #: A value, and what is known of it.
@@ -143,7 +142,7 @@ def _tested(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:
         # What is inside json may be the answer of a model, which is read otherwise.
         return
     found = kept(type_, tested) if holds else rest(type_, tested)
-    if found != type_ and (not holds or _stays(node, type_, found)):
+    if found != type_ and (not holds or _stays(type_, found)):
         yield node, found
     if holds and tested != NULL and not may_be_null(tested):
         yield from _reached(node)
@@ -151,11 +150,8 @@ def _tested(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:
         yield from _discriminated(node, tested, holds)
 
 
-def _stays(node: Expr, type_: Type, found: Type) -> bool:
+def _stays(type_: Type, found: Type) -> bool:
     """Whether a value stays what it was found to be: by another name, more could be put into an array or a field."""
-    root = root_symbol(node)
-    if root is not None and (root.source or root).kind == "const":
-        return True
     wider = [each for each in options(type_) if is_mutable(each)]
     return all(any(agree(each, other) for other in wider) for each in options(found) if is_mutable(each))
 

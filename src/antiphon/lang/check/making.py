@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.sharing import agree, alternatives, constant_of, given_by, is_fresh, yielded_by
+from antiphon.lang.check.sharing import agree, alternatives, given_by, is_fresh, yielded_by
 from antiphon.lang.check.types import (
     JSON,
     Array,
     Callable,
     Field,
-    Map,
     Object,
     Type,
-    has_function,
     is_mutable,
     options_of,
     plain,
@@ -28,7 +25,7 @@ Shared = tuple[n.Expr, Type, Type]
 
 def widened(node: n.Expr, type_: Type, *, whole: bool = True) -> Type:
     """The type of a variable that gets a value and may change; what others have, too, stays what it is for them."""
-    if not is_mutable(type_) or is_copied(node):
+    if not is_mutable(type_) or is_fresh(node):
         return widen(type_, whole=whole)
     if isinstance(node, n.ObjectLit) and isinstance(type_, Object) and not type_.name:
         return _fields_widened(node, type_, whole)
@@ -53,29 +50,6 @@ def _fields_widened(node: n.ObjectLit, type_: Object, whole: bool) -> Type:
     return Object(fields)
 
 
-def is_copied(node: n.Expr) -> bool:
-    """Whether nobody else can change a value, or change it by another name of it: it is new, or of a constant."""
-    return is_fresh(node) or constant_of(node) is not None
-
-
-def lends(source: Type, target: Type, depth: int = 4) -> bool:
-    """Whether what functions in a value are called with and give may be shared so; a copy has the same functions."""
-    if depth == 0 or not has_function(source):
-        return True
-    if isinstance(source, Callable):
-        return any(agree(source, each) for each in options_of(target) if assignable(source, each))
-    pairs: list[tuple[Type, Type]] = []
-    for each in options_of(target):
-        if isinstance(source, Array) and isinstance(each, Array):
-            pairs.append((source.item, each.item))
-        elif isinstance(source, Map) and isinstance(each, Map):
-            pairs.append((source.value, each.value))
-        elif isinstance(source, Object) and isinstance(each, Object):
-            shared = source.fields.keys() & each.fields.keys()
-            pairs += [(source.fields[name].type, each.fields[name].type) for name in shared]
-    return all(lends(one, other, depth - 1) for one, other in pairs)
-
-
 def apart(node: n.Expr) -> list[Shared]:
     """What others have, too, of that of which something is made, where it would be of another type there."""
     todo, found = [*_put_together(node)], list[Shared]()
@@ -85,7 +59,7 @@ def apart(node: n.Expr) -> list[Shared]:
             continue
         if (inside := [*_inside(each, wanted)]) and each is not node:
             todo += inside
-        elif not is_copied(each) and not agree(given, wanted):
+        elif not is_fresh(each) and not agree(given, wanted):
             found.append((each, given, wanted))
     return found
 

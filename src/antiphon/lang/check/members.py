@@ -32,7 +32,6 @@ from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import ASKS, length_of
 from antiphon.lang.check.parts import common_field, options
 from antiphon.lang.check.remedies import index_hint
-from antiphon.lang.check.sharing import holder_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -56,7 +55,7 @@ from antiphon.lang.check.types import (
     without_null,
 )
 from antiphon.lang.check.whole import check_whole, known_number
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Input, Lambda, Member, Name, NumberLit, Slice, TextLit
+from antiphon.lang.syntax.nodes import Call, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -213,34 +212,14 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
     return JSON
 
 
-def check_changeable(c: Checker, root: Symbol | None, node: Member | Index, what: str, anew: str = "") -> None:
-    """What belongs to a constant, or lives outside an `async for`, may not be changed."""
-    if root is None and not _is_given(node.object):
-        root = holder_of(node.object)
+def check_changeable(c: Checker, root: Symbol | None, node: Member | Index, what: str) -> None:
+    """Take note that a variable's value is changed, which one from outside an `async for` may not be."""
     if root is None:
         return
-    if root.kind in ("const", "builtin"):
-        from antiphon.lang.check.names import declared_here
-
-        copied = f"change a copy: `let other = {root.name}.copy()`"
-        hint = anew or (copied if isinstance(root.node, Input) else f"declare it with `let`, or {copied}")
-        c.report("V0402", f"`{root.name}` is a constant, {what}", node, hint, declared_here(root))
-    elif c.is_outside_async_for(root):
+    root.is_changed = True
+    if c.is_outside_async_for(root):
         message = f"`{root.name}` is outside this `async for`, {what}"
         c.report("V0505", message, node, "its iterations run at the same time; `yield` what each of them gives")
-
-
-def _is_given(node: Expr) -> bool:
-    """Whether a value is what a function gives that a field holds: of a constant it gives a copy."""
-    callee = node.callee if isinstance(node, Call) else None
-    return isinstance(callee, Member) and field_function(callee.object.type or JSON, callee.name) is not None
-
-
-#: How a new array is made instead of changing one.
-_ANEW = {
-    "sort": "`xs.sortBy(x => x)` gives a new array in that order; or declare it with `let`",
-    "reverse": "`xs[::-1]` is a new array the other way round; or declare it with `let`",
-}
 
 
 def _call_value(c: Checker, node: Call, type_: Type) -> Type:
@@ -274,7 +253,7 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
     if node.name in _MUTATING and (method.mutates if method is not None else kind is JSON):
-        check_changeable(c, root, node, f"and `{node.name}` would change it", _ANEW.get(node.name, ""))
+        check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
         found = _known_method(c, call, node, method, kind, wanted)
         if method.mutates:

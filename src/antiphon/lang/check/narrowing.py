@@ -171,11 +171,7 @@ def called_unknown(c: Checker) -> None:
 
 def lasting(c: Checker) -> dict[Path, tuple[int, Type]]:
     """What is known in a function that will be called some time: of what never changes."""
-    return {
-        path: known
-        for path, known in c.narrowed.items()
-        if path[0].kind == "const" or (not path[1] and _is_lasting(c, path[0]))
-    }
+    return {path: known for path, known in c.narrowed.items() if not path[1] and _is_lasting(c, path[0])}
 
 
 def _is_lasting(c: Checker, symbol: Symbol) -> bool:
@@ -217,8 +213,6 @@ def _version(c: Checker, path: Path) -> int:
     counts = c.assignments
     total = counts.get(symbol, 0)
     total += sum(counts.get(step, 0) for step in steps if isinstance(step, Symbol))
-    if symbol.kind == "const":
-        return total
     if steps:
         total += counts.get(ANY, 0)
         total += sum(counts.get(step if isinstance(step, str) else ITEMS, 0) for step in steps)
@@ -231,7 +225,7 @@ def _changes_meanwhile(c: Checker, path: Path) -> bool:
 
 
 def _may_change(effects: Effects, path: Path | None) -> bool:
-    if path is None or path[0].kind == "const":
+    if path is None:
         return False
     symbol, steps = path
     if symbol.name in effects.names and not symbol.is_constant:

@@ -59,8 +59,7 @@ def taken_apart(c: Checker, node: Destructure, kind: Kind) -> list[Symbol]:
         type_ = c.expr(node.value)
         wanted = _pattern(c, pattern, leaves, seen=_given_fields(type_))
     _check_taken_apart(c, pattern, node.value, type_, wanted)
-    if kind == "let":
-        _check_leaves(c, pattern, node.value, type_)
+    _check_leaves(c, pattern, node.value, type_)
     return _leaf_symbols(c, leaves, kind, node.end, node.is_private)
 
 
@@ -127,7 +126,7 @@ def _items(
         found = meaning(c, each.declared) if each.declared is not None else item
         if not assignable(item, found):
             c.mismatch(each, item, found, each.name)
-        elif kind != "const":
+        else:
             check_shared(c, node, item, found)
         if each.name in symbols:
             _report_twice(c, each, symbols[each.name])

@@ -1,7 +1,7 @@
 """Arrays and objects under two names: when that is safe, and when one of them must have a copy.
 
 What one name may put in, the other must expect. So a value that can change is shared only between types that agree;
-what is new, or never changes, fits wherever its values do. Between `json` and a type, values are copied.
+what has just been made fits wherever its values do. Between `json` and a type, values are copied.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
     PROMPT,
@@ -35,8 +34,22 @@ _LONGEST = 200
 
 
 def agree(source: Type, target: Type) -> bool:
-    """Whether a value that can change may be under a name of each type."""
-    return _agree(plain(source), plain(target), {})
+    """Whether a value that can change may be under a name of each type.
+
+    An optional field that an object lacks may be put into it: its own type does not know of that.
+    """
+    source, target = plain(source), plain(target)
+    return _agree(source, _without_missing(source, target) if isinstance(source, Object) else target, {})
+
+
+def _without_missing(source: Object, target: Type) -> Type:
+    """Return a type without the optional fields that an object lacks."""
+    if isinstance(target, Union):
+        return Union(tuple(_without_missing(source, each) for each in target.options))
+    if not isinstance(target, Object) or target.fields.keys() <= source.fields.keys():
+        return target
+    known = {name: each for name, each in target.fields.items() if name in source.fields or not each.optional}
+    return Object(known, target.name)
 
 
 def _agree(source: Type, target: Type, seen: _Seen) -> bool:
@@ -177,74 +190,12 @@ def _own(block: n.Block) -> Iterator[n.Node]:
         todo += [child for child in n.children(each) if not isinstance(child, n.Lambda | n.Function | n.AsyncFor)]
 
 
-def constant_of(node: n.Expr) -> Symbol | None:
-    """The constant of which an expression is a part, if it may be one."""
-    todo: list[n.Node] = [node]
-    left = _LONGEST
-    while todo and left:
-        left -= 1
-        each = todo.pop()
-        if not is_mutable(getattr(each, "type", None)):
-            continue
-        match each:
-            case n.Name(symbol=symbol):
-                if symbol is not None and (found := symbol.source or _constant(symbol)) is not None:
-                    return found
-            case n.Slice() if holds_values(each.type):
-                pass
-            case n.Member() | n.Index() | n.Slice():
-                todo.append(each.object)
-            case n.Call(callee=n.Member()) if gives_new(each):
-                pass
-            case n.Call(callee=n.Member(name="map"), arguments=[n.Lambda() as function]):
-                todo += given_by(function)
-            case n.Call(callee=n.Member(object=receiver, name=name)) if name != "copy":
-                todo.append(receiver)
-            case (
-                n.Call()
-                | n.ArrayLit()
-                | n.ObjectLit()
-                | n.Ask()
-                | n.AskHuman()
-                | n.PyBlock()
-                | n.AsyncFor()
-                | n.Range()
-            ):
-                pass
-            case n.Binary(op="+") if holds_values(each.type):
-                pass
-            case _:
-                todo += n.children(each)
-    return None
-
-
-def holder_of(node: n.Expr) -> Symbol | None:
-    """The constant that has the value of an expression in it: not where that is new, whatever its items are."""
-    for each in alternatives(node):
-        match each:
-            case n.Slice() | n.Binary(op="+"):
-                continue
-            case n.Call(callee=n.Member(name=name)) if name in NEW or name in SAME:
-                # What gives the same array changes it, which is told of a constant there.
-                continue
-            case _:
-                if (found := constant_of(each)) is not None:
-                    return found
-    return None
-
-
-def _constant(symbol: Symbol) -> Symbol | None:
-    return symbol if symbol.kind in ("const", "builtin") else None
-
-
 def holds_values(type_: Type | None) -> bool:
     """Whether an array has nothing in it that can change."""
     kind = plain(type_) if type_ is not None else JSON
     return isinstance(kind, Array) and not is_mutable(kind.item)
 
 
-#: Methods that give the array itself.
-SAME = frozenset(("sort", "reverse"))
 #: Methods that give a new array: of new texts, or with the items of the old one.
 NEW = frozenset(("split", "lines", "keys")) | frozenset(
     ("map", "filter", "sortBy", "groupBy", "unique", "flat", "zip", "slice", "values", "entries")

@@ -11,20 +11,24 @@ from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
-from antiphon.lang.check.types import Alias, Literal, Object, Simple, Type, has_literals
-from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.check.types import JSON, MODEL, Alias, Literal, Object, Simple, Type, has_literals, is_larger, plain
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
 from antiphon.lang.syntax.nodes import (
+    ArrayLit,
     Ask,
     AskHuman,
+    AsyncFor,
     Binary,
     Block,
+    Call,
     Conditional,
     Expr,
     Function,
+    Lambda,
     Match,
     Name,
     Node,
+    ObjectLit,
     Range,
     Return,
     Statement,
@@ -51,6 +55,11 @@ _REACHED: frozenset[type] = HOISTED | {Test}
 _CHOICES = frozenset((Conditional, Match))
 #: Types whose values cannot change.
 _SCALAR = frozenset((Simple, Literal))
+#: Words that mean something behind a prompt, where a model is named.
+NO_MODELS = frozenset(("default", "local", "none", "model", "with"))
+#: Expressions whose types are made of those of others, and how many parts one may have besides those written out.
+_COMPOSED: frozenset[type] = frozenset((ArrayLit, ObjectLit, Conditional, Match, Binary, Call, Lambda, AsyncFor))
+MOST_PARTS = 1_000
 #: What is worth a warning where nothing uses it.
 _WARNED = frozenset(("let", "const", "function"))
 #: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
@@ -107,18 +116,10 @@ class Checker:
     concurrent: Any = None
     anything: Any = None
     tools: list[Any] | None = None
-    #: Values that can change: handed to functions, gone through, and taken from constants.
-    handed: list[tuple[Expr, Symbol, int, Type | None]] = field(
-        default_factory=list[tuple[Expr, Symbol, int, Type | None]]
-    )
-    looped: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
-    taken: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
+    #: Values that are handed to functions as json, with the function and which of its parameters takes them.
+    handed: list[tuple[Expr, Symbol, int]] = field(default_factory=list[tuple[Expr, Symbol, int]])
     #: What is put together of values of several types: arrays, `+`, and of which one is taken.
     mixed: list[Expr] = field(default_factory=list[Expr])
-    #: Functions that are called with other types than they declare, and their parameters.
-    lent: list[tuple[Expr, Signature, Signature, list[Symbol]]] = field(
-        default_factory=list[tuple[Expr, Signature, Signature, list[Symbol]]]
-    )
     #: Calls of functions of the language, with the function that each is a part of; and what is declared.
     early: list[tuple[Name, Symbol, Any]] = field(default_factory=list[tuple[Name, Symbol, Any]])
     variables: list[Symbol] = field(default_factory=list[Symbol])
@@ -153,8 +154,19 @@ class Checker:
 
     def expr(self, node: Expr, wanted: Type | None = None) -> Type:
         """The type of an expression, which is noted on it."""
-        type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
+        type_ = EXPRESSIONS[type(node)](self, node, wanted)
+        if type(node) in _COMPOSED and type(type_) not in _SCALAR:
+            type_ = self._bounded(node, type_)
+        node.type = type_
         return type_
+
+    def _bounded(self, node: Expr, type_: Type) -> Type:
+        """Return a type that can be followed: types made of types made of types could grow without end."""
+        if not is_larger(type_, MOST_PARTS + len(self.source.text)):
+            return type_
+        hint = "declare a type for it: `const x: T = …`, or `json`"
+        self.report("V0364", "the type of this has too many parts to be followed", node, hint)
+        return JSON
 
     def want(self, node: Expr, wanted: Type, name: str) -> Type:
         """The type of an expression that must fit a place, which has its value then; `name` is what it is called."""
@@ -167,7 +179,7 @@ class Checker:
 
     def fit(self, node: Expr, wanted: Type, name: str) -> Type:
         """The type of an expression whose value must fit a place, which takes a copy of it or only reads it."""
-        type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
+        type_ = self.expr(node, wanted)
         if type_ is not wanted and not assignable(type_, wanted):
             self.mismatch(node, type_, wanted, name)
         return type_
@@ -238,8 +250,21 @@ class Checker:
             message = f"`{symbol.name}` is declared twice"
             self.report("V0203", message, symbol, "give one of them another name", where)
         names[symbol.name] = symbol
+        if symbol.name in NO_MODELS:
+            self._check_model_name(symbol)
         if symbol.kind in VARIABLES:
             self.variables.append(symbol)
+
+    def _check_model_name(self, symbol: Symbol) -> None:
+        """Report a model that could not be asked: behind a prompt, its name is a word of the language."""
+        is_imported = symbol.kind == "import" or isinstance(symbol.node, Symbol)
+        if plain(symbol.type) is not MODEL and not (is_imported and symbol.type is JSON):
+            return
+        message = f"a model cannot be called `{symbol.name}`: behind a prompt, that word means something else"
+        hint = f"give it another name, as `{symbol.name}Model`"
+        if is_imported:
+            hint = f"import it under another name: `{symbol.name} as {symbol.name}Model`"
+        self.report("V0422", message, symbol, hint)
 
     def is_outside_async_for(self, symbol: Symbol) -> bool:
         """Whether the variable lives outside the `async for` this place is in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.function_values import give
 from antiphon.lang.check.generic_methods import WITH_FUNCTION
-from antiphon.lang.check.iteration import entry_types, is_private, item_type, note_loop
+from antiphon.lang.check.iteration import entry_types, is_private, item_type
 from antiphon.lang.check.making import widened
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of
@@ -180,7 +180,6 @@ def _loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
         symbols = [node.symbol]
     for each in symbols:
         each.until, each.is_global = node.body.end, False
-        note_loop(c, node.iterable, each)
     return symbols
 
 

@@ -43,14 +43,8 @@ class Symbol:
     #: For functions, tools and constants that are functions: the node. For imported names: the symbol in the other
     #: module.
     node: Any = None
-    #: The constant of which the value of a loop's variable is a part.
-    source: Symbol | None = None
-    #: What is done with an array or object in it (see `aliases`), and the variables that it goes into.
-    fate: int = 0
-    flows: list[Symbol] | None = None
-    traced: bool = False
-    #: Of one that only stands for an expression: what that is to what it is made of (see `aliases`).
-    step: int = 0
+    #: Whether something is put into it by its name.
+    is_changed: bool = False
     #: What it is called in Python; the compiler's.
     python: str = ""
 

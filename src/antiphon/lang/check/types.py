@@ -301,6 +301,21 @@ def _parts(type_: Type) -> Iterable[Type]:
     return (type_.inner,) if isinstance(type_, AI) else ()
 
 
+def is_larger(type_: Type, most: int) -> bool:
+    """Return whether a type has more than so many parts, each counted where it stands. Named types count as one."""
+    todo: list[Type] = [type_]
+    while todo and most >= 0:
+        each = todo.pop()
+        most -= 1
+        if isinstance(each, Callable):
+            todo += (*each.parameters, each.returns)
+        elif isinstance(each, Array | Map):
+            todo += () if isinstance(each.inner, Alias) else (each.inner,)
+        elif not isinstance(each, Object) or not each.name:
+            todo += _parts(each)
+    return most < 0
+
+
 def operand(type_: Type) -> Type:
     """What an operator sees of a type: neither history, nor literals, nor that it may be null."""
     if type(type_) is Simple:

@@ -9,7 +9,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.wholes import is_even, is_fraction, is_natural, is_number, is_whole
+from antiphon.lang.compile.wholes import is_fraction, is_natural, is_number, is_whole
 from antiphon.lang.syntax import nodes as n
 
 _IS, _EQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = ast.Is(), ast.Eq(), ast.Lt(), ast.LtE(), ast.Gt(), ast.GtE()
@@ -64,10 +64,8 @@ def _negative(value: ast.expr, place: Place) -> ast.expr:
 def quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
     """`/` of numbers: a quotient of whole ones that is whole is exact."""
     right = c.expr(node.right)
-    if is_fraction(c, node):
+    if is_fraction(node):
         return emit.binary(left, _DIV, right, place)
-    if is_even(c, node):
-        return emit.binary(left, _FLOOR_DIV, right, place)
     operands = left, right
     first, second, left, right = both(c, left, right, place)
     tests = [emit.binary(first, _MOD, second, place)]
@@ -84,7 +82,7 @@ def quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.e
 
 def added_quotient(c: Compiler, node: n.Expr, beside: n.Expr) -> ast.expr | None:
     """A quotient that goes into a sum or product with a fraction, which makes it one anyway."""
-    if not isinstance(node, n.Binary) or node.op != "/" or not is_fraction(c, beside):
+    if not isinstance(node, n.Binary) or node.op != "/" or not is_fraction(beside):
         return None
     if not is_number(type_of(node.left)) or not is_number(type_of(node.right)):
         return None
@@ -154,7 +152,7 @@ def _floor_of_quotient(c: Compiler, node: n.Expr, value: ast.expr, place: Place)
 def _float_tests(c: Compiler, node: n.Expr, value: ast.expr, place: Place) -> tuple[list[ast.expr], ast.expr, ast.expr]:
     """Tests whether a number is a float, none if that is known; the number where it is evaluated, and read again."""
     first, again = once(c, value, place)
-    return [] if is_fraction(c, node) else [_is_float(first, place)], first, again
+    return [] if is_fraction(node) else [_is_float(first, place)], first, again
 
 
 def _is_float(value: ast.expr, place: Place) -> ast.expr:

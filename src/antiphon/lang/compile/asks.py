@@ -22,10 +22,9 @@ def ask_arguments(c: Compiler, node: n.Ask) -> list[ast.expr]:
     """What an ask needs: its site, the prompt, the model."""
     c.asked = True
     place = c.place(node)
-    context = node.context or "default"
     by_default = node.says_model and node.model is None
     hidden = c.hidden.get(node.start, _hidden(c, node))
-    site = Site(node.kind, context, node.wanted, node.start, node.end, by_default, hidden)
+    site = Site(node.kind, node.context, node.wanted, node.start, node.end, by_default, hidden)
     model = c.expr(node.model) if node.model is not None else emit.constant(None, place)
     return [emit.constant(c.code.add_site(site), place), as_text(c, node.prompt), model]
 

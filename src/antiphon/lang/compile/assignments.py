@@ -35,7 +35,7 @@ def _assign_name(c: Compiler, node: n.Assign, target: n.Name) -> list[ast.stmt]:
     hide(c, symbol, node.value)
     is_seen = symbol.is_private and not is_quiet(c, node.value)
     if node.op == "=":
-        return sealed(is_seen, [c.bind(symbol, c.cast(node.value, symbol.type, symbol), place)], place)
+        return sealed(is_seen, [c.bind(symbol, c.cast(node.value, symbol.type), place)], place)
     both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
     value = c.fitted(operation(c, both, None), _result(both), plain(symbol.type), place)
     return sealed(is_seen, [c.bind(symbol, value, place)], place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.aliases import parameter_of
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, TEXT, Map, Object, Type, base
 from antiphon.lang.check.types import Callable as Signature
@@ -78,10 +77,7 @@ def call_arguments(
     if symbol is not None and symbol.kind in ("builtin", "import"):
         # What is built in keeps nothing, and Python gets copies.
         return [c.lend(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
-    pairs = enumerate(zip(node.arguments, wanted, strict=False))
-    return [
-        c.cast(each, type_, parameter_of(symbol, at) if symbol is not None else None) for at, (each, type_) in pairs
-    ]
+    return [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
 
 
 def _call_named(c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Type
-from antiphon.lang.syntax.nodes import Function, PyBlock
+from antiphon.lang.syntax.nodes import Context, Function, PyBlock
 from antiphon.lang.syntax.pyblock import dedented
 from antiphon.lang.syntax.source import Source
 
@@ -23,7 +23,8 @@ class Site:
     """A place in the program where a model or the human is asked."""
 
     kind: Literal["do", "vibe", "ask"]
-    context: Literal["default", "local", "none"]
+    #: How much is shown besides the prompt; without a word, the history of the function alone.
+    context: Context | None
     wanted: Type | None
     start: int
     end: int

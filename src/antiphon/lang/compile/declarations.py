@@ -6,17 +6,16 @@ import ast
 
 from antiphon.lang.check.inputs import constant, is_required
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Type, is_data, is_mutable, plain, widen
+from antiphon.lang.check.types import JSON, Type, is_data, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
 from antiphon.lang.compile.calls import bare_call, evaluated_before
 from antiphon.lang.compile.code import Given
 from antiphon.lang.compile.computing import is_quiet
-from antiphon.lang.compile.constants import is_frozen
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import async_body
 from antiphon.lang.compile.iteration import iterable
-from antiphon.lang.compile.patterns import kept, private_fields, taken_apart
+from antiphon.lang.compile.patterns import private_fields, taken_apart
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
@@ -26,27 +25,14 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
     place, symbol = c.place(node), node.symbol
     if symbol is None:
         return []
-    here = c.here
     hide(c, symbol, node.value)
     if node.is_async and node.value is not None:
         value = _started(c, node.value, symbol.type)
     else:
-        value = emit.constant(None, place) if node.value is None else _value(c, node.value, symbol, node.is_const)
+        value = emit.constant(None, place) if node.value is None else c.cast(node.value, symbol.type)
         if symbol.is_global and is_data(symbol.type):
             value = _input(c, symbol, value, place)
-        if (
-            node.is_const
-            and node.value is not None
-            and is_mutable(symbol.type)
-            and is_frozen(c, symbol, node.value, here)
-        ):
-            value = emit.call("_vfreeze", [value], place)
     return sealed(symbol.is_private and not is_quiet(c, node.value), [c.bind(symbol, value, place)], place)
-
-
-def _value(c: Compiler, node: n.Expr, symbol: Symbol, is_const: bool) -> ast.expr:
-    # What a constant has is frozen, which copies it.
-    return c.lend(node, symbol.type) if is_const else c.cast(node, symbol.type, symbol)
 
 
 def started(c: Compiler, node: n.Started) -> list[ast.stmt]:
@@ -94,7 +80,7 @@ def input_(c: Compiler, node: n.Input) -> list[ast.stmt]:
     else:
         otherwise = emit.constant(None, place) if node.default is None else c.cast(node.default, type_)
         value = _given(node.name, otherwise, place)
-    return [c.bind(symbol, kept(value, type_, True, place), place)]
+    return [c.bind(symbol, value, place)]
 
 
 def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
@@ -124,12 +110,11 @@ def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     if node.is_async and isinstance(node.value, n.Ask):
         value = emit.call("_vwait", [emit.runtime("start_ask", ask_arguments(c, node.value), place)], place)
     else:
-        take = c.lend if node.is_const else c.cast
-        value, given = take(node.value, None), type_of(node.value)
+        value, given = c.expr(node.value), type_of(node.value)
     if isinstance(node.pattern, n.ArrayPattern) and not hidden:
-        return taken_apart(c, node.pattern, value, given, node.is_const, c.place(node.value))
+        return taken_apart(c, node.pattern, value, given, c.place(node.value))
     out = sealed(bool(hidden), [emit.assign(name, value, place)], place)
-    return out + taken_apart(c, node.pattern, emit.name(name, place), given, node.is_const, c.place(node.value))
+    return out + taken_apart(c, node.pattern, emit.name(name, place), given, c.place(node.value))
 
 
 def model(c: Compiler, node: n.ModelDecl) -> list[ast.stmt]:

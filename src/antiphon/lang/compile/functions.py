@@ -36,9 +36,8 @@ def all_statements(c: Compiler, statements: list[n.Statement]) -> list[ast.stmt]
     out: list[ast.stmt] = []
     # What must stand before the statement around these waits until that is done.
     around, c.before = c.before, []
-    for at_, statement in enumerate(statements):
+    for statement in statements:
         asked, c.asked = c.asked, False
-        c.here = statements, at_
         compiled = STATEMENTS[type(statement)](c, statement)
         left_out = c.declarations_only and c.scope.outer is None and _is_left_out(c, statement)
         c.asked = c.asked or asked

@@ -72,7 +72,7 @@ def number_text(c: Compiler, node: n.Expr, value: ast.expr, place: Place, in_hol
     """A number as text."""
     if is_whole(c, node):
         return value if in_hole else emit.call("_vstr", [value], place)
-    if is_fraction(c, node):
+    if is_fraction(node):
         return emit.call("_vnumbertext", [value], place)
     test, again = is_a(c, value, "_vint", place)
     whole = again if in_hole else emit.call("_vstr", [again], place)
@@ -108,7 +108,7 @@ def array(c: Compiler, node: n.ArrayLit) -> ast.expr:
 
 
 def _spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
-    """`...value` of an array; what belongs to a constant is copied, so that it can be changed in its new place."""
+    """`...value` of an array."""
     place, type_ = c.place(node), type_of(node.value)
     # Nothing is kept of it but its items.
     take = c.lend if holds_values(type_) else c.cast
@@ -180,7 +180,6 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> lis
     value = c.cast(node.value, wanted if own else None)
     place = c.place(node)
     if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
-        # Nothing in it belongs to a constant.
         return _one_by_one(c, value, own, place) or [(None, there(value, given, place))]
     spread = emit.call("_vspreadfields", [there(value, given, place)], place)
     test = has_no_others(value, given, place) if isinstance(given, Object) else None

@@ -18,7 +18,7 @@ from antiphon.lang.syntax import nodes as n
 def module(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: bool = True) -> ast.Module:
     """The module: functions, then `main`. What is not the whole of it may be followed by more that uses its names."""
     place = c.between(0, 0)
-    c.program, c.declarations_only, c.is_whole = program, for_tests, whole
+    c.declarations_only = for_tests
     for statement in program.statements:
         for symbol in declared(statement):
             if whole and not symbol.exported and symbol.kind in ("let", "const"):

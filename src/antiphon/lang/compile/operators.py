@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.sharing import constant_of, is_fresh
+from antiphon.lang.check.sharing import is_fresh
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -110,9 +110,6 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
     right = (added_quotient(c, node.right, node.left) if op in _OPERATORS else None) or c.expr(node.right)
     if op == "+" and (JSON in (one, two) or (isinstance(node.type, Array) and node.type.item == JSON)):
         left, right = (_loose_items(each, value, place) for each, value in ((node.left, left), (node.right, right)))
-    elif op == "+" and node.type is None and isinstance(two, Array) and constant_of(node.right) is not None:
-        # It goes on in a variable, which may change what is in it.
-        right = emit.call("_vcopy", [right], place) if is_mutable(two.item) else right
     if op == "+" and _is_array(node.left) and _is_array(node.right):
         return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):

@@ -16,7 +16,7 @@ from antiphon.lang.syntax import nodes as n
 
 
 def taken_apart(
-    c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: Type, is_const: bool, place: Place
+    c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: Type, place: Place
 ) -> list[ast.stmt]:
     """Assign what a pattern names. Everything is taken out before anything is assigned: failure assigns nothing."""
     out: list[ast.stmt] = []
@@ -25,12 +25,12 @@ def taken_apart(
         if _are_plain(pattern, given):
             return [_unpacked(c, pattern, items, place)]
         name, whole = _held(c, items, place)
-        bindings = _items(c, pattern, name, given, is_const, out)
+        bindings = _items(c, pattern, name, given, out)
     else:
         fitted = c.fitted(value, given, pattern.type, place)
         is_known = fitted is value and isinstance(given, Object)
         name, whole = _held(c, fitted if is_known else emit.call("_vunwrap", [fitted], place), place)
-        bindings = _fields(c, pattern, name, given if is_known else JSON, is_const, out)
+        bindings = _fields(c, pattern, name, given if is_known else JSON, out)
     if all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript) for each in out):
         # What is there for certain needs no place to wait in.
         return whole + [_bound(c, each, {held: symbol for symbol, held in bindings}, place) for each in out]
@@ -81,7 +81,7 @@ def _is_spread(node: ast.expr) -> bool:
 
 
 def _items(
-    c: Compiler, pattern: n.ArrayPattern, name: str, given: Type, is_const: bool, out: list[ast.stmt]
+    c: Compiler, pattern: n.ArrayPattern, name: str, given: Type, out: list[ast.stmt]
 ) -> list[tuple[Symbol, str]]:
     kind = base(plain(given))
     item = kind.item if isinstance(kind, Array) else JSON
@@ -92,14 +92,12 @@ def _items(
         place, held = c.place(each), c.temporary()
         value = emit.item(emit.name(name, place), emit.constant(index, place), place)
         value = c.fitted(value, item, each.symbol.type, place)
-        out.append(emit.assign(held, kept(value, each.symbol.type, is_const, place), place))
+        out.append(emit.assign(held, value, place))
         bindings.append((each.symbol, held))
     return bindings
 
 
-def _fields(
-    c: Compiler, pattern: n.Pattern, name: str, given: Type, is_const: bool, out: list[ast.stmt]
-) -> list[tuple[Symbol, str]]:
+def _fields(c: Compiler, pattern: n.Pattern, name: str, given: Type, out: list[ast.stmt]) -> list[tuple[Symbol, str]]:
     bindings: list[tuple[Symbol, str]] = []
     for each in pattern.fields:
         place = c.place(each)
@@ -111,9 +109,9 @@ def _fields(
             value = _field_value(c, each, name, key, _may_be_missing(pattern, each), place)
         if each.nested is not None:
             out.append(emit.assign(held, value, place))
-            bindings += _fields(c, each.nested, held, field.type if field is not None else JSON, is_const, out)
+            bindings += _fields(c, each.nested, held, field.type if field is not None else JSON, out)
         elif each.symbol is not None:
-            out.append(emit.assign(held, kept(value, each.symbol.type, is_const, place), place))
+            out.append(emit.assign(held, value, place))
             bindings.append((each.symbol, held))
     return bindings
 
@@ -146,11 +144,6 @@ def _is_private(field: n.PatternField) -> bool:
     if field.nested is not None:
         return any(map(_is_private, field.nested.fields))
     return field.symbol is not None and field.symbol.is_private
-
-
-def kept(value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr:
-    """A value as the variable keeps it: that of a constant cannot be changed."""
-    return emit.call("_vfreeze", [value], place) if is_const and not _is_scalar(type_) else value
 
 
 def _is_scalar(type_: Type) -> bool:

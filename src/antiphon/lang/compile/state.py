@@ -15,7 +15,7 @@ from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import Code, Variable
-from antiphon.lang.compile.copies import must_copy
+from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place
 from antiphon.lang.compile.naming import FunctionScope, python_name
 from antiphon.lang.syntax import nodes as n
@@ -23,8 +23,6 @@ from antiphon.lang.syntax.source import Source
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
-#: What variables are given, by the operator that does it; `None` where nothing is known of it.
-Values = dict[Symbol, list[tuple[str, n.Expr | None]]]
 #: Filled in by the package, which knows all of them.
 EXPRESSIONS: dict[type, ExprRule] = {}
 STATEMENTS: dict[type, StatementRule] = {}
@@ -36,7 +34,6 @@ class Compiler:
     def __init__(self, source: Source, code: Code) -> None:
         self.source = source
         self.code = code
-        self.program = n.Program(0, 0, [])
         #: The Python function that is being compiled.
         self.scope = FunctionScope(None, None, set())
         #: Definitions that must stand before the statement that is being compiled.
@@ -62,22 +59,8 @@ class Compiler:
         self.computing: set[Symbol] = set()
         #: The variables of the top level that whoever runs the program gives another value.
         self.given: Set[str] = frozenset()
-        #: Whether all of the module is there: nothing more will be said that uses its names.
-        self.is_whole = True
-        #: The block that is being compiled, and which of its statements.
-        self.here: tuple[list[n.Statement], int] = [], 0
-        #: Constants that are another name of what can change, though not while they are there.
-        self.aliases: set[Symbol] = set()
-        #: What pieces of the program change, by their ids.
-        self.changes: dict[int, Any] = {}
-        #: What variables, parameters and functions of numbers are given, once it was looked for.
-        self.values: Values | None = None
-        #: Those of them that are always whole, never negative, or never whole, by the name of the test.
-        self.known: dict[str, set[Symbol]] = {}
         #: Whether names are bound in an expression of Python, of those that were looked at.
         self.binding: dict[ast.AST, bool] = {}
-        #: The ids of divisions that leave no rest.
-        self.even: set[int] = set()
         #: What quotients are of: their operands, as they were compiled.
         self.quotients: dict[ast.expr, tuple[ast.expr, ast.expr]] = {}
         #: What of the answers of asks is private, by where the asks begin.
@@ -98,18 +81,15 @@ class Compiler:
         """Compile an expression."""
         return EXPRESSIONS[type(node)](self, node)
 
-    def cast(self, node: n.Expr, wanted: Type | None, into: Symbol | None = None) -> ast.expr:
-        """An expression where a type is wanted; looked at when the program runs, unless it is known to fit.
-
-        It goes `into` a variable, or any other place that keeps it: what others could change is copied then.
-        """
+    def cast(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+        """An expression where a type is wanted; looked at when the program runs, unless it is known to fit."""
         given = type_of(node)
         value = fitting = self.expr(node)
         if given is not wanted:
             place = self.place(node)
             value = self._seen(value, given, wanted, place)
             fitting = self._checked(value, given, wanted, place)
-        if fitting is value and must_copy(node, wanted, into):
+        if fitting is value and goes_into_json(node, wanted):
             return emit.call(_copier(given), [value], self.place(node))
         return fitting
 

@@ -65,7 +65,7 @@ def _for_pattern(
     for symbol in pattern_symbols(pattern):
         c.declare(symbol, symbol.start)
     c.scope.loops -= 1
-    apart = taken_apart(c, pattern, emit.name(held, here), given, False, here)
+    apart = taken_apart(c, pattern, emit.name(held, here), given, here)
     body = [*apart, *_loop_body(c, node)]
     return _with_mode(c, node.mode, at(ast.For(emit.target(held, here), items, body, []), place), place)
 

@@ -16,7 +16,8 @@ from antiphon.lang.run.values import text
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.history import History
+    from antiphon.lang.run.history import History, View
+    from antiphon.lang.run.threads import State
     from antiphon.lang.run.variables import Frame
 
 _SUMMARY = "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
@@ -35,7 +36,7 @@ def ask(execution: Execution, site: Site, prompt: str, model: ModelValue | None,
         conversation = Conversation(str(chosen.settings.get("system", "")))
         result = _answer(execution, execution.host.session(chosen, conversation, tools), prompt, mode, returns)
     else:
-        shown = context.variables(depth + 1, site.context == "local", state.around)
+        shown = context.variables(depth + 1, site.context == "local", state.around) if site.context else None
         result = _asked_in_history(execution, site, prompt, chosen, tools, returns, shown)
     if model is not None:
         state.model = model
@@ -43,20 +44,27 @@ def ask(execution: Execution, site: Site, prompt: str, model: ModelValue | None,
 
 
 def _asked_in_history(
-    execution: Execution, site: Site, prompt: str, model: ModelValue, tools: list[Any], returns: Any, shown: list[Frame]
+    execution: Execution,
+    site: Site,
+    prompt: str,
+    model: ModelValue,
+    tools: list[Any],
+    returns: Any,
+    shown: list[Frame] | None,
 ) -> AIResult:
-    """Ask a model that is shown the history, and add to it what happened."""
+    """Ask a model in the history, and add to it what happened. Tell it changes of the variables `shown`, if any are."""
     from antiphon.conversation import Note
     from antiphon.lang.run.history import turns_of_ask, without_private
     from antiphon.lang.run.variables import Told
 
     state = execution.state
-    history, view = state.history, len(state.base.entries) if site.context == "local" else "all"
+    history, view = state.history, _view(state, site)
     key = _branch_key(model, tools)
     conversation = history.conversation(view, key)
     conversation.system = str(model.settings.get("system", ""))
     before = conversation.turns
-    changes, told = history.told.get(view, Told()).update(shown)
+    known = history.told.get(view, Told())
+    changes, told = ("", known) if shown is None else known.update(shown)
     if changes:
         conversation.add_user(Note(changes, "variables"))
     mode = "do" if site.kind == "do" else "vibe"
@@ -67,6 +75,15 @@ def _asked_in_history(
         turns = turns_of_ask(conversation, before, prompt)
         state.history = history.answered(view, key, conversation, turns, told)
     return result
+
+
+def _view(state: State, site: Site) -> View:
+    """Return the part of the history that is shown: that of the function, or with `default` all of it.
+
+    Without a word, the top level shares its view with `default`, so that both continue one conversation.
+    """
+    base = len(state.base.entries)
+    return "all" if site.context == "default" or (site.context is None and not base) else base
 
 
 def _branch_key(model: ModelValue, tools: list[Any]) -> str:

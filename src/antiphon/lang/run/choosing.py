@@ -9,7 +9,7 @@ from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.fitting import misfit
 from antiphon.lang.run.operators import equal
 from antiphon.lang.run.throwing import thrown
-from antiphon.lang.run.values import FrozenDict, FrozenList, kind_of, thaw, unwrap
+from antiphon.lang.run.values import kind_of, unwrap
 
 
 def contains(item: Any, place: Any) -> bool:
@@ -56,8 +56,7 @@ def spread(value: Any) -> list[Any]:
     value = unwrap(value)
     if not isinstance(value, list):
         raise VibeError("V0902", f"only an array can be put into an array, not {kind_of(value)}")
-    items = cast(list[Any], value)
-    return thaw(items) if isinstance(items, FrozenList) else items
+    return cast(list[Any], value)
 
 
 def spread_fields(value: Any) -> dict[str, Any]:
@@ -65,5 +64,4 @@ def spread_fields(value: Any) -> dict[str, Any]:
     value = unwrap(value)
     if not isinstance(value, dict):
         raise VibeError("V0902", f"only an object can be put into an object, not {kind_of(value)}")
-    fields = cast(dict[str, Any], value)
-    return thaw(fields) if isinstance(fields, FrozenDict) else fields
+    return cast(dict[str, Any], value)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.effects.door import Node, Place, Step, at, perform, place
 from antiphon.effects.values import CallTool
 from antiphon.errors import Halted, Unsettled
-from antiphon.lang.run.errors import RoundStopped, VibeError
+from antiphon.lang.run.errors import RoundStopped
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.questions import Asleep, NobodyThere, halted, waits
@@ -166,8 +166,7 @@ class Execution:
     def default_model(self) -> ModelValue:
         """The one that serves where a program names none."""
         if self._default is None:
-            if self.host.default_model is None:
-                raise VibeError("V0921", "no model is named", 'declare one: `model m = { name: "…" }`')
+            assert self.host.default_model is not None
             self._default = ModelValue("model", {"name": self.host.default_model()})
         return self._default
 

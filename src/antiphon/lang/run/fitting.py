@@ -7,7 +7,7 @@ from typing import Any, cast
 from antiphon.lang.check.notation import show
 from antiphon.lang.check.types import AI, NUMBER, Array, Literal, Map, Object, Simple, Type, Union
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.values import FrozenDict, FrozenList, json_text, kind_of, thaw, unwrap
+from antiphon.lang.run.values import json_text, kind_of, unwrap
 
 
 def as_type(value: Any, wanted: Type) -> Any:
@@ -39,9 +39,9 @@ def _taken(value: Any, wanted: Type) -> Any:
     kind, given = wanted.__class__, value.__class__
     if kind is Simple:
         return value if given in _CLASSES.get(cast(Simple, wanted).name, ()) else _UNSURE
-    if kind is Array and (given is list or given is FrozenList):
+    if kind is Array and given is list:
         return _taken_items(value, cast(Array, wanted).item)
-    if kind is Object and (given is dict or given is FrozenDict):
+    if kind is Object and given is dict:
         return _taken_fields(value, cast(Object, wanted))
     return _UNSURE
 
@@ -98,8 +98,7 @@ def _copied(value: Any, wanted: Type) -> Any:
         case AI(inner):
             return _copied(value, inner)
         case _:
-            # What is json in it stays as it is, but for what belongs to a constant.
-            return thaw(value) if isinstance(value, FrozenList | FrozenDict) else value
+            return value
 
 
 _SIMPLE: dict[str, Any] = {"text": str, "prompt": str, "boolean": bool, "null": type(None), "number": int | float}

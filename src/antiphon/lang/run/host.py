@@ -49,9 +49,9 @@ class Host:
     """Whoever runs a program gives this. Each part of it has a default that serves a program on its own.
 
     `connect` gives a model for a name, as `antiphon.connect` does. `default_model` says which one serves where the
-    program names none. `watch` is told every event of the run. `people` answers its questions; without it they are
-    errors. `performers` stand in the door for its effects. `max_cost` (US dollars) and `max_turns` (requests) bound
-    all runs of the host together.
+    program names none or `"default"`; without it, the configured one does. `watch` is told every event of the run.
+    `people` answers its questions; without it they are errors. `performers` stand in the door for its effects.
+    `max_cost` (US dollars) and `max_turns` (requests) bound all runs of the host together.
     """
 
     write: Callable[[str], None] = print
@@ -91,9 +91,15 @@ class Host:
             from antiphon.effects import Budget
 
             self._budget = Budget(self.max_cost, self.max_turns)
+        self.default_model = self.default_model or self._configured_model
         self._connections = Connections(
-            self.configured, self.connect, self.default_model, self.record, self.replay, self.distrust
+            self.configured, self.default_model, self.connect, self.record, self.replay, self.distrust
         )
+
+    def _configured_model(self) -> str:
+        from antiphon.config import default_model
+
+        return default_model(self.configured()).model
 
     @property
     def port(self) -> People | None:

@@ -9,15 +9,13 @@ from typing import Any, cast
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI_NAMES
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.values import FrozenDict, from_python, is_python, kind_of, unwrap
+from antiphon.lang.run.values import from_python, is_python, kind_of, unwrap
 from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
 
 
 def member(value: Any, name: str) -> Any:
     """`value.name` where nothing is known of the value."""
-    if value.__class__ is FrozenDict and name in value:
-        return value[name]
     if type(value) is AIResult:
         if name in AI_NAMES:
             return ai_member(value, name)

@@ -83,8 +83,8 @@ class Connections:
     """Finds the models of a program: `connect` gives one for a name, as `antiphon.connect` does."""
 
     configured: Callable[[], Configuration]
+    default_model: Callable[[], str]
     connect: Callable[..., Asks] | None = None
-    default_model: Callable[[], str] | None = None
     record: str | None = None
     replay: str | None = None
     #: Asks before a prompt goes where nobody would expect it.
@@ -118,7 +118,7 @@ class Connections:
         if not is_sent:
             given.setdefault("key", "none")
         name = value.name
-        if name == "default" and self.default_model is not None:
+        if name == "default":
             # A program may say which tools and settings the configured model gets without naming it.
             name = self.default_model()
         if self.distrust is not None and is_sent and self.replay is None:

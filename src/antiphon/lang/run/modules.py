@@ -21,6 +21,7 @@ from antiphon.lang.run.errors import ImportFailed, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
 from antiphon.lang.run.prelude import module_globals
+from antiphon.lang.run.values import own
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
@@ -219,7 +220,9 @@ class Instances:
             self.execute(compiled.code)
             space = self.globals[real]
         code: Code = space["_vcode"]
-        return space[code.names[name].python]
+        symbol = code.names[name]
+        value = space[symbol.python]
+        return own(value) if symbol.kind == "const" else value
 
     def _server_tool(self, server: str, name: str) -> Any:
         if self.servers is None:

@@ -119,7 +119,6 @@ _SHARED: dict[str, Any] = {
     "_vglobals": globals,
     "_vlocals": locals,
     "_vkeep": _keep,
-    "_vfreeze": values.freeze,
     "_vunwrap": values.unwrap,
     "_vplain": values.plain,
     "_vwait": wait,
@@ -156,7 +155,7 @@ def module_globals(code: Code, module: Module) -> dict[str, Any]:
         "_vb_toJson": _to_json,
         "_vb_result": _result,
         "_vb_answers": module.answers,
-        "_vb_args": values.freeze(module.execution.arguments),
+        "_vb_args": list(module.execution.arguments),
     }
     out.update((f"_vt{number}", type_) for number, type_ in enumerate(code.types))
     own: dict[str, Any] = {"__builtins__": builtins, "__name__": code.source.name, CODE: code}

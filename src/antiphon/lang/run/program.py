@@ -283,15 +283,7 @@ def _annotation(type_: Type) -> Any:
 
 def default_host() -> Host:
     """What runs a program that nobody has special wishes for."""
-    host = Host()
-    host.default_model = lambda: _default_model(host)
-    return host
-
-
-def _default_model(host: Host) -> str:
-    from antiphon.config import default_model
-
-    return default_model(host.configured()).model
+    return Host()
 
 
 def load(path: str | PathLike[str], *, untrusted: bool = False) -> Program:

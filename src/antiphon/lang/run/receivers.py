@@ -24,7 +24,7 @@ from antiphon.lang.run.items import part, whole
 from antiphon.lang.run.members import python_attribute
 from antiphon.lang.run.operators import equal, less
 from antiphon.lang.run.rounding import fixed, rounded
-from antiphon.lang.run.values import from_python, is_python, json_text, kind_of, plain, text, thaw, unwrap
+from antiphon.lang.run.values import deep_copy, from_python, is_python, json_text, kind_of, plain, text, unwrap
 
 
 def _split(value: str, separator: str | None = None) -> list[str]:
@@ -209,7 +209,7 @@ def _take_key(values: dict[str, Any], key: str) -> Any:
     return values.pop(key)
 
 
-_SHARED: dict[str, Callable[..., Any]] = {"toString": text, "len": len, "copy": thaw}
+_SHARED: dict[str, Callable[..., Any]] = {"toString": text, "len": len, "copy": deep_copy}
 TEXT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_SHARED,
     "upper": str.upper,

@@ -1,6 +1,6 @@
 """Values of a running program. Text, numbers, booleans, null, arrays and objects are Python's own.
 
-str · int, float · bool · None · list, `FrozenList` · dict, `FrozenDict` · AIResult · Tool, ModelValue · any object of
+str · int, float · bool · None · list · dict · AIResult · Tool, ModelValue · any object of
 Python that a `py` block gave.
 """
 
@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from types import FunctionType, MethodType
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from antiphon._json import decode_unique
 from antiphon.lang.run.errors import VibeError
@@ -20,33 +20,6 @@ from antiphon.session.result import AIResult
 
 _SCALARS = (str, int, float, bool, type(None))
 _DEEPEST = 100
-
-
-def _refuse(self: object, *_: object, **__: object) -> NoReturn:
-    kind = "array" if isinstance(self, list) else "object"
-    raise VibeError("V0905", f"this {kind} is constant and cannot be changed", "`.copy()` gives one that can")
-
-
-class FrozenList(list[Any]):
-    """An array that belongs to a constant. What it holds is frozen too."""
-
-    __slots__ = ()
-    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return list, (list(self),)
-
-
-class FrozenDict(dict[str, Any]):
-    """An object that belongs to a constant. What it holds is frozen too."""
-
-    __slots__ = ()
-    pop = popitem = clear = update = setdefault = _refuse  # type: ignore[assignment]
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return dict, (dict(self),)
 
 
 class ErrorValue(dict[str, Any]):
@@ -67,41 +40,23 @@ class Box:
         return repr(self.value)
 
 
-def freeze(value: Any) -> Any:
-    """The value as a constant has it: arrays and objects that cannot be changed, to any depth."""
-    kind = value.__class__
-    if kind in _SCALARS or kind is FrozenList or kind is FrozenDict:
-        return value
-    if kind is AIResult:
-        inner = freeze(value.value)
-        return value if inner is value.value else AIResult(inner, value.tool_calls, value.run)
-    try:
-        if isinstance(value, list):
-            return FrozenList(map(freeze, cast(list[Any], value)))
-        if isinstance(value, dict) and kind is not ErrorValue:
-            return FrozenDict((key, freeze(item)) for key, item in cast(dict[str, Any], value).items())
-        return cast(Any, value)
-    except RecursionError:
-        raise VibeError("V0906", "a value that contains itself cannot be a constant") from None
-
-
 def own(value: Any) -> Any:
     """A copy that nobody else can change; that of an answer keeps its history."""
     kind = value.__class__
     if kind in _SCALARS:
         return value
-    return AIResult(thaw(value.value), value.tool_calls, value.run) if kind is AIResult else thaw(value)
+    return AIResult(deep_copy(value.value), value.tool_calls, value.run) if kind is AIResult else deep_copy(value)
 
 
-def thaw(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
     """A copy that may be changed, to any depth."""
     value = value.value if type(value) is AIResult else value
     if isinstance(value, list):
-        return [thaw(item) for item in cast(list[Any], value)]
+        return [deep_copy(item) for item in cast(list[Any], value)]
     if type(value) is ErrorValue:
-        return ErrorValue((key, thaw(item)) for key, item in value.items())
+        return ErrorValue((key, deep_copy(item)) for key, item in value.items())
     if isinstance(value, dict):
-        return {key: thaw(item) for key, item in cast(dict[str, Any], value).items()}
+        return {key: deep_copy(item) for key, item in cast(dict[str, Any], value).items()}
     return value
 
 

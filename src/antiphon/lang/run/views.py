@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, cast
 
 from antiphon.lang.check.fitting import assignable
@@ -33,7 +34,10 @@ def named(key: Any, names: tuple[str, ...]) -> Any:
 
 
 def seen(value: Any, given: Type, wanted: Type) -> Any:
-    """A value of one type where the other may look for fields that the first does not know of: it has none of these."""
+    """Return a value where another type may look for fields that its own does not know of.
+
+    It is the value itself, unless it has such fields: then it is one without them.
+    """
     value, given, wanted = unwrap(value), plain_type(given), plain_type(wanted)
     if not hides(given, wanted):
         return value
@@ -43,13 +47,26 @@ def seen(value: Any, given: Type, wanted: Type) -> Any:
         wanted = next((each for each in wanted.options if assignable(given, each)), wanted)
     match given, wanted:
         case (Array(), Array()):
-            return [seen(each, given.item, wanted.item) for each in value]
+            items = [seen(each, given.item, wanted.item) for each in value]
+            return value if all(map(is_, items, value)) else items
         case (Map(), Map()):
-            return {key: seen(each, given.value, wanted.value) for key, each in value.items()}
+            return _unless_same(value, {key: seen(each, given.value, wanted.value) for key, each in value.items()})
         case (Object(), Object()):
-            types = {name: wanted.fields.get(name, each).type for name, each in given.fields.items()}
-            return {
-                name: seen(value[name], each.type, types[name]) for name, each in given.fields.items() if name in value
-            }
+            if not any(name not in given.fields and name in wanted.fields for name in value):
+                inside = {name: _seen_field(name, each, given, wanted) for name, each in value.items()}
+                return _unless_same(value, inside)
+            own = ((name, value[name]) for name in given.fields if name in value)
+            return {name: _seen_field(name, each, given, wanted) for name, each in own}
         case _:
             return value
+
+
+def _seen_field(name: str, value: Any, given: Object, wanted: Object) -> Any:
+    if name not in given.fields or name not in wanted.fields:
+        return value
+    return seen(value, given.fields[name].type, wanted.fields[name].type)
+
+
+def _unless_same(value: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """Return the value itself where all that is in it stayed."""
+    return value if all(changed[name] is each for name, each in value.items()) else changed

@@ -277,7 +277,9 @@ def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int)
     # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
     again = n.BadExpr(middle.start, middle.end)
     if kind in ("is", "not"):
+        c.deepen(at)
         other = (_read_is if kind == "is" else _read_not_in)(c, again, middle.start, at)
+        c.depth -= 1
         return n.Binary(start, c.ends[c.at - 1], "and", node, other)
     right = read_expression(c, power + 1)
     end = c.ends[c.at - 1]

@@ -117,7 +117,9 @@ def read_following(c: Cursor, left: n.Expr, start: int, read: _Read) -> n.Expr:
         other = read(c)
         c.depth -= 1
         return n.Conditional(start, c.ends[c.at - 1], condition, left, other, c.starts[at], c.starts[colon])
+    c.deepen(at)
     read(c)
+    c.depth -= 1
     return n.BadExpr(start, c.ends[c.at - 1])
 
 

@@ -409,7 +409,7 @@ NAMES = {
     **_each("Object.values", "write `o.values()`"),
     **_each("Object.entries", "write `o.entries()`, or `for key, value in m`"),
     **_each("Object.assign", "write `{ ...a, ...b }`"),
-    **_each("Object.freeze", "declare it with `const`: what is in it cannot change"),
+    **_each("Object.freeze", "`const` fixes the name; hand over a copy to keep what you have: `o.copy()`"),
     **_each("Promise Promise.all asyncio asyncio.gather", "write `const all = async for x in xs { yield … }`"),
     **_each("setTimeout setInterval time.sleep", "write `sleep(seconds)`"),
     **_each("fetch axios requests urllib httpx", 'write `import { get } from "system/http"`'),

@@ -56,7 +56,9 @@ def _read(
     c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool
 ) -> n.Match | n.MatchStatement | n.BadExpr:
     start, depth, nested = c.starts[c.at - 1], c.depth, c.nested
+    c.deepen(c.at - 1)
     value = read_value(c)
+    c.depth = depth
     opener = c.at
     if c.kinds[opener] == ":" and opener + 1 in c.fresh:
         return _skip_cases(c, start, opener)
