@@ -22,6 +22,7 @@ from antiphon.errors import OptionError
 from antiphon.results import image
 from antiphon.store import Store
 from antiphon.views import results_of
+from antiphon.views.markdown import markdown_json
 from antiphon.views.server_tools import list_sources, results_of_call
 from antiphon.web.sent import answer
 from antiphon.web.steps import called, drawn
@@ -91,6 +92,9 @@ def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: in
         parts += [_served(part, turn) for part in turn.parts if isinstance(part, ServerCall)]
         if listed := list_sources(sources_of(turn.parts)):
             parts.append({"type": "text", **_text("text", listed)})
+        for part in parts:
+            if part is not None and part["type"] == "text":
+                part["blocks"] = markdown_json(part["text"])
     return {"number": number, "who": who, "parts": [each for each in parts if each is not None]}
 
 

@@ -69,7 +69,7 @@ function Mine({ id, turn, canFork, isBusy }) {
 }
 
 const PIECES = {
-  text: ({ piece }) => html`<${Markdown} text=${piece.text} />`,
+  text: ({ piece }) => html`<${Markdown} text=${piece.text} blocks=${piece.blocks} />`,
   thinking: ({ piece }) => html`<${Thinking} text=${piece.text} />`,
   call: ({ piece, id, turn }) => html`<${Call} id=${id} turn=${turn.turn} call=${piece} />`,
 };
@@ -82,7 +82,7 @@ function Account({ of }) {
 const Theirs = ({ id, turn, account }) => html`<article aria-label=${said.model} class="message model" data-turn=${turn.turn}>
   ${turn.pieces.map((each) => html`<${PIECES[each.type]} piece=${each} id=${id} turn=${turn} />`)}${account && html`<${Account} of=${account} />`}</article>`;
 
-// What is being said is heard once it is said: nobody wants to hear each word of it on its own.
+// What is being said is heard once it is said.
 function Live() {
   const now = live.value;
   return html`<div class="message model live" aria-live="off">
@@ -154,7 +154,7 @@ function List({ id }) {
     ${known.value && chats.length === 0 && html`<p class="quiet">${said.none}</p>`}</details>`;
 }
 
-// What is new is seen, unless somebody has scrolled away from it; what somebody opens stays where it is.
+// What is new is seen, unless somebody has scrolled away from it.
 function useEnd(isGoing, ...news) {
   const box = useRef(null), inner = useRef(null), isAtEnd = useRef(true), last = useRef(0), touched = useRef(0);
   const scrolled = () => {

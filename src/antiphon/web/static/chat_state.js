@@ -26,9 +26,9 @@ const TAKE = {
   accounts: (data) => { accounts.value = data; },
   inbox: (data) => { inbox.value = data; },
   problem: (data) => { problem.value = data; },
-  live: ({ number, text, thinking, calls }) => {
+  live: ({ number, said, thinking, calls }) => {
     const now = live.value?.number === number ? live.value : { number, pieces: [], thinking: "", calls: [] };
-    if (text) now.pieces.push(text);
+    if (said) now.pieces.push(said);
     live.value = { number, pieces: now.pieces, thinking: now.thinking + thinking, calls: [...now.calls, ...calls] };
   },
 };

@@ -25,8 +25,8 @@ function Text({ body, more, exact }) {
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
 
-function Markdown({ body, more }) {
-  return html`<${Written} text=${body.lines.map(words).join("\n")} /><${More} body=${body} more=${more} what=${texts.lines} />`;
+function Markdown({ body, more, exact }) {
+  return html`<${Written} text=${body.lines.map(words).join("\n")} blocks=${body.blocks} exact=${exact} /><${More} body=${body} more=${more} what=${texts.lines} />`;
 }
 
 const Tokens = ({ of, text, exact }) => of && !exact ? of.map(([kind, piece]) => html`<span class=${`t-${kind}`}>${clean(piece)}</span>`)
