@@ -313,6 +313,29 @@ def test_an_error_is_told_and_the_message_is_asked_again(fake: Fake, page: Page)
     assert (said(told), told["chat"]["error"]) == (["Hello?", "Now."], {})
 
 
+def test_an_answer_that_broke_off_stays_and_is_continued(fake: Fake, page: Page):
+    fake.play(Answer("One two three four five six. " * 40, cut_after=7), "The rest.")
+    id = begun(page, "Count.")
+    told = settled(page, id)
+    assert (said(told)[1][:7], told["turns"][2]["isInterrupted"]) == ("One two", True)
+    assert (told["chat"]["error"]["kind"], told["chat"]["isInterrupted"]) == ("failed", True)
+    page(f"/{id}/go", {})
+    told = settled(page, id)
+    assert (said(told)[-1], told["chat"]["isInterrupted"]) == ("The rest.", False)
+    assert said(told)[1] in str(fake.requests[-1].body)
+
+
+def test_a_message_that_failed_does_not_go_along_with_the_next(fake: Fake, page: Page):
+    fake.play(Fail(400, "no"), "Here.")
+    id = begun(page, "First.")
+    settled(page, id)
+    page(f"/{id}/say", {"text": "Second."})
+    told = settled(page, id)
+    assert said(told) == ["Second.", "Here."]
+    assert "First." in told["chat"]["notes"][-1]
+    assert "First." not in str(fake.requests[-1].body)
+
+
 def test_without_saving_a_chat_is_there_as_long_as_the_server(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

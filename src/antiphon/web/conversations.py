@@ -10,6 +10,7 @@ from antiphon.conversation import (
     Conversation,
     Foreign,
     Image,
+    Note,
     Reasoning,
     ServerCall,
     Text,
@@ -17,6 +18,7 @@ from antiphon.conversation import (
     ToolResult,
     UserTurn,
 )
+from antiphon.conversation.interruption import INTERRUPTED, follows_interruption, is_interruption
 from antiphon.conversation.parts import sources_of
 from antiphon.errors import OptionError
 from antiphon.results import image
@@ -81,7 +83,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def _is_shown(turn: UserTurn | AssistantTurn) -> bool:
     """Return whether somebody sees the turn: one of notes alone is between the program and the model."""
-    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts)
+    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts) or follows_interruption(turn)
 
 
 def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: int) -> dict[str, Any]:
@@ -106,6 +108,8 @@ def _served(call: ServerCall, turn: AssistantTurn) -> dict[str, Any]:
 
 def _part(conversation: Conversation, part: Any, answers: dict[str, ToolResult]) -> dict[str, Any] | None:
     match part:
+        case Note() if is_interruption(part):
+            return {"type": "text", "text": INTERRUPTED}
         case Chat(author, text):
             return {"type": "text", "author": author, **_text("text", text)}
         case Text(text):

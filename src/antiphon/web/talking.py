@@ -108,6 +108,7 @@ class Talking:
             "error": self.error,
             "notes": self.notes,
             "isSaved": bool(self.talk.id),
+            "isInterrupted": not self._is_busy and self.talk.is_interrupted,
         }
 
     def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:

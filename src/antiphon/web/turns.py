@@ -18,6 +18,7 @@ from antiphon.conversation import (
     Turn,
     Update,
 )
+from antiphon.conversation.interruption import follows_interruption
 from antiphon.conversation.parts import sources_of
 from antiphon.errors import NotSavedError
 from antiphon.talks.images import TYPES
@@ -35,7 +36,7 @@ def turn_json(turn: Turn, number: int) -> dict[str, Any]:
             said.append(_written(listed))
         return {"turn": number, "role": "assistant", "pieces": [each for each in said if each]}
     pieces = [_said(part, place) for place, part in enumerate(turn.parts) if not isinstance(part, Note | Update)]
-    return {"turn": number, "role": "user", "pieces": pieces}
+    return {"turn": number, "role": "user", "pieces": pieces, "isInterrupted": follows_interruption(turn)}
 
 
 def call_json(conversation: Conversation, number: int, id: str, rows: int) -> dict[str, Any]:

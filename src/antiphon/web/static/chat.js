@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { accounts, act, address, chatLink, head, known, live, look, problem, refresh, turns } from "./chat_state.js";
 import { Composer } from "./composer.js";
-import { html } from "./html.js";
+import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
 import { clean, Link } from "./plain.js";
@@ -61,11 +61,11 @@ function Edit({ id, turn, close }) {
 function Mine({ id, turn, canFork, isBusy }) {
   const [edited, setEdited] = useState(false);
   let number = 0;
-  return html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
+  return html`${turn.isInterrupted && html`<p class="note interrupted">${said.cutOff}</p>`}${turn.pieces.length > 0 && html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
     <p class="who"><strong>${said.you}</strong>${canFork && mayAct.value && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
     <div class="words">${turn.pieces.map((each) => each.type === "image" ? html`<${Picture} id=${id} turn=${turn.turn} piece=${each} number=${number += 1} />`
       : html`<div class="text">${each.author && html`<strong>${clean(each.author)}: </strong>`}${clean(each.text)}</div>`)}</div>
-    ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`;
+    ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`}`;
 }
 
 const PIECES = {
@@ -106,19 +106,7 @@ function ends(all, took) {
   return found;
 }
 
-function Trouble({ id, now }) {
-  const [failure, setFailure] = useState("");
-  const button = (what, label) => mayAct.value && html`<button type="button" onClick=${() => act(address(id, what)).then(() => setFailure(""), (error) => setFailure(error.message))}>${label}</button>`;
-  const { kind, text } = now.error;
-  return html`<div class="trouble" role="status">
-    ${now.notes.map((each) => html`<p class="note">${clean(each)}</p>`)}
-    ${!now.isSaved && html`<p class="quiet">${said.unsaved}</p>`}
-    ${kind === "stopped" ? html`<p class="note">${said.errors.stopped} ${button("again", said.retry)}</p>`
-      : kind ? html`<p class="failure"><strong>${said.errors[kind] ?? said.failed}:</strong> ${clean(text)} ${button("again", said.retry)}</p>` : null}
-    ${now.state === "interrupted" && html`<p class="note">${said.interrupted} ${button("go", said.goOn)} ${button("again", said.retry)}</p>`}
-    ${now.state === "elsewhere" && html`<p class="note">${said.elsewhere}</p>`}
-    ${failure && html`<p class="failure">${clean(failure)}</p>`}</div>`;
-}
+const Trouble = later(() => import("./trouble.js").then((module) => module.Trouble));
 
 // Which model, and what it may do. Any name can be typed.
 function Settings({ id, now, chosen, choose }) {

@@ -228,6 +228,7 @@ export const texts = {
     retry: "Ask again",
     goOn: "Go on",
     interrupted: "This answer was interrupted. Nothing that was done is done twice.",
+    cutOff: "This answer was interrupted before its end.",
     elsewhere: "Another program answers in this conversation.",
     unsaved: "Saving is off: this chat is gone when the server stops.",
     run: "Steps",
