@@ -271,3 +271,14 @@ def test_messages_that_failed_do_not_go_along_with_the_next(fake: Fake) -> None:
 def test_a_word_that_leaves_shells_leaves_the_chat(fake: Fake, word: str) -> None:
     chat("Hello.", word, "More.")
     assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize("status", [429, 529])
+def test_a_request_that_is_sent_again_is_told_with_its_reason(fake: Fake, status: int) -> None:
+    fake.play(Fail(status, "too much", retry_after=0.01), Fail(status, "too much", retry_after=0.01), "Here.")
+    shown = " ".join(chat("Hello.").split())
+    assert len(fake.requests) == 3
+    assert shown.count(f"openai answered {status}: too much") == 2
+    assert "attempt 2 of 5 in 0." in shown
+    assert "attempt 3 of 5 in 0." in shown
+    assert last() == ["Hello.", "Here."]

@@ -325,6 +325,18 @@ def test_an_answer_that_broke_off_stays_and_is_continued(fake: Fake, page: Page)
     assert said(told)[1] in str(fake.requests[-1].body)
 
 
+def test_a_request_that_is_sent_again_is_told(fake: Fake, journal: Journal):
+    fake.play(Fail(529, "busy", retry_after=1), "Here.")
+    chat = Chats(journal).begin({"text": "Hello?"})
+    watch = ChatWatch(chat, journal)
+    events: list[tuple[str, Any]] = []
+    until(lambda: events.extend(watch.new()) or not chat.is_answering)
+    told = [each for name, data in events if name == "live" for each in data["retries"]]
+    assert len(told) == 1
+    assert "busy" in told[0]
+    assert "attempt 2 of 5 in 1." in told[0]
+
+
 def test_a_message_that_failed_does_not_go_along_with_the_next(fake: Fake, page: Page):
     fake.play(Fail(400, "no"), "Here.")
     id = begun(page, "First.")

@@ -59,7 +59,7 @@ class ChatWatch:
         self._chat = chat
         self._journal = journal
         self._turns: tuple[Turn, ...] | None = None
-        self._live = self._text = self._thinking = self._calls = -1
+        self._live = self._text = self._thinking = self._calls = self._retries = -1
         self._markdown = MarkdownStream()
         self._told: dict[str, Any] = {}
 
@@ -98,11 +98,11 @@ class ChatWatch:
 
     def _new_pieces(self, live: Any) -> Generator[Event]:
         if self._live != live.number:
-            self._live, self._text, self._thinking, self._calls = live.number, 0, 0, 0
+            self._live, self._text, self._thinking, self._calls, self._retries = live.number, 0, 0, 0, 0
             self._markdown = MarkdownStream()
         # Each is only ever added to.
-        text, thinking, calls = len(live.text), len(live.thinking), len(live.calls)
-        if (text, thinking, calls) == (self._text, self._thinking, self._calls):
+        text, thinking, calls, retries = map(len, (live.text, live.thinking, live.calls, live.retries))
+        if (text, thinking, calls, retries) == (self._text, self._thinking, self._calls, self._retries):
             return
         said = "".join(live.text[self._text : text])
         yield (
@@ -112,9 +112,10 @@ class ChatWatch:
                 "said": self._markdown.feed(said).to_json() if said else None,
                 "thinking": "".join(live.thinking[self._thinking : thinking]),
                 "calls": live.calls[self._calls : calls],
+                "retries": live.retries[self._retries : retries],
             },
         )
-        self._text, self._thinking, self._calls = text, thinking, calls
+        self._text, self._thinking, self._calls, self._retries = text, thinking, calls, retries
 
     def _if_other(self, name: str, data: Any) -> Generator[Event]:
         if self._is_other(name, data):

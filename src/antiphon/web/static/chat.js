@@ -88,7 +88,7 @@ function Live() {
   return html`<div class="message model live" aria-live="off">
     ${now?.thinking && html`<${Thinking} text=${now.thinking} open=${now.pieces.length === 0} />`}
     ${now && now.pieces.length > 0 && html`<${Saying} of=${live} />`}
-    <p class="quiet"><span class="dot begun" aria-hidden="true"></span>${now?.calls.length ? said.calling(now.calls.map(clean)) : said.answering}</p></div>`;
+    ${now?.retries.map((each) => html`<p class="note retry">${clean(each)}</p>`)}<p class="quiet"><span class="dot begun" aria-hidden="true"></span>${now?.calls.length ? said.calling(now.calls.map(clean)) : said.answering}</p></div>`;
 }
 
 // By turn, what the answer that ends there took. What people say to a question is part of an answer: it follows a call.
