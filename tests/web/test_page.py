@@ -406,3 +406,23 @@ def main_views(journal: Journal) -> None:
     new = 'def greet(name: str) -> None:\n    print(f"hi {name}")\n'
     show(run, "6", diff("src/greet.py", old, new, collapsed=False), "edit_file", {"path": "src/greet.py"})
     say(run, "7", "The notes are written.", 0.0211)
+
+
+def test_more_of_a_text_is_shown_until_its_end(tab: Tab, journal: Journal):
+    lines = "\n".join(f"line {number}" for number in range(1, 25_001))
+    page = opened(tab, journal, text(lines, collapsed=False))
+    while page.locator("button.more").count():
+        shown = page.locator(".opened .line").count()
+        page.click("button.more")
+        page.wait_for_function("(n) => document.querySelectorAll('.opened .line').length > n", arg=shown)
+    assert page.locator(".opened .line").last.text_content() == "line 25000"
+
+
+def test_a_run_that_waits_has_not_failed(tab: Tab, journal: Journal):
+    running = begun(journal, "one")
+    ask(running, "1", "Which colour?")
+    running.leave("waiting", {"outcome": "waiting", "error": {"message": "a person is needed: Which colour?"}})
+    page = tab.go("runs/one")
+    page.wait_for_selector(".waiting")
+    assert page.locator("p.failure").count() == 0
+    assert page.locator(".dot.failed, .failed .dot").count() == 0

@@ -6,7 +6,7 @@ import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
 import { clean, Link } from "./plain.js";
-import { headline, opened, opensItself, useSeen } from "./renderers.js";
+import { headline, opened, opensItself, useRows, useSeen } from "./renderers.js";
 import { Ago, money } from "./runs.js";
 import { ask, inbox, mayAct, runLink } from "./state.js";
 import { styled } from "./styled.js";
@@ -17,7 +17,7 @@ const said = texts.chat;
 await styled("chat.css");
 
 function Opened({ id, turn, call }) {
-  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
+  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, more] = useRows(200);
   useEffect(() => {
     let isSeen = true;
     ask(`${address(id, "call")}?turn=${turn}&call=${encodeURIComponent(call.id)}&rows=${rows}`)
@@ -26,7 +26,6 @@ function Opened({ id, turn, call }) {
   }, [id, turn, call.id, call.state, rows]);
   if (failure) return html`<p class="failure">${clean(failure)}</p>`;
   if (!found) return html`<p class="quiet">${texts.loading}</p>`;
-  const more = (wanted) => wanted > rows && setRows(wanted);
   return html`<div class="opened">${opened(found.call, found.views, more)}</div>`;
 }
 

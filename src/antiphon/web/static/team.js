@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Result } from "./renderers.js";
+import { Result, useRows } from "./renderers.js";
 import { Ago, money } from "./runs.js";
 import { ask, inbox, mayAct, messages, post, problem, runLink, team, teamLink } from "./state.js";
 import { texts } from "./texts.js";
@@ -74,9 +74,8 @@ function useFetched(path, ...marks) {
 }
 
 function Changes({ id, task, mark }) {
-  const [rows, setRows] = useState(400);
+  const [rows, more] = useRows(400);
   const { data, failure } = useFetched(`${address(id, "diff")}?rows=${rows}${task ? `&task=${encodeURIComponent(task)}` : ""}`, mark);
-  const more = (wanted) => wanted > rows && setRows(wanted);
   return html`<h3>${words.changes}</h3>${failure ? html`<p class="failure">${clean(failure)}</p>` : !data ? html`<p class="quiet">${texts.loading}</p>`
     : data.files.length === 0 ? html`<p class="quiet">${words.unchanged}</p>` : data.files.map((each) => each.unseen
       ? html`<p class="unseen"><code class="path">${visible(each.path)}</code> <span class="quiet">${words.unseen[each.unseen]}</span></p>`

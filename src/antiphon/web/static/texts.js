@@ -58,7 +58,7 @@ export const texts = {
   rows: (shown, all) => shown === all ? count(all, "row") : `${shown.toLocaleString("en")} of ${count(all, "row")}`,
   filter: "Filter rows",
   sortBy: (name) => `Sort by ${name}`,
-  more: (number, what) => `Show ${number.toLocaleString("en")} more ${what}`,
+  more: (number, what) => `Show more of the ${number.toLocaleString("en")} ${what} that follow`,
   left: (number, what, atLeast) => `… ${number.toLocaleString("en")}${atLeast ? " or more" : ""} more ${what}`,
   moreColumns: (number) => `${count(number, "more column")} not shown`,
   lines: "lines",

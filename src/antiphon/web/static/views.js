@@ -8,15 +8,10 @@ import { styled } from "./styled.js";
 
 await styled("kinds.css");
 
-const MOST_LINES = 10_000;
-
 function More({ body, more, what }) {
   if (!body.more) return null;
-  const next = Math.min(MOST_LINES, 100_000);
-  if (!more || (body.lines?.length ?? 0) >= MOST_LINES) {
-    return html`<p class="quiet">${texts.left(body.more, what, body.atLeast)}</p>`;
-  }
-  return html`<button type="button" class="more" onClick=${() => more(next)}>${texts.more(body.more, what)}</button>`;
+  if (!more) return html`<p class="quiet">${texts.left(body.more, what, body.atLeast)}</p>`;
+  return html`<button type="button" class="more" onClick=${() => more()}>${texts.more(body.more, what)}</button>`;
 }
 
 function Text({ body, more, exact }) {
