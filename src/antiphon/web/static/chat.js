@@ -46,16 +46,7 @@ function Picture({ id, turn, piece, number }) {
   return html`<img class="sent" src=${`${address(id, "image")}?turn=${turn}&part=${piece.part}`} alt=${said.picture(number)} />`;
 }
 
-const wordsOf = (turn) => turn.pieces.filter((each) => each.type === "text").map((each) => each.text).join("\n\n");
-
-function Edit({ id, turn, close }) {
-  const send = async (given) => {
-    const now = await act(`${address(id, "fork")}?turn=${turn.turn}`, given);
-    close();
-    location.hash = chatLink(now.id);
-  };
-  return html`<${Composer} key="edit" text=${wordsOf(turn)} send=${send} cancel=${close} word=${said.fork} />`;
-}
+const Edit = later(() => import("./edit.js").then((module) => module.Edit));
 
 function Mine({ id, turn, canFork, isBusy }) {
   const [edited, setEdited] = useState(false);
