@@ -386,8 +386,10 @@ def test_pieces_are_sent_as_they_come_and_nothing_twice(fake: Fake, journal: Jou
     for name, data in events:
         if name == "turns":
             turns[data["from"] :] = data["turns"]
-    live = "".join(data["text"] for name, data in events if name == "live")
-    assert "The words of the answer.".startswith(live)
+    live = [data["said"]["open"] for name, data in events if name == "live" and data["said"]]
+    # What is open is sent whole each time, and nothing of it is closed before its end.
+    assert all("The words of the answer.".startswith(words) for ((_, _, words),) in live)
+    assert not any(data["said"]["closed"] for name, data in events if name == "live" and data["said"])
     assert said({"turns": turns}) == ["Hello?", "The words of the answer."]
     assert [data["state"] for name, data in events if name == "chat"][-1] == "idle"
     assert any(name == "inbox" for name, _ in events)

@@ -207,7 +207,8 @@ def _has_failed(result: Result) -> bool:
 
 def changed_file(result: Result) -> str:
     """Return the path of the file that a diff changes; "" where it names none."""
-    data = cast(dict[str, Any], result.data) if result.kind == "diff" and isinstance(result.data, dict) else {}
+    given: object = result.data
+    data = cast(dict[str, Any], given) if result.kind == "diff" and isinstance(given, dict) else {}
     path = data.get("path")
     return path if isinstance(path, str) else ""
 
