@@ -154,7 +154,7 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(fake: Fake, start: Start, t
     chat.send("Think long.\n")
     wait_for(fake, 1)
     chat.send("\x03")
-    chat.expect("stopped; what was said stays")
+    chat.expect("stopped; /retry asks again")
     chat.expect("› ")
     chat.send("/retry\n")
     chat.expect("Here I am.")

@@ -132,7 +132,7 @@ def test_a_failure_is_a_line_and_the_message_can_be_asked_again(fake: Fake) -> N
     fake.play(Fail(400, "no such thing\nat all"), Answer("", stop="refusal"), "Now.")
     shown = chat("a", "/retry", "/retry")
     assert "openai answered 400: no such thing\\nat all" in shown
-    assert "(/retry asks again)" in shown
+    assert "; /retry asks again" in shown
     assert "refused" in shown
     assert last() == ["a", "Now."]
 
@@ -219,3 +219,67 @@ def test_an_answer_cannot_take_over_the_terminal(fake: Fake) -> None:
     shown = chat("a", "b")
     assert "\x1b" not in shown
     assert "\\x1b[2J" in shown
+
+
+# Answers that do not come to their end
+
+
+LONG = "One two three four five six seven eight nine ten. " * 40
+
+
+@pytest.mark.parametrize(
+    ("model", "events"),
+    [("openai/gpt-5", 7), ("anthropic/claude-sonnet-5", 7), ("google/gemini-3-pro-preview", 2)],
+)
+def test_an_answer_that_broke_off_stays_and_is_continued(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, model: str, events: int
+) -> None:
+    for name, api in (("ANTHROPIC", "anthropic"), ("GEMINI", "gemini"), ("GOOGLE_GEMINI", "gemini")):
+        monkeypatch.setenv(f"{name}_BASE_URL", fake.base_url(api))
+        monkeypatch.setenv(f"{name}_API_KEY", "sk-secret-key")
+    fake.play(Answer(LONG, cut_after=events), "And the rest.", "Yes.")
+    shown = chat("Count.", "/go", "All of it?", arguments=("-m", model))
+    assert "what was said stays: /go continues it" in " ".join(shown.split())
+    question, begun, *_ = last()
+    assert (question, begun[:7], begun in LONG) == ("Count.", "One two", True)
+    assert "And the rest." in last()
+    first, continued, after = (str(each.body) for each in fake.requests)
+    assert (begun in first, begun in continued, begun in after) == (False, True, True)
+    assert "Continue your answer exactly where it was interrupted" in continued
+    assert not any(each.rejected for each in fake.requests)
+
+
+def test_an_answer_that_broke_off_is_marked_where_it_is_shown(fake: Fake) -> None:
+    fake.play(Answer(LONG, cut_after=7))
+    chat("Count.")
+    for command in (("logs", "show", "last"), ("runs", "show", "last")):
+        shown = CliRunner().invoke(cli, [*command]).stdout
+        assert "One two three" in shown
+        assert "This answer was interrupted before its end." in shown
+
+
+def test_messages_that_failed_do_not_go_along_with_the_next(fake: Fake) -> None:
+    fake.play(*[Fail(400, "no")] * 3, "Here.")
+    shown = chat("first", "second", "third", "fourth")
+    assert last() == ["fourth", "Here."]
+    assert "the message before had no answer and does not go along: first" in " ".join(shown.split())
+    assert [word in str(fake.requests[-1].body) for word in ("first", "second", "third", "fourth")] == [False] * 3 + [
+        True
+    ]
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", " Exit "])
+def test_a_word_that_leaves_shells_leaves_the_chat(fake: Fake, word: str) -> None:
+    chat("Hello.", word, "More.")
+    assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize("status", [429, 529])
+def test_a_request_that_is_sent_again_is_told_with_its_reason(fake: Fake, status: int) -> None:
+    fake.play(Fail(status, "too much", retry_after=0.01), Fail(status, "too much", retry_after=0.01), "Here.")
+    shown = " ".join(chat("Hello.").split())
+    assert len(fake.requests) == 3
+    assert shown.count(f"openai answered {status}: too much") == 2
+    assert "attempt 2 of 5 in 0." in shown
+    assert "attempt 3 of 5 in 0." in shown
+    assert last() == ["Hello.", "Here."]

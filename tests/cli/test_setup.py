@@ -67,6 +67,29 @@ def test_setup_stores_the_key_and_the_default_and_gets_an_answer(antiphon_fake: 
     assert json.loads((place / "keys.json").read_text()) == {"ANTHROPIC_API_KEY": "sk-ant-of-the-tests-123456"}
 
 
+def test_setup_stores_nothing_that_did_not_work(antiphon_fake: Fake, tmp_path: Path) -> None:
+    antiphon_fake.play(Fail(401, "invalid x-api-key"))
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm-256color", "LANG": "C.UTF-8",
+        "ANTHROPIC_BASE_URL": antiphon_fake.base_url("anthropic"),
+    }  # fmt: skip
+    with Terminal("setup", env=env, cwd=tmp_path) as terminal:
+        terminal.expect("another provider")
+        terminal.send("anthropic\r")
+        terminal.expect("The key of anthropic (not shown): ")
+        terminal.send("sk-ant-of-the-tests-123456\r")
+        terminal.expect("Which model by default")
+        terminal.send("\r")
+        terminal.expect("That did not work")
+        terminal.expect("Nothing was stored")
+        assert terminal.ends() == 1
+        assert "sk-ant" not in terminal.seen
+    assert len(antiphon_fake.requests) == 1
+    place = tmp_path / ".config" / "antiphon"
+    assert not (place / "config.toml").exists()
+    assert not (place / "keys.json").exists()
+
+
 def test_setup_needs_somebody_to_ask(config: Path) -> None:
     refused = CliRunner().invoke(cli, ["setup"], input="1\n")
     assert isinstance(refused.exception, ConfigurationError)

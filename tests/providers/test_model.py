@@ -29,7 +29,7 @@ from antiphon.errors import (
 )
 from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.providers import NO_RETRY, Model, Retry
-from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
+from antiphon.wire import CallDelta, ReasoningDelta, RetryDelta, TextDelta
 
 MODELS = {
     "anthropic": "anthropic/claude-sonnet-5",
@@ -503,3 +503,13 @@ def test_structured_output_is_asked_for_in_each_apis_words(fake: Fake, api: str)
         "gemini": lambda: body["generationConfig"]["responseJsonSchema"] == schema,
     }[api]()
     assert fake.requests[0].rejected == ""
+
+
+def test_a_stream_says_why_and_when_a_request_is_sent_again(fake: Fake):
+    fake.play(Fail(429, "slow down", retry_after=0.01), "Whole.")
+    with model(fake).stream(asking()) as stream:
+        first, *others = list(stream)
+    assert isinstance(first, RetryDelta)
+    assert (first.attempt, first.attempts, "slow down" in first.reason) == (2, 4, True)
+    assert 0 < first.seconds < 1
+    assert not any(isinstance(each, RetryDelta) for each in others)

@@ -541,3 +541,15 @@ def test_only_what_is_shown_is_looked_at():
     assert "499,96" in printed(terminal("x", log, collapsed=False))
     assert "more lines" in printed(text("# x\n" * 100_000, markdown=True, collapsed=False))
     assert printed(text("x" * 5_000_000), full=True, header=False).count("\n") == 10_001
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_diff_names_its_file_folded_and_opened(full: bool):
+    """Without a summary, and under the title of a call that does not say it."""
+    data = {"path": "src/a.py", "original": "a\n", "modified": "b\n"}
+    for seen in (
+        printed(Result("diff", data), full=full),
+        printed(Result("diff", data, "+1 -1"), full=full, title="edit"),
+    ):
+        assert "src/a.py" in seen.partition("\n")[0]
+        assert '"original"' not in seen

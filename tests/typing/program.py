@@ -52,7 +52,7 @@ from antiphon.session import (
     Waiting,
 )
 from antiphon.tools import Before, Finish, Pause, Policy, Rule, Standing, Tool
-from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 
 
 @dataclass
@@ -225,6 +225,8 @@ def talk() -> None:
                     print(delta.name, delta.arguments)
                 case ProgressDelta(read, total):
                     assert_type(read / total, float)
+                case RetryDelta(attempt, attempts, seconds, reason):
+                    print(f"{reason}: attempt {attempt} of {attempts} in {seconds} s")
     assert_type(stream.reply, Reply)
     install_importer()
     print(load("program.vibe").run(city="Oslo"), loads("print(1)").run(), run("program.vibe"))

@@ -34,7 +34,7 @@ from antiphon.session import (
 )
 from antiphon.tools import ToolCallRecord, requiring_approval
 from antiphon.views.stream import event_json, event_line, final_json, json_text
-from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
 
 CALL = ToolCall("c1", "weather", {"city": "Oslo"})
@@ -184,13 +184,14 @@ def test_what_one_line_must_not_hold_is_escaped_without_loss():
 
 
 @settings(max_examples=80, deadline=None)
-@given(any_text, json_values, st.sampled_from(range(12)))
+@given(any_text, json_values, st.sampled_from(range(13)))
 def test_whatever_is_in_an_event(text: str, value: Any, which: int):
     events = [
         TextDelta(text),
         ReasoningDelta(text),
         CallDelta(0, text, text),
         ProgressDelta(1200, 1837),
+        RetryDelta(2, 5, 1.5, text),
         CallStarted(ToolCall.read(text, text, value)),
         CallFinished(CALL, ToolResult("c1", text, is_error=True), ToolCallRecord(text, {text: value}, None, text, 0)),
         RunEnded("done", AIResult(value, run=RunRecord(detail=text))),

@@ -313,6 +313,41 @@ def test_an_error_is_told_and_the_message_is_asked_again(fake: Fake, page: Page)
     assert (said(told), told["chat"]["error"]) == (["Hello?", "Now."], {})
 
 
+def test_an_answer_that_broke_off_stays_and_is_continued(fake: Fake, page: Page):
+    fake.play(Answer("One two three four five six. " * 40, cut_after=7), "The rest.")
+    id = begun(page, "Count.")
+    told = settled(page, id)
+    assert (said(told)[1][:7], told["turns"][2]["isInterrupted"]) == ("One two", True)
+    assert (told["chat"]["error"]["kind"], told["chat"]["isInterrupted"]) == ("failed", True)
+    page(f"/{id}/go", {})
+    told = settled(page, id)
+    assert (said(told)[-1], told["chat"]["isInterrupted"]) == ("The rest.", False)
+    assert said(told)[1] in str(fake.requests[-1].body)
+
+
+def test_a_request_that_is_sent_again_is_told(fake: Fake, journal: Journal):
+    fake.play(Fail(529, "busy", retry_after=1), "Here.")
+    chat = Chats(journal).begin({"text": "Hello?"})
+    watch = ChatWatch(chat, journal)
+    events: list[tuple[str, Any]] = []
+    until(lambda: events.extend(watch.new()) or not chat.is_answering)
+    told = [each for name, data in events if name == "live" for each in data["retries"]]
+    assert len(told) == 1
+    assert "busy" in told[0]
+    assert "attempt 2 of 5 in 1." in told[0]
+
+
+def test_a_message_that_failed_does_not_go_along_with_the_next(fake: Fake, page: Page):
+    fake.play(Fail(400, "no"), "Here.")
+    id = begun(page, "First.")
+    settled(page, id)
+    page(f"/{id}/say", {"text": "Second."})
+    told = settled(page, id)
+    assert said(told) == ["Second.", "Here."]
+    assert "First." in told["chat"]["notes"][-1]
+    assert "First." not in str(fake.requests[-1].body)
+
+
 def test_without_saving_a_chat_is_there_as_long_as_the_server(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -351,8 +386,10 @@ def test_pieces_are_sent_as_they_come_and_nothing_twice(fake: Fake, journal: Jou
     for name, data in events:
         if name == "turns":
             turns[data["from"] :] = data["turns"]
-    live = "".join(data["text"] for name, data in events if name == "live")
-    assert "The words of the answer.".startswith(live)
+    live = [data["said"]["open"] for name, data in events if name == "live" and data["said"]]
+    # What is open is sent whole each time, and nothing of it is closed before its end.
+    assert all("The words of the answer.".startswith(words) for ((_, _, words),) in live)
+    assert not any(data["said"]["closed"] for name, data in events if name == "live" and data["said"])
     assert said({"turns": turns}) == ["Hello?", "The words of the answer."]
     assert [data["state"] for name, data in events if name == "chat"][-1] == "idle"
     assert any(name == "inbox" for name, _ in events)

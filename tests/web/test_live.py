@@ -40,11 +40,16 @@ def told(watch: Watch) -> list[Any]:
     return found
 
 
+def words(live: dict[str, Any]) -> str:
+    """The text of the blocks that are open."""
+    return "".join(each for _, _, *inside in live["said"]["open"] for each in inside)
+
+
 def heard(watch: Watch, wanted: str) -> list[dict[str, Any]]:
     """What was sent of what is being said, once what is wanted was."""
     found: list[dict[str, Any]] = []
     end = time.monotonic() + PATIENCE
-    while wanted not in "".join(each["text"] for each in found):
+    while wanted not in "".join(map(words, found)):
         assert time.monotonic() < end, found
         found += [data for _, name, data in watch.heard() if name == "live"]
         time.sleep(0.02)
@@ -62,12 +67,13 @@ def test_what_is_being_said_is_sent_without_an_id_and_from_its_beginning(journal
     told(watch)
     assert watch.listens
     model.pieces.put("One ")
-    assert heard(watch, "One") == [{"run": run.id, "path": "1/r1", "number": 0, "text": "One "}]
+    said = {"closed": [], "open": [["p", {}, "One"]], "rest": ""}
+    assert heard(watch, "One") == [{"run": run.id, "path": "1/r1", "number": 0, "said": said}]
     model.pieces.put("two")
     assert [each["number"] for each in heard(watch, "two")] == [1]
     again = Watch(journal, Going(journal), run.id)
     told(again)
-    assert [(each["number"], each["text"]) for each in heard(again, "two")] == [(0, "One "), (1, "two")]
+    assert [(each["number"], words(each)) for each in heard(again, "two")] == [(0, "One"), (1, "One two")]
     model.pieces.put(END)
     run.wait()
     assert watch.heard() == []
@@ -85,11 +91,11 @@ def test_a_key_that_only_the_server_knows_is_not_sent_in_pieces(
     watch = Watch(server, Going(server), run.id)
     told(watch)
     model.pieces.put("It is other-01")
-    sent = heard(watch, "It is ")
+    sent = heard(watch, "It is")
     model.pieces.put("23456789.")
     model.pieces.put(END)
     run.wait()
-    assert "other" not in "".join(each["text"] for each in sent)
+    assert "other" not in "".join(map(words, sent))
     server.close()
 
 
@@ -250,7 +256,7 @@ def test_an_answer_of_another_process_is_drawn_as_it_comes(tab: Tab, site: Site,
     other = Other(tmp_path / "logs.db")
     page = tab.go(f"runs/{other.run}")
     other.say("# A title\n\nSome **bo")
-    page.wait_for_selector("[data-state=begun] .saying strong:has-text('b')")
+    page.wait_for_selector("[data-state=begun] .saying p:has-text('Some **bo')")
     page.evaluate("() => { document.querySelector('.saying h2').dataset.kept = 'yes'; }")
     other.say("ld** words <img src=x onerror=alert(1)> [a](javascript:alert(1))\n\n")
     page.wait_for_selector(".saying strong:has-text('bold')")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antiphon._printable import UNSEEN
 from antiphon.effects import Said
 from antiphon.journal import Journal
 from antiphon.results import Display, Result, diff, file_content, image, structured, table, terminal, text
@@ -406,3 +408,36 @@ def main_views(journal: Journal) -> None:
     new = 'def greet(name: str) -> None:\n    print(f"hi {name}")\n'
     show(run, "6", diff("src/greet.py", old, new, collapsed=False), "edit_file", {"path": "src/greet.py"})
     say(run, "7", "The notes are written.", 0.0211)
+
+
+def test_more_of_a_text_is_shown_until_its_end(tab: Tab, journal: Journal):
+    lines = "\n".join(f"line {number}" for number in range(1, 25_001))
+    page = opened(tab, journal, text(lines, collapsed=False))
+    while page.locator("button.more").count():
+        shown = page.locator(".opened .line").count()
+        page.click("button.more")
+        page.wait_for_function("(n) => document.querySelectorAll('.opened .line').length > n", arg=shown)
+    assert page.locator(".opened .line").last.text_content() == "line 25000"
+
+
+def test_a_run_that_waits_has_not_failed(tab: Tab, journal: Journal):
+    running = begun(journal, "one")
+    ask(running, "1", "Which colour?")
+    running.leave("waiting", {"outcome": "waiting", "error": {"message": "a person is needed: Which colour?"}})
+    page = tab.go("runs/one")
+    page.wait_for_selector(".waiting")
+    assert page.locator("p.failure").count() == 0
+    assert page.locator(".dot.failed, .failed .dot").count() == 0
+
+
+def test_what_nobody_sees_is_written_out_where_somebody_decides(tab: Tab):
+    unseen = [code for code in range(0x110000) if re.match(f"[{UNSEEN}]", chr(code))]
+    page = tab.go("runs")
+    left = """async (codes) => {
+      const { visible } = await import(new URL("plain.js", document.baseURI).href);
+      return codes.filter((code) => visible(`a${String.fromCodePoint(code)}b`).length <= (code > 0xffff ? 4 : 3));
+    }"""
+    assert page.evaluate(left, unseen) == []
+    reads = """async (text) => (await import(new URL("plain.js", document.baseURI).href)).clean(text)"""
+    assert page.evaluate(reads, "naïve ❤️ 👩‍💻 日本語 �") == "naïve ❤️ 👩‍💻 日本語 �"
+    assert page.evaluate(reads, "a\u200bb\U000e0041") == "a\\u200bb\\U000e0041"

@@ -367,7 +367,8 @@ def test_kinds_that_others_draw_come_with_their_data(journal: Journal):
 
 
 @pytest.mark.parametrize(
-    ("rows", "status"), [("1", 200), ("100000", 200), ("0", 400), ("-1", 400), ("x", 400), ("1e9", 400)]
+    ("rows", "status"),
+    [("1", 200), ("10000000", 200), ("10000001", 400), ("0", 400), ("-1", 400), ("x", 400), ("1e9", 400)],
 )
 def test_so_many_rows_as_are_asked_for(journal: Journal, rows: str, status: int):
     show(begun(journal, "r"), "1", table([{"n": n} for n in range(300)]))

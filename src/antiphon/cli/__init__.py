@@ -42,7 +42,7 @@ _SECTIONS = {
         "explain": "Explain a code such as V0301; without one, list all of them.",
     },
     "Models": {
-        "setup": "Choose a model, store its key, and get a first answer.",
+        "setup": "Choose a model, get a first answer, and store the choice and its key if that works.",
         "models": "List models; fetch local ones; set the default; show and check facts.",
         "keys": "Store, list and remove keys of providers.",
         "trust": "Show what a project's files and programs would do, and let them.",

@@ -89,6 +89,11 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
 
         Show().title(" · ".join(part for part in (*columns(entry), shortened(one_line(entry.title))) if part))
         ShowEffects(full=full).effects(journal.effects(entry.id))
+        if said := entry.begun_as.get("interrupted"):
+            from antiphon.conversation.interruption import INTERRUPTED
+            from antiphon.results import text
+
+            Show().results([text(str(said), summary=INTERRUPTED, markdown=True)])
         for line in how_to_go_on(journal, entry.id, is_shown=True):
             click.echo(printable(line))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -18,9 +19,18 @@ _FIRST = ("anthropic", "openai", "google", "mistral", "openrouter")
 _HELLO = "Say hello, and in one sentence what you are good at."
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A model, and its provider's key where that was asked for."""
+
+    model: str
+    provider: str = ""
+    key: str | None = field(default=None, repr=False)
+
+
 @click.command()
 def setup() -> None:
-    """Choose a model, store its key, and get a first answer."""
+    """Choose a model, get a first answer, and store the choice and its key if that works."""
     if not sys.stdin.isatty():
         raise ConfigurationError(
             "`setup` asks questions and needs a terminal; `antiphon keys set` and `antiphon models default` do not"
@@ -29,23 +39,31 @@ def setup() -> None:
 
 
 def set_up() -> None:
-    """Ask, store what was said, and try it."""
-    from antiphon.cli.configured import configuration
-    from antiphon.config.files import write_user_model
-
-    name = _chosen()
-    write_user_model(configuration().user_file, name)
-    click.echo(f"The default is now {printable_line(name)}; `antiphon models default` changes it.\n")
+    """Ask, try what was said, and store it if it works."""
+    choice = _chosen()
     try:
-        _try(name)
+        _try(choice)
     except AntiphonError as error:
-        click.echo(f"That did not work: {printable(str(error))}\nWhat you chose is kept; `antiphon setup` asks again.")
+        click.echo(f"That did not work: {printable(str(error))}\nNothing was stored; `antiphon setup` asks again.")
         sys.exit(1)
+    _store(choice)
     click.echo('\nNext: `antiphon chat`, or `antiphon ask "…"`.')
 
 
-def _chosen() -> str:
-    """The name of the model, whose key or weights are there then."""
+def _store(choice: _Choice) -> None:
+    from antiphon.cli.configured import configuration
+    from antiphon.config import keys
+    from antiphon.config.files import write_user_model
+
+    click.echo()
+    if choice.key is not None:
+        click.echo(f"The key is stored in {printable(keys.set_key(choice.provider, choice.key))}.")
+    write_user_model(configuration().user_file, choice.model)
+    click.echo(f"The default is now {printable_line(choice.model)}; `antiphon models default` changes it.")
+
+
+def _chosen() -> _Choice:
+    """Ask for a model, and for its key where that is not known."""
     from antiphon.providers.registry import PROVIDERS
     from antiphon.providers.servers import find_servers
 
@@ -56,10 +74,10 @@ def _chosen() -> str:
         click.echo(f"  {number}. {_title(name, name in servers)}")
     name = _picked(names, [each.name for each in PROVIDERS.values()])
     if name == "local":
-        return _local()
+        return _Choice(_local())
     if name in servers:
         models = servers[name].models
-        return models[0] if len(models) == 1 else _model(models[0], models)
+        return _Choice(models[0] if len(models) == 1 else _model(models[0], models))
     return _of_provider(PROVIDERS[name])
 
 
@@ -107,19 +125,18 @@ def _local() -> str:
     return LOCAL
 
 
-def _of_provider(provider: Provider) -> str:
+def _of_provider(provider: Provider) -> _Choice:
     from antiphon.cli.configured import configuration
     from antiphon.config import keys
     from antiphon.config.choice import provider_defaults
     from antiphon.providers.catalog import known_models
     from antiphon.providers.registry import needs_key
 
+    key = None
     if needs_key(provider) and not configuration().environment.key_place(provider):
-        key = click.prompt(f"The key of {provider.name} (not shown)", hide_input=True)
-        click.echo(f"Stored in {printable(keys.set_key(provider.name, key))}.")
-    return _model(
-        provider_defaults().get(provider.name, ""), [f"{provider.name}/{name}" for name in known_models(provider.name)]
-    )
+        key = keys.check_key(provider.name, click.prompt(f"The key of {provider.name} (not shown)", hide_input=True))
+    known = [f"{provider.name}/{name}" for name in known_models(provider.name)]
+    return _Choice(_model(provider_defaults().get(provider.name, ""), known), provider.name, key)
 
 
 def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
@@ -137,14 +154,18 @@ def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
         return name
 
 
-def _try(name: str) -> None:
+def _try(choice: _Choice) -> None:
     from antiphon.cli.talk.loading import get_ready, moving
     from antiphon.cli.talk.printing import print_text
     from antiphon.config import load_configuration
+    from antiphon.providers import connect
     from antiphon.session import Session
 
-    click.echo(f"> {_HELLO}")
-    session = Session(name, configuration=load_configuration())
+    click.echo(f"\n> {_HELLO}")
+    known = load_configuration()
+    given = choice.key is not None
+    model = connect(choice.model, key=choice.key, environment=known.environment) if given else choice.model
+    session = Session(model, configuration=known)
     get_ready(session.model)
     # A model on this machine takes its time, also for a first word.
     with moving(f"asking {session.model.name}"):

@@ -17,15 +17,20 @@ _SERVICE = "antiphon"
 
 def set_key(name: str, key: str) -> str:
     """Store a provider's key; returns where."""
-    variable = variable_of(name)
+    variable, key = variable_of(name), check_key(name, key)
+    kept = _to_keyring(variable, key)
+    write_private(keys_file(), {**read(keys_file()), variable: "" if kept else key})
+    return "the system's keyring" if kept else str(keys_file())
+
+
+def check_key(name: str, key: str) -> str:
+    """Return a key without the blanks around it; raise an error where it cannot be one."""
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(
             f"that is no key for {name}: a key is one line of letters, digits and signs, not empty"
         )
-    kept = _to_keyring(variable, key)
-    write_private(keys_file(), {**read(keys_file()), variable: "" if kept else key})
-    return "the system's keyring" if kept else str(keys_file())
+    return key
 
 
 def remove_key(name: str) -> bool:

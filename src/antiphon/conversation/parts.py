@@ -147,7 +147,7 @@ class Chat:
 
 
 #: Why a note is there: the form of an answer, a reminder of it, variables of a program, or an instruction.
-NoteKind = Literal["form", "reminder", "variables", "instruction"]
+NoteKind = Literal["form", "reminder", "variables", "instruction", "interruption"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ from antiphon.wire import (
     ReasoningDelta,
     Reply,
     Request,
+    RetryDelta,
     Target,
     TextDelta,
     Usage,
@@ -233,6 +234,8 @@ class Exchange:
             if wait is None:
                 raise error
             _logger().info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)
+            if self.options.stream:
+                yield Emit(RetryDelta(attempt + 1, self.retry.attempts, wait, str(error)))
             yield Sleep(wait)
 
     def _cure(self, error: ProviderError, request: Request, encode: Callable[[], Request]) -> Request:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from antiphon.render.parsing import begins_block
+from antiphon.render.safe import safe
+from antiphon.views.markdown import begins_block
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
@@ -97,7 +98,7 @@ class Blocks:
             return False
         # What a line after a list belongs to is not for a few rules to say. A long one is not looked at for each line.
         self._asked_from = 2 * len(self._lines)
-        return begins_block(self._lines, line)
+        return begins_block([*map(safe, self._lines)], safe(line))
 
     def _is_complete(self, is_empty: bool) -> bool:
         """Whether no line that follows could belong to what there is."""

@@ -22,7 +22,7 @@ from antiphon.render.safe import is_safe, is_utf8, safe, safe_line
 from antiphon.results import Result
 from antiphon.results.nested import is_all_results
 from antiphon.views import Unfit, headline
-from antiphon.views.choice import body_of, labelled, without_inner
+from antiphon.views.choice import body_of, changed_file, labelled, without_inner
 from antiphon.views.part import Part
 
 #: From this width on, what is opened stands a little to the right of its line.
@@ -77,10 +77,18 @@ class Drawing:
                 yield [Segment(" " * indent), *line] if indent else line
 
     def _says_something(self) -> bool:
-        return bool(self.result.summary or self.title or self.state or self.result.title) or self.seconds is not None
+        return (
+            bool(self.result.summary or self.title or self.state or self._file or self.result.title)
+            or self.seconds is not None
+        )
 
     def _head(self) -> str:
-        return self.title or self.result.title or self.result.kind
+        return self.title or self.result.title or self._file or self.result.kind
+
+    @property
+    def _file(self) -> str:
+        """The file that a diff changes, in a line."""
+        return safe_line(changed_file(self.result), 200)
 
     def _state_line(self) -> StateLine:
         line = headline(self.result)
@@ -90,6 +98,8 @@ class Drawing:
         # What stands in the line already, or right below it, is not said twice.
         if self.opened and self.result.kind in ("error", "question") and gist.startswith(summary):
             summary = ""
+        if self._file not in about:
+            summary = f"{self._file}  {summary}".rstrip()
         if summary == about or summary.startswith(f"{about},"):
             about, summary = summary, ""
         return StateLine(state, about, summary, "" if self.seconds is None else duration(self.seconds))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import ClassVar, cast
 
 from markdown_it.token import Token
@@ -15,15 +15,14 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from antiphon.render.parsing import parse
 from antiphon.render.prose import lexer
+from antiphon.render.safe import safe
 from antiphon.render.style import ACCENT, code_theme
+from antiphon.views.markdown import flatten, is_parsable, is_whole, parse_tokens
 
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
 #: What a column of a table needs at least, with the gap beside it.
 _COLUMN = 4
-#: More Markdown, or more characters that may mark something in it, takes a parser too long.
-_LONG, _DENSE = 100_000, 4000
 #: One accent; weight for headings and for what the text itself says is strong.
 _STYLES = Theme(
     {
@@ -136,12 +135,13 @@ class Markdown(rich_markdown.Markdown):
     def __init__(self, content: str, width: int, left_out: int = 0) -> None:
         super().__init__("", hyperlinks=False)
         self.left_out = left_out
-        self.whole = len(content) <= _LONG and sum(map(content.count, "[*_<")) <= _DENSE
+        self.whole = is_parsable(content)
         if not self.whole:
             return
-        self.parsed = parse(content)
-        self.whole = _said(content) <= sum(map(_shown, _all(self.parsed))) and _has_room(self.parsed, width)
-        for token in _all(self.parsed):
+        self.parsed = parse_tokens(content)
+        self.whole = is_whole(content, self.parsed) and _has_room(self.parsed, width)
+        for token in flatten(self.parsed):
+            _make_safe(token)
             if token.type == "link_open" and token.attrs.get("title"):
                 token.attrs["href"] = f'{token.attrs.get("href", "")} "{token.attrs["title"]}"'
 
@@ -161,25 +161,10 @@ def _has_any(elements: object) -> bool:
     return bool(list(cast(Iterable[object], elements)))
 
 
-def _all(tokens: list[Token]) -> Iterator[Token]:
-    """The tokens that show something, those within lines instead of the lines."""
-    for token in tokens:
-        if token.type == "inline":
-            yield from _all(token.children or [])
-        else:
-            yield token
-
-
-def _said(text: str) -> int:
-    """How many letters and digits there are."""
-    return sum(map(str.isalnum, text))
-
-
-def _shown(token: Token) -> int:
-    """How many of the source's letters and digits a token stands for."""
-    if token.type == "link_open":
-        return 0 if token.info == "auto" else _said(f"{token.attrs.get('href', '')}{token.attrs.get('title', '')}")
-    return _said(token.content + token.info)
+def _make_safe(token: Token) -> None:
+    """Make harmless what the parser has decoded."""
+    token.content, token.info = safe(token.content), safe(token.info)
+    token.attrs = {name: safe(value) if isinstance(value, str) else value for name, value in token.attrs.items()}
 
 
 def _has_room(tokens: list[Token], width: int) -> bool:

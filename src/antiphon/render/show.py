@@ -22,6 +22,7 @@ from antiphon.conversation import (
     ToolResult,
     UserTurn,
 )
+from antiphon.conversation.interruption import INTERRUPTED, follows_interruption
 from antiphon.conversation.parts import sources_of
 from antiphon.render.context import console as make_console
 from antiphon.render.lines import StateLine, call_head, has_failed, one_line, summary
@@ -86,6 +87,9 @@ class Show:
         self._scroll.follow()
 
     def _user(self, turn: UserTurn) -> None:
+        if follows_interruption(turn):
+            self._scroll.stand_apart("text")
+            self._scroll.put(self._scroll.text(INTERRUPTED, "yellow"), 1)
         for part in turn.visible_parts:
             self._heading(part.author if isinstance(part, Chat) else "user")
             match part:

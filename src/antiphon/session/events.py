@@ -1,6 +1,7 @@
 """What happens in a run, as facts: who subscribes to a run is told all of them, from any point on.
 
-The pieces of an answer are the wire's own `TextDelta`, `ReasoningDelta` and `CallDelta`; before it, `ProgressDelta`.
+The pieces of an answer are the wire's own `TextDelta`, `ReasoningDelta` and `CallDelta`; before it, `ProgressDelta` and
+`RetryDelta`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from antiphon.effects.values import Said
 from antiphon.session.people import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 
 if TYPE_CHECKING:
     from antiphon.session.run import Run
@@ -148,6 +149,7 @@ Body = (
     | ReasoningDelta
     | CallDelta
     | ProgressDelta
+    | RetryDelta
     | RunStarted
     | RequestStarted
     | RequestEnded

@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Callable, Container, Generator
 from queue import SimpleQueue
 
 from antiphon.session.events import Body, Event, RequestEnded
-from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta
 
 log = logging.getLogger("antiphon.session")
 #: What there are thousands of.
-_PIECES = frozenset({TextDelta, ReasoningDelta, CallDelta, ProgressDelta})
+_PIECES = frozenset({TextDelta, ReasoningDelta, CallDelta, ProgressDelta, RetryDelta})
 #: Whether nothing happens from a number on.
 IsPast = Callable[[int], bool]
 

@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from antiphon.conversation import AssistantTurn, Conversation, UserPart, UserTurn
+from antiphon.conversation.interruption import add_interrupted, continue_note, ends_interrupted
 from antiphon.conversation.turns import user_parts
 from antiphon.errors import ContentError, ContextOverflow, OptionError, StoreError
-from antiphon.session import AIResult, Asked, Compacted, Event, RequestStarted, Run, Session, UsageChanged
+from antiphon.session import (
+    AIResult,
+    Asked,
+    Compacted,
+    Event,
+    RequestEnded,
+    RequestStarted,
+    Run,
+    Session,
+    UsageChanged,
+)
 from antiphon.store.store import Store
+from antiphon.wire import TextDelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +34,14 @@ class _Message:
 
 
 class Keeps(Protocol):
-    """Whoever writes the answers of a talk down is told where it is saved, and what each answer took."""
+    """Whoever writes the answers of a talk down is told where it is saved, and what each answer took.
+
+    Of an answer that was interrupted, `interrupted` is told what was said.
+    """
 
     def saved(self, id: str) -> None: ...
     def used(self, spent: UsageChanged) -> None: ...
+    def interrupted(self, said: str) -> None: ...
 
 
 class Talk:
@@ -73,10 +89,12 @@ class Talk:
     def send(self, said: str | Sequence[UserPart], returns: Any = None) -> Generator[Event, None, None]:
         """Say something, and iterate over what happens. Leaving early cancels the answer; the message stays.
 
-        A conversation that is too long for the model is made shorter, and people are told; the whole is kept.
+        People are told when a message before it that nothing came of is taken back, and when a conversation that is
+        too long for the model is made shorter; the whole of that is kept.
         """
         self.unfinished = ""
         parts = user_parts(said, None)
+        self._drop_unanswered()
         self._messages.append(_Message(parts, self.conversation.fork()))
         mode = "chat" if returns is None else "vibe"
         return self._events(lambda: self.session.start(parts, mode=mode, returns=returns))
@@ -90,6 +108,25 @@ class Talk:
         return self.send(message.parts)
 
     @property
+    def is_unanswered(self) -> bool:
+        """Whether nothing came of the last message, not even the beginning of an answer."""
+        turns = self._turns()
+        return bool(turns) and isinstance(turns[-1], UserTurn) and bool(turns[-1].visible_parts)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the last answer was interrupted: `go_on` continues it."""
+        return ends_interrupted(self.conversation)
+
+    def _drop_unanswered(self) -> None:
+        """Take back a message that nothing came of: it would go along with every later one."""
+        if self.is_unanswered and (message := self._last()) is not None:
+            self.undo()
+            said = " ".join(UserTurn(message.parts).text.split())
+            shown = said if len(said) <= 60 else f"{said[:59]}…"
+            self._tell(f"the message before had no answer and does not go along: {shown}")
+
+    @property
     def missing(self) -> list[str]:
         """The tools that open calls need and that are not there."""
         there = {tool.name for tool in self.session.tools} | {"read_result" for _ in self.conversation.kept}
@@ -100,7 +137,8 @@ class Talk:
         if self.unfinished:
             run, self.unfinished = self.unfinished, ""
             return self.resume(run)
-        return self._events(lambda: self.session.start(None, mode="chat"))
+        prompt = [continue_note()] if self.is_interrupted else None
+        return self._events(lambda: self.session.start(prompt, mode="chat"))
 
     def resume(self, run: str, returns: Any = None) -> Generator[Event, None, None]:
         """Go on with a run of the session's journal."""
@@ -146,8 +184,11 @@ class Talk:
         run = self.run = start()
         spent: UsageChanged | None = None
         is_left = True
+        said: list[str] = []
         try:
             for event in run.events():
+                if event.run == run.id:
+                    _gather(said, event)
                 if isinstance(event.body, UsageChanged) and event.run == run.id:
                     spent = event.body
                     self._save()
@@ -162,11 +203,20 @@ class Talk:
             if is_left:
                 run.cancel()
                 run.wait(raises=False)
+            self._keep_interrupted("".join(said))
             if spent is not None:
                 self.used.append(spent)
                 if self._journal is not None:
                     self._journal.used(spent)
             self._save(spent)
+
+    def _keep_interrupted(self, said: str) -> None:
+        """Keep what was said of an answer that did not come to its end."""
+        if not said.strip() or self.conversation.open_calls:
+            return
+        add_interrupted(self.conversation, said)
+        if self._journal is not None:
+            self._journal.interrupted(said)
 
     def _last(self) -> _Message | None:
         """The last message: of this process, or of the conversation that was resumed."""
@@ -216,3 +266,16 @@ class Talk:
 
     def _turns(self) -> tuple[UserTurn | AssistantTurn, ...]:
         return self.conversation.turns
+
+
+def _gather(said: list[str], event: Event) -> None:
+    """Gather what is said of an answer until it is there."""
+    match event.body:
+        case TextDelta(text):
+            said.append(text)
+        case RequestStarted():
+            said.clear()
+        case RequestEnded() if not event.body.failed:
+            said.clear()
+        case _:
+            pass

@@ -106,6 +106,14 @@ class TalkJournal(Journal):
         if self.running is not None:
             self.running.describe(conversation=id)
 
+    def interrupted(self, said: str) -> None:
+        """Note what was said of an answer. The conversation has it: the run is not gone on with."""
+        if self.running is not None:
+            with suppress(AntiphonError):
+                self.running.describe(interrupted=said)
+            with suppress(AntiphonError):
+                self.cancel(self.running.id)
+
     def used(self, spent: UsageChanged) -> None:
         """This is what the answer took. What of it is not written down is only not known later."""
         usage = spent.usage

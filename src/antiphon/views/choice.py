@@ -55,7 +55,7 @@ def headline(value: object) -> View:
     failed = _has_failed(result) or (isinstance(value, ToolResult) and value.is_error)
     return View(
         result.kind,
-        piece(result.title, CHARACTERS),
+        piece(result.title or changed_file(result), CHARACTERS),
         piece(result.summary, CHARACTERS),
         gist,
         more,
@@ -205,8 +205,18 @@ def _has_failed(result: Result) -> bool:
     return result.is_error or (result.kind == MCP and data.get("isError") is True)
 
 
+def changed_file(result: Result) -> str:
+    """Return the path of the file that a diff changes; "" where it names none."""
+    given: object = result.data
+    data = cast(dict[str, Any], given) if result.kind == "diff" and isinstance(given, dict) else {}
+    path = data.get("path")
+    return path if isinstance(path, str) else ""
+
+
 def _said_first(result: Result) -> tuple[str, int]:
-    """How a result begins; one of an MCP server with its first block."""
+    """How a result begins; one of an MCP server with its first block. A diff is named, and its data is not text."""
+    if changed_file(result):
+        return "", 0
     first = next(iter(unpacked(result)), result)
     return (first.summary, 0) if first is not result and first.summary else _gist(_own_data(first))
 

@@ -25,7 +25,7 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.session.events import Body
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class RunView:
     writing: str = ""
     #: How many tokens of the prompt the model has read, of how many, where it tells.
     read: tuple[int, int] = (0, 0)
+    #: Which attempt follows of how many, after a request that failed.
+    attempt: tuple[int, int] = (1, 1)
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
@@ -75,6 +77,8 @@ class RunView:
         if self.said or self.thoughts:
             return "thinking" if self.thoughts else "answering"
         read, total = self.read
+        if self.attempt[0] > 1:
+            return "waiting, attempt {} of {}".format(*self.attempt)
         return f"reading, {read:,} of {total:,} tokens" if read < total else "waiting"
 
     def to_json(self) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.kind, run.title, run.model, run.parent, run.began = kind, title, model, parent, at
         case RequestStarted(number, _):
             run.requests, run.said, run.thoughts, run.writing, run.state = number, [], [], "", "running"
-            run.read = (0, 0)
+            run.read, run.attempt = (0, 0), (1, 1)
         case RequestEnded(_, text):
             run.said, run.thoughts, run.writing = [text], [], ""
         case TextDelta(text):
@@ -131,6 +135,8 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.writing, run.thoughts = name or run.writing, []
         case ProgressDelta(read, total):
             run.read = (read, total)
+        case RetryDelta(attempt, attempts):
+            run.attempt = (attempt, attempts)
         case CallStarted(call):
             run.writing, run.said = "", []
             run.calls[call.id] = RunningCall(call, at, run.depth)
@@ -152,3 +158,8 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.detail = str(error) if error is not None else ""
             run.calls.clear()
             run.questions.clear()
+
+
+def describe_attempt(retry: RetryDelta) -> str:
+    """Return which attempt follows, of how many, and when."""
+    return f"attempt {retry.attempt} of {retry.attempts} in {retry.seconds:.1f} s"

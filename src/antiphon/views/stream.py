@@ -31,7 +31,7 @@ from antiphon.session import (
 )
 from antiphon.session.events import Body
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, TextDelta
+from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta
 
 # What a terminal could obey, a reader of lines take for a line's end, or an eye not see.
 _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
@@ -105,6 +105,7 @@ _TYPES: dict[type, str] = {
     ReasoningDelta: "reasoning",
     CallDelta: "call_delta",
     ProgressDelta: "progress",
+    RetryDelta: "retry",
     CallStarted: "call_started",
     CallFinished: "call_finished",
     UsageChanged: "usage",
@@ -149,7 +150,7 @@ def _body(body: Body) -> dict[str, Any]:
             return {"questions": [_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
-        case PrefixChanged() | Healed() | ModelUnknown():
+        case PrefixChanged() | Healed() | ModelUnknown() | RetryDelta():
             return plain(asdict(body))
         case RunEnded(state, result, error):
             return {"state": state, **(final_json(result) if result is not None else _error(error))}

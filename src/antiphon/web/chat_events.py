@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Turn
 from antiphon.errors import AntiphonError
+from antiphon.views.markdown import MarkdownStream
 from antiphon.web.inbox import inbox
 from antiphon.web.sent import written
 from antiphon.web.stored import changes
@@ -58,7 +59,8 @@ class ChatWatch:
         self._chat = chat
         self._journal = journal
         self._turns: tuple[Turn, ...] | None = None
-        self._live = self._text = self._thinking = self._calls = -1
+        self._live = self._text = self._thinking = self._calls = self._retries = -1
+        self._markdown = MarkdownStream()
         self._told: dict[str, Any] = {}
 
     def new(self) -> list[Event]:
@@ -96,21 +98,24 @@ class ChatWatch:
 
     def _new_pieces(self, live: Any) -> Generator[Event]:
         if self._live != live.number:
-            self._live, self._text, self._thinking, self._calls = live.number, 0, 0, 0
+            self._live, self._text, self._thinking, self._calls, self._retries = live.number, 0, 0, 0, 0
+            self._markdown = MarkdownStream()
         # Each is only ever added to.
-        text, thinking, calls = len(live.text), len(live.thinking), len(live.calls)
-        if (text, thinking, calls) == (self._text, self._thinking, self._calls):
+        text, thinking, calls, retries = map(len, (live.text, live.thinking, live.calls, live.retries))
+        if (text, thinking, calls, retries) == (self._text, self._thinking, self._calls, self._retries):
             return
+        said = "".join(live.text[self._text : text])
         yield (
             "live",
             {
                 "number": live.number,
-                "text": "".join(live.text[self._text : text]),
+                "said": self._markdown.feed(said).to_json() if said else None,
                 "thinking": "".join(live.thinking[self._thinking : thinking]),
                 "calls": live.calls[self._calls : calls],
+                "retries": live.retries[self._retries : retries],
             },
         )
-        self._text, self._thinking, self._calls = text, thinking, calls
+        self._text, self._thinking, self._calls, self._retries = text, thinking, calls, retries
 
     def _if_other(self, name: str, data: Any) -> Generator[Event]:
         if self._is_other(name, data):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.web.chat import LARGEST, Chats
-from antiphon.web.sent import answer, json_of
+from antiphon.web.sent import MOST_ROWS, answer, json_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +65,8 @@ class _Routes:
 
         conversation = self._chats.open(_id(request)).talk.conversation
         rows = _number(request, "rows", 200)
-        if not 0 < rows <= 100_000:
-            raise OptionError("`rows` is a number from 1 to 100000")
+        if not 0 < rows <= MOST_ROWS:
+            raise OptionError(f"`rows` is a number from 1 to {MOST_ROWS}")
         id = request.query_params.get("call", "")
         return answer(call_json(conversation, _number(request, "turn"), id, rows))
 

@@ -1,10 +1,12 @@
-"""Colours for code, found here because the lexers are here: each line as pieces with the class of their token."""
+"""What the page cannot find itself in a view: the colours of code, line by line, and the blocks of Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
+
+from antiphon.views.markdown import markdown_json
 
 #: Classes of the style sheet by the beginning of the name of a token's type.
 _CLASSES = (
@@ -18,12 +20,14 @@ _MOST = 200_000
 
 
 def coloured(view: dict[str, Any]) -> dict[str, Any]:
-    """A view as JSON, with `tokens` beside the lines of its code and its diffs, also of those inside it."""
+    """Add `tokens` to the code and the diffs of a view in JSON, and `blocks` to its Markdown, also inside it."""
     body = view.get("body")
     if isinstance(body, dict):
         known = cast(dict[str, Any], body)
         if known["type"] == "code":
             known |= _tokens("tokens", known["lines"], known.get("language", ""), "")
+        elif known["type"] == "markdown":
+            known["blocks"] = markdown_json("\n".join(map(_text, known["lines"])))
         elif known["type"] == "diff":
             for hunk in known["hunks"]:
                 _colour_hunk(hunk, _text(known.get("path", "")))

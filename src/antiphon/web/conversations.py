@@ -10,6 +10,7 @@ from antiphon.conversation import (
     Conversation,
     Foreign,
     Image,
+    Note,
     Reasoning,
     ServerCall,
     Text,
@@ -17,11 +18,13 @@ from antiphon.conversation import (
     ToolResult,
     UserTurn,
 )
+from antiphon.conversation.interruption import INTERRUPTED, follows_interruption, is_interruption
 from antiphon.conversation.parts import sources_of
 from antiphon.errors import OptionError
 from antiphon.results import image
 from antiphon.store import Store
 from antiphon.views import results_of
+from antiphon.views.markdown import markdown_json
 from antiphon.views.server_tools import list_sources, results_of_call
 from antiphon.web.sent import answer
 from antiphon.web.steps import called, drawn
@@ -80,7 +83,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def _is_shown(turn: UserTurn | AssistantTurn) -> bool:
     """Return whether somebody sees the turn: one of notes alone is between the program and the model."""
-    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts)
+    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts) or follows_interruption(turn)
 
 
 def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: int) -> dict[str, Any]:
@@ -91,6 +94,9 @@ def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: in
         parts += [_served(part, turn) for part in turn.parts if isinstance(part, ServerCall)]
         if listed := list_sources(sources_of(turn.parts)):
             parts.append({"type": "text", **_text("text", listed)})
+        for part in parts:
+            if part is not None and part["type"] == "text":
+                part["blocks"] = markdown_json(part["text"])
     return {"number": number, "who": who, "parts": [each for each in parts if each is not None]}
 
 
@@ -102,6 +108,8 @@ def _served(call: ServerCall, turn: AssistantTurn) -> dict[str, Any]:
 
 def _part(conversation: Conversation, part: Any, answers: dict[str, ToolResult]) -> dict[str, Any] | None:
     match part:
+        case Note() if is_interruption(part):
+            return {"type": "text", "text": INTERRUPTED}
         case Chat(author, text):
             return {"type": "text", "author": author, **_text("text", text)}
         case Text(text):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.agents.looking import open_questions, sort_of
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError, OptionError, StoreError
+from antiphon.views.markdown import markdown_json
 from antiphon.web.steps import WHOLE, call_of, called, entry_at
 from antiphon.web.stored import STEP, row_at, run
 
@@ -80,7 +81,8 @@ def _of_teams(journal: Journal) -> Generator[Item]:
 def _asked(journal: Journal, question: Message, run: str, path: str) -> dict[str, Any]:
     sort = sort_of(question)
     if sort != "approval":
-        return {"about": sort, "text": question.text, "ways": question.data.get("ways", [])}
+        blocks = markdown_json(question.text)
+        return {"about": sort, "text": question.text, "blocks": blocks, "ways": question.data.get("ways", [])}
     try:
         return _waiting(journal, row_at(journal, run, path))
     except StoreError as error:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+#: So many rows can be asked for: more than a page can draw.
+MOST_ROWS = 10_000_000
 #: Shorter values could stand anywhere by chance.
 _SHORT = 8
 
@@ -60,8 +62,8 @@ def number(asked: Mapping[str, str], name: str, otherwise: int) -> int:
     given = asked.get(name)
     if given is None:
         return otherwise
-    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= 100_000:
-        raise OptionError(f"`{name}` is a number from 1 to 100000, not {given!r}")
+    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= MOST_ROWS:
+        raise OptionError(f"`{name}` is a number from 1 to {MOST_ROWS}, not {given!r}")
     return int(given)
 
 

@@ -117,10 +117,14 @@ def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     owner, ending, cost, unpriced, steps, waiting, parts = row[11:]
     is_run = bool(owner) and is_there(owner)
     told = {"cost": cost, "unpriced": unpriced, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
-    return {**known, **told, **_ending(journal, row[0], ending)}
+    return {**known, **told, **_ending(journal, row[0], known["state"], ending)}
 
 
-def _ending(journal: Journal, id: str, kept: str | None) -> dict[str, Any]:
+#: In these states a run has not failed, whatever it was left with.
+_GOING = ("running", "waiting", "ready", "done")
+
+
+def _ending(journal: Journal, id: str, state: str, kept: str | None) -> dict[str, Any]:
     if kept is None:
         return {}
     try:
@@ -129,5 +133,5 @@ def _ending(journal: Journal, id: str, kept: str | None) -> dict[str, Any]:
         ending = shown(journal.text(kept), f"run {id}")
     except StoreError as error:
         return {"failure": str(error)}
-    error = obj(ending.get("error"))
+    error = obj(ending.get("error")) if state not in _GOING else {}
     return {"failure": str(error["message"])[:2000]} if "message" in error else {}

@@ -24,7 +24,8 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.talks.toolbox import NAMES, Chosen
-from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
+from antiphon.views.run import describe_attempt
+from antiphon.wire import CallDelta, ReasoningDelta, RetryDelta, TextDelta
 
 if TYPE_CHECKING:
     from antiphon.store import Entry
@@ -44,6 +45,8 @@ class Live:
     text: list[str] = field(default_factory=list[str])
     thinking: list[str] = field(default_factory=list[str])
     calls: list[str] = field(default_factory=list[str])
+    #: Why the request is sent again, each time that it is.
+    retries: list[str] = field(default_factory=list[str])
 
 
 class Talking:
@@ -108,6 +111,7 @@ class Talking:
             "error": self.error,
             "notes": self.notes,
             "isSaved": bool(self.talk.id),
+            "isInterrupted": not self._is_busy and self.talk.is_interrupted,
         }
 
     def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:
@@ -307,6 +311,8 @@ class Talking:
                 live.thinking.append(body.text)
             case CallDelta() if body.name:
                 live.calls.append(body.name)
+            case RetryDelta():
+                live.retries.append(f"{body.reason}; {describe_attempt(body)}")
             case _:
                 pass
         self._changed()

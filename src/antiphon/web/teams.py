@@ -16,6 +16,7 @@ from antiphon.agents.state import ACCEPTS, word
 from antiphon.errors import ContentError, NotReadyError, NotSavedError, OptionError
 from antiphon.journal.owner import is_there
 from antiphon.results import diff, terminal
+from antiphon.views.markdown import markdown_json
 from antiphon.web.steps import drawn
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def task(team: Team, which: str) -> dict[str, Any]:
     """What there is of a task: what is wanted, how it is planned, what was found of it."""
     known = task_of(team, which)
     texts = {"spec": known.spec, "plan": known.plan, "summary": known.summary, "notes": known.notes}
-    seen: dict[str, Any] = {"id": known.id, "checks": list(known.checks), **texts}
+    blocks = {name: markdown_json(text) for name, text in texts.items()}
+    seen: dict[str, Any] = {"id": known.id, "checks": list(known.checks), **texts, "blocks": blocks}
     if (check := known.check) is not None:
         output = terminal(check.command, check.output) if check.command else None
         seen["check"] = {

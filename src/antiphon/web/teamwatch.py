@@ -13,6 +13,7 @@ from antiphon.agents.looking import at_work, happened, standing
 from antiphon.agents.spending import Used, costs_of, used_by
 from antiphon.agents.turns import run_name
 from antiphon.errors import NotSavedError
+from antiphon.views.markdown import markdown_json
 from antiphon.web.steps import line
 from antiphon.web.stored import STEP
 from antiphon.web.stream import Event, Watch
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Messages in one event, and characters of each: agents may talk without end.
 _BATCH, _LONGEST = 500, 20_000
+#: They say what they say; agents, and who asks, write Markdown.
+_PLAIN = ("@human", "@team")
 
 
 class TeamWatch(Watch):
@@ -152,5 +155,7 @@ def _message(message: Message) -> dict[str, Any]:
         "text": said[:_LONGEST],
         "task": message.task,
     }
+    if message.kind == "question" or (message.kind != "fact" and message.author not in _PLAIN):
+        told["blocks"] = markdown_json(told["text"])
     more = len(said) - _LONGEST
     return {**told, "replyTo": message.reply_to, **({"more": more} if more > 0 else {})}

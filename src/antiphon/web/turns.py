@@ -18,10 +18,12 @@ from antiphon.conversation import (
     Turn,
     Update,
 )
+from antiphon.conversation.interruption import follows_interruption
 from antiphon.conversation.parts import sources_of
 from antiphon.errors import NotSavedError
 from antiphon.talks.images import TYPES
 from antiphon.views import results_of
+from antiphon.views.markdown import markdown_json
 from antiphon.views.server_tools import list_sources, results_of_call
 from antiphon.web.steps import called, drawn, gist, in_line
 
@@ -31,10 +33,10 @@ def turn_json(turn: Turn, number: int) -> dict[str, Any]:
     if isinstance(turn, AssistantTurn):
         said = [_answered(turn, part) for part in turn.parts]
         if listed := list_sources(sources_of(turn.parts)):
-            said.append({"type": "text", "text": listed})
+            said.append(_written(listed))
         return {"turn": number, "role": "assistant", "pieces": [each for each in said if each]}
     pieces = [_said(part, place) for place, part in enumerate(turn.parts) if not isinstance(part, Note | Update)]
-    return {"turn": number, "role": "user", "pieces": pieces}
+    return {"turn": number, "role": "user", "pieces": pieces, "isInterrupted": follows_interruption(turn)}
 
 
 def call_json(conversation: Conversation, number: int, id: str, rows: int) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def _said(part: Any, place: int) -> dict[str, Any]:
 def _answered(turn: AssistantTurn, part: Any) -> dict[str, Any] | None:
     match part:
         case Text() if part.text.strip():
-            return {"type": "text", "text": part.text}
+            return _written(part.text)
         case Reasoning() if part.text.strip():
             return {"type": "thinking", "text": part.text}
         case ToolCall():
@@ -101,7 +103,12 @@ def _answered(turn: AssistantTurn, part: Any) -> dict[str, Any] | None:
         case ServerResult():
             return None
         case _:
-            return {"type": "text", "text": part.text} if getattr(part, "text", "") else None
+            return _written(part.text) if getattr(part, "text", "") else None
+
+
+def _written(text: str) -> dict[str, Any]:
+    """Return what a model wrote, with its Markdown as blocks."""
+    return {"type": "text", "text": text, "blocks": markdown_json(text)}
 
 
 def _line(turn: AssistantTurn, call: ToolCall) -> dict[str, Any]:

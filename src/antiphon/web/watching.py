@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import NotSavedError
+from antiphon.views.markdown import MarkdownStream
 from antiphon.web.steps import line
 from antiphon.web.stored import STEP, rows_after, run
 
@@ -38,6 +39,7 @@ class RunWatch:
         self._hearing: Hearing | None = None
         #: What may be the beginning of a key, by path.
         self._held: dict[str, tuple[int, str]] = {}
+        self._markdown: dict[str, MarkdownStream] = {}
 
     # What is written down
 
@@ -112,4 +114,7 @@ class RunWatch:
             end = self._journal.withheld.sure(text)
             self._held[piece.path] = number + bool(end), text[end:]
             if end:
-                yield {"run": self.id, "path": piece.path, "number": number, "text": text[:end]}
+                if not number:
+                    self._markdown[piece.path] = MarkdownStream()
+                said = self._markdown[piece.path].feed(text[:end]).to_json()
+                yield {"run": self.id, "path": piece.path, "number": number, "said": said}

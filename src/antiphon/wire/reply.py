@@ -168,7 +168,17 @@ class ProgressDelta:
     total: int
 
 
-Delta = TextDelta | ReasoningDelta | CallDelta | ProgressDelta
+@dataclass(frozen=True, slots=True)
+class RetryDelta:
+    """A request failed before anything was said: the n-th of at most `attempts` follows after so many seconds."""
+
+    attempt: int
+    attempts: int
+    seconds: float
+    reason: str
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | ProgressDelta | RetryDelta
 
 
 class Decoder(Protocol):

@@ -11,7 +11,7 @@ from antiphon.cli.talk.loading import get_ready
 from antiphon.cli.talk.reader import Reader
 from antiphon.cli.talk.screen import Screen
 from antiphon.cli.talk.templating import Opening
-from antiphon.conversation import Text, UserTurn
+from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Event, NoAnswer, ReturnError
@@ -21,6 +21,10 @@ from antiphon.talks.toolbox import Chosen, Toolbox
 
 #: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
 _IMPATIENT_SECONDS = 2.0
+
+
+#: Words that leave a chat, as they leave shells.
+_LEAVING = ("exit", "quit")
 
 
 class Chatting:
@@ -89,8 +93,7 @@ class Chatting:
     def _tell_interrupt(self) -> bool:
         if self._is_answering:
             self._is_answering, self._stopped = False, time.monotonic()
-            stays = "; what was said stays: /retry asks again, /undo takes it back"
-            self.display.note(f"stopped{stays if self._waits() else ''}", "yellow")
+            self.display.note(f"stopped{self._ways_on()}", "yellow")
             return False
         self.display.console.print()
         if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
@@ -146,7 +149,7 @@ class Chatting:
             if isinstance(error, ReturnError):
                 raise
         except AntiphonError as error:
-            self.display.error(f"{error} (/retry asks again)" if self._waits() else error)
+            self.display.error(f"{error}{self._ways_on()}")
             return
         self.display.console.print()
         self.display.account(run, time.monotonic() - began)
@@ -170,6 +173,8 @@ class Chatting:
     def _take(self, said: str) -> None:
         if said.startswith("/"):
             run_command(self, said)
+        elif said.strip().lower() in _LEAVING:
+            raise Leave
         elif said.strip():
             self.say(said)
 
@@ -179,10 +184,11 @@ class Chatting:
         except AntiphonError as error:
             self.display.error(error)
 
-    def _waits(self) -> bool:
-        """Whether a message has no answer yet."""
-        turns = self.talk.conversation.turns
-        return bool(turns) and isinstance(turns[-1], UserTurn)
+    def _ways_on(self) -> str:
+        """Say what can be done about a message that has no answer, or only the beginning of one."""
+        if self.talk.is_interrupted:
+            return "; what was said stays: /go continues it, /retry asks again, /undo takes it back"
+        return "; /retry asks again, /undo takes the message back" if self.talk.is_unanswered else ""
 
     def _prompt(self) -> str:
         console = self.display.console

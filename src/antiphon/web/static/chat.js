@@ -2,11 +2,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { accounts, act, address, chatLink, head, known, live, look, problem, refresh, turns } from "./chat_state.js";
 import { Composer } from "./composer.js";
-import { html } from "./html.js";
+import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
 import { clean, Link } from "./plain.js";
-import { headline, opened, opensItself, useSeen } from "./renderers.js";
+import { headline, opened, opensItself, useRows, useSeen } from "./renderers.js";
 import { Ago, money } from "./runs.js";
 import { ask, inbox, mayAct, runLink } from "./state.js";
 import { styled } from "./styled.js";
@@ -17,7 +17,7 @@ const said = texts.chat;
 await styled("chat.css");
 
 function Opened({ id, turn, call }) {
-  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
+  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, more] = useRows(200);
   useEffect(() => {
     let isSeen = true;
     ask(`${address(id, "call")}?turn=${turn}&call=${encodeURIComponent(call.id)}&rows=${rows}`)
@@ -26,7 +26,6 @@ function Opened({ id, turn, call }) {
   }, [id, turn, call.id, call.state, rows]);
   if (failure) return html`<p class="failure">${clean(failure)}</p>`;
   if (!found) return html`<p class="quiet">${texts.loading}</p>`;
-  const more = (wanted) => wanted > rows && setRows(wanted);
   return html`<div class="opened">${opened(found.call, found.views, more)}</div>`;
 }
 
@@ -47,29 +46,20 @@ function Picture({ id, turn, piece, number }) {
   return html`<img class="sent" src=${`${address(id, "image")}?turn=${turn}&part=${piece.part}`} alt=${said.picture(number)} />`;
 }
 
-const wordsOf = (turn) => turn.pieces.filter((each) => each.type === "text").map((each) => each.text).join("\n\n");
-
-function Edit({ id, turn, close }) {
-  const send = async (given) => {
-    const now = await act(`${address(id, "fork")}?turn=${turn.turn}`, given);
-    close();
-    location.hash = chatLink(now.id);
-  };
-  return html`<${Composer} key="edit" text=${wordsOf(turn)} send=${send} cancel=${close} word=${said.fork} />`;
-}
+const Edit = later(() => import("./edit.js").then((module) => module.Edit));
 
 function Mine({ id, turn, canFork, isBusy }) {
   const [edited, setEdited] = useState(false);
   let number = 0;
-  return html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
+  return html`${turn.isInterrupted && html`<p class="note interrupted">${said.cutOff}</p>`}${turn.pieces.length > 0 && html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
     <p class="who"><strong>${said.you}</strong>${canFork && mayAct.value && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
     <div class="words">${turn.pieces.map((each) => each.type === "image" ? html`<${Picture} id=${id} turn=${turn.turn} piece=${each} number=${number += 1} />`
       : html`<div class="text">${each.author && html`<strong>${clean(each.author)}: </strong>`}${clean(each.text)}</div>`)}</div>
-    ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`;
+    ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`}`;
 }
 
 const PIECES = {
-  text: ({ piece }) => html`<${Markdown} text=${piece.text} />`,
+  text: ({ piece }) => html`<${Markdown} text=${piece.text} blocks=${piece.blocks} />`,
   thinking: ({ piece }) => html`<${Thinking} text=${piece.text} />`,
   call: ({ piece, id, turn }) => html`<${Call} id=${id} turn=${turn.turn} call=${piece} />`,
 };
@@ -82,13 +72,13 @@ function Account({ of }) {
 const Theirs = ({ id, turn, account }) => html`<article aria-label=${said.model} class="message model" data-turn=${turn.turn}>
   ${turn.pieces.map((each) => html`<${PIECES[each.type]} piece=${each} id=${id} turn=${turn} />`)}${account && html`<${Account} of=${account} />`}</article>`;
 
-// What is being said is heard once it is said: nobody wants to hear each word of it on its own.
+// What is being said is heard once it is said.
 function Live() {
   const now = live.value;
   return html`<div class="message model live" aria-live="off">
     ${now?.thinking && html`<${Thinking} text=${now.thinking} open=${now.pieces.length === 0} />`}
     ${now && now.pieces.length > 0 && html`<${Saying} of=${live} />`}
-    <p class="quiet"><span class="dot begun" aria-hidden="true"></span>${now?.calls.length ? said.calling(now.calls.map(clean)) : said.answering}</p></div>`;
+    ${now?.retries.map((each) => html`<p class="note retry">${clean(each)}</p>`)}<p class="quiet"><span class="dot begun" aria-hidden="true"></span>${now?.calls.length ? said.calling(now.calls.map(clean)) : said.answering}</p></div>`;
 }
 
 // By turn, what the answer that ends there took. What people say to a question is part of an answer: it follows a call.
@@ -106,19 +96,7 @@ function ends(all, took) {
   return found;
 }
 
-function Trouble({ id, now }) {
-  const [failure, setFailure] = useState("");
-  const button = (what, label) => mayAct.value && html`<button type="button" onClick=${() => act(address(id, what)).then(() => setFailure(""), (error) => setFailure(error.message))}>${label}</button>`;
-  const { kind, text } = now.error;
-  return html`<div class="trouble" role="status">
-    ${now.notes.map((each) => html`<p class="note">${clean(each)}</p>`)}
-    ${!now.isSaved && html`<p class="quiet">${said.unsaved}</p>`}
-    ${kind === "stopped" ? html`<p class="note">${said.errors.stopped} ${button("again", said.retry)}</p>`
-      : kind ? html`<p class="failure"><strong>${said.errors[kind] ?? said.failed}:</strong> ${clean(text)} ${button("again", said.retry)}</p>` : null}
-    ${now.state === "interrupted" && html`<p class="note">${said.interrupted} ${button("go", said.goOn)} ${button("again", said.retry)}</p>`}
-    ${now.state === "elsewhere" && html`<p class="note">${said.elsewhere}</p>`}
-    ${failure && html`<p class="failure">${clean(failure)}</p>`}</div>`;
-}
+const Trouble = later(() => import("./trouble.js").then((module) => module.Trouble));
 
 // Which model, and what it may do. Any name can be typed.
 function Settings({ id, now, chosen, choose }) {
@@ -154,7 +132,7 @@ function List({ id }) {
     ${known.value && chats.length === 0 && html`<p class="quiet">${said.none}</p>`}</details>`;
 }
 
-// What is new is seen, unless somebody has scrolled away from it; what somebody opens stays where it is.
+// What is new is seen, unless somebody has scrolled away from it.
 function useEnd(isGoing, ...news) {
   const box = useRef(null), inner = useRef(null), isAtEnd = useRef(true), last = useRef(0), touched = useRef(0);
   const scrolled = () => {

@@ -26,10 +26,10 @@ const TAKE = {
   accounts: (data) => { accounts.value = data; },
   inbox: (data) => { inbox.value = data; },
   problem: (data) => { problem.value = data; },
-  live: ({ number, text, thinking, calls }) => {
-    const now = live.value?.number === number ? live.value : { number, pieces: [], thinking: "", calls: [] };
-    if (text) now.pieces.push(text);
-    live.value = { number, pieces: now.pieces, thinking: now.thinking + thinking, calls: [...now.calls, ...calls] };
+  live: ({ number, said, thinking, calls, retries }) => {
+    const now = live.value?.number === number ? live.value : { pieces: [], thinking: "", calls: [], retries: [] };
+    if (said) now.pieces.push(said);
+    live.value = { number, pieces: now.pieces, thinking: now.thinking + thinking, calls: [...now.calls, ...calls], retries: [...now.retries, ...retries] };
   },
 };
 

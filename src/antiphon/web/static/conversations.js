@@ -39,7 +39,7 @@ function Call({ part }) {
 
 const More = ({ part }) => part.more ? html`<p class="quiet">${texts.characters(part.more)}</p>` : null;
 const PARTS = {
-  text: ({ part, who }) => html`${part.author && html`<p class="quiet">${clean(part.author)}</p>`}${who === "assistant" ? html`<${Markdown} text=${part.text} />` : html`<p class="asked">${clean(part.text)}</p>`}<${More} part=${part} />`,
+  text: ({ part, who }) => html`${part.author && html`<p class="quiet">${clean(part.author)}</p>`}${who === "assistant" ? html`<${Markdown} text=${part.text} blocks=${part.blocks} />` : html`<p class="asked">${clean(part.text)}</p>`}<${More} part=${part} />`,
   thought: ({ part }) => html`<details class="thought"><summary>${words.thought}</summary><p class="asked">${clean(part.text)}</p></details>`,
   image: ({ part }) => html`<${Result} view=${part.view} />`,
   call: Call,

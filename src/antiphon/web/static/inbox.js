@@ -39,7 +39,7 @@ function Question({ item }) {
   const send = (event) => { event.preventDefault(); settle(item, { text: answer }, texts.answered); };
   const typed = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event); };
   const label = texts.teams.says[item.about] ?? texts.yourAnswer;
-  return html`${item.team ? html`<${Markdown} text=${visible(item.text)} />` : html`<p class="asked">${visible(item.text)}</p>`}
+  return html`${item.blocks ? html`<${Markdown} text=${item.text} blocks=${item.blocks} exact />` : html`<p class="asked">${visible(item.text)}</p>`}
     ${mayAct.value && html`<form class="decide" onSubmit=${send}>${item.ways?.map((way) => html`<button type="button" class=${way === "drop" ? "danger" : "primary"} onClick=${() => settle(item, { text: way }, texts.answered)}>${texts.teams.ways[way] ?? way}</button>`)}
     <textarea rows="2" aria-label=${label} placeholder=${label} value=${answer} onInput=${(event) => setAnswer(event.target.value)} onKeyDown=${typed}></textarea>
     <button type="submit" class=${item.ways?.length ? "" : "primary"}>${texts.answer}</button></form>`}`;

@@ -3,14 +3,23 @@ import { html } from "./html.js";
 import { texts } from "./texts.js";
 
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]/g;
-const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
+// As in `_printable.py`: control and format characters, fillers, variation selectors, lone surrogates.
+const HIDDEN = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Cs}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2028\\u2029\\u2060-\\u206f\\u3164\\ufdd0-\\ufdef\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{e0fff}]";
+// What only chooses the look of an emoji or a letter.
+const JOINED = "[\\u0620-\\u06d3\\u0900-\\u0dff\\u2190-\\u2bff\\u{1f000}-\\u{1faff}]";
+const LOOK = `(?<=\\p{Emoji})[\\ufe0e\\ufe0f](?![\\ufe00-\\ufe0f])|(?<=${JOINED}\\ufe0f?)[\\u200c\\u200d](?=${JOINED})`;
+const all = new RegExp(HIDDEN, "gu"), allButLook = new RegExp(`(${LOOK})|${HIDDEN}`, "gu");
 
-const written = (found) => `\\u${found.codePointAt(0).toString(16).padStart(4, "0")}`;
+function written(found) {
+  const code = found.codePointAt(0).toString(16);
+  return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+}
 
+const lines = (text) => text.replace(/\r\n/g, "\n");
 // What is only read: the colours of terminals go, what else hides is written out.
-export const clean = (text) => visible(String(text).replace(ESCAPES, ""));
+export const clean = (text) => lines(String(text).replace(ESCAPES, "")).replace(allButLook, (found, look) => look ?? written(found));
 // What somebody decides about: all that hides is written out.
-export const visible = (text) => String(text).replace(/\r\n/g, "\n").replace(HIDDEN, written);
+export const visible = (text) => lines(String(text)).replace(all, written);
 
 export const words = (piece) => piece == null ? "" : typeof piece === "object" ? piece.text : String(piece);
 

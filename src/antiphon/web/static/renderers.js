@@ -55,6 +55,12 @@ export function headline(view) {
   return html`${title && !words(said).startsWith(title) && html`<strong><${Piece} of=${view.title} /></strong> `}<${Piece} of=${said} />`;
 }
 
+// How many rows are shown, and the function that shows more: so many, or twice as many and at least 10,000 more.
+export function useRows(first) {
+  const [rows, setRows] = useState(first);
+  return [rows, (wanted) => setRows((now) => Math.max(now, wanted ?? now + Math.max(now, 10_000)))];
+}
+
 // What is open by itself is fetched when it is seen.
 export function useSeen(wanted) {
   const box = useRef(null), [seen, setSeen] = useState(false);

@@ -7,7 +7,7 @@ import { Waiting } from "./inbox.js";
 import { Line, stateOf } from "./line.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Drawn, opened, opensItself, Result, ResultRenderers, useSeen } from "./renderers.js";
+import { Drawn, opened, opensItself, Result, ResultRenderers, useRows, useSeen } from "./renderers.js";
 import { Ago, cost, State } from "./runs.js";
 import { ask, at, inbox, innerOf, main, mayAct, order, post, problem, run, runLink, sayingAt, stepLink, steps, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
@@ -74,7 +74,7 @@ function Raw({ id, path }) {
 }
 
 export function Opened({ id, step }) {
-  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
+  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, more] = useRows(200);
   useEffect(() => {
     let live = true;
     Promise.all([ask(`${stepAddress(id, step.path)}&rows=${rows}&own=${ResultRenderers.kinds()}`), Drawn.load()])
@@ -84,7 +84,6 @@ export function Opened({ id, step }) {
   if (failure) return html`<p class="failure">${failure}</p>`;
   if (!found) return html`<p class="quiet">${texts.loading}</p>`;
   if (found.isPrivate) return html`<p class="quiet">${texts.private}</p>`;
-  const more = (wanted) => wanted > rows && setRows(wanted);
   const views = step.isThen ? [] : [...found.views].sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0));
   return html`<div class="opened">
     ${found.damage && html`<p class="failure">${found.damage}</p>`}

@@ -111,13 +111,13 @@ const TAKE = {
   messages: (data) => { messages.value = [...messages.value, ...data]; },
   anew: (data, store) => forget(store),
   steps: takeSteps,
-  live: ({ run: id, path, number, text }) => {
+  live: ({ run: id, path, number, said }) => {
     const store = id === main.id ? main : parts.get(id);
     if (!store) return;
     const saying = sayingAt(store, path), pieces = saying.value?.pieces;
-    if (number === 0) saying.value = { pieces: [text] };
+    if (number === 0) saying.value = { pieces: [said] };
     // A piece that is there already, or comes after one that is not, is none.
-    else if (pieces?.length === number) { pieces.push(text); saying.value = { pieces }; }
+    else if (pieces?.length === number) { pieces.push(said); saying.value = { pieces }; }
   },
 };
 

@@ -46,7 +46,7 @@ export function Table({ body, more, height }) {
   const [top, setTop] = useState(0);
   const box = useRef(null), waits = useRef(0);
   // Sorting and filtering are of all rows, so all are fetched, once somebody looks.
-  useEffect(() => { if (body.more && more) more(100_000); }, []);
+  useEffect(() => { if (body.more && more) more(body.rows.length + body.more); }, []);
   const found = useMemo(() => {
     const known = [];
     return (i) => known[i] ??= body.rows[i].map(words).join("\n").toLowerCase();

@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Result } from "./renderers.js";
+import { Result, useRows } from "./renderers.js";
 import { Ago, money } from "./runs.js";
 import { ask, inbox, mayAct, messages, post, problem, runLink, team, teamLink } from "./state.js";
 import { texts } from "./texts.js";
@@ -74,9 +74,8 @@ function useFetched(path, ...marks) {
 }
 
 function Changes({ id, task, mark }) {
-  const [rows, setRows] = useState(400);
+  const [rows, more] = useRows(400);
   const { data, failure } = useFetched(`${address(id, "diff")}?rows=${rows}${task ? `&task=${encodeURIComponent(task)}` : ""}`, mark);
-  const more = (wanted) => wanted > rows && setRows(wanted);
   return html`<h3>${words.changes}</h3>${failure ? html`<p class="failure">${clean(failure)}</p>` : !data ? html`<p class="quiet">${texts.loading}</p>`
     : data.files.length === 0 ? html`<p class="quiet">${words.unchanged}</p>` : data.files.map((each) => each.unseen
       ? html`<p class="unseen"><code class="path">${visible(each.path)}</code> <span class="quiet">${words.unseen[each.unseen]}</span></p>`
@@ -84,7 +83,7 @@ function Changes({ id, task, mark }) {
     ${data?.more ? html`<p class="quiet">${texts.left(data.more, texts.items)}</p>` : null}`;
 }
 
-const Told = ({ name, text }) => text.trim() ? html`<h3>${words[name]}</h3><${Markdown} text=${clean(text)} />` : null;
+const Told = ({ name, of }) => of[name].trim() ? html`<h3>${words[name]}</h3><${Markdown} text=${of[name]} blocks=${of.blocks[name]} />` : null;
 
 function Opened({ id, known, path }) {
   const box = useRef(null), task = known.tasks.find((each) => each.id === path), mark = JSON.stringify(task ?? known.tasks.map((each) => each.commit));
@@ -94,23 +93,20 @@ function Opened({ id, known, path }) {
   return html`<section class="sheet opened-task" data-task=${path} aria-labelledby="opened"><header class="head"><h2 id="opened" tabindex="-1" ref=${box}>${task ? `${words.task(path)}: ${clean(task.title)}` : words.allChanges}</h2>
       <a href=${teamLink(id)}>${words.close}</a></header>
     ${failure && html`<p class="failure">${clean(failure)}</p>`}${task?.trouble && html`<p class="note">${visible(task.trouble)}</p>`}
-    ${task && data && html`<${Told} name="spec" text=${data.spec} />${data.checks.length > 0 && html`<h3>${words.checks}</h3><ul>${data.checks.map((each) => html`<li>${clean(each)}</li>`)}</ul>`}
-      <${Told} name="plan" text=${data.plan} /><${Told} name="summary" text=${data.summary} /><${Told} name="notes" text=${data.notes} />
+    ${task && data && html`<${Told} name="spec" of=${data} />${data.checks.length > 0 && html`<h3>${words.checks}</h3><ul>${data.checks.map((each) => html`<li>${clean(each)}</li>`)}</ul>`}
+      <${Told} name="plan" of=${data} /><${Told} name="summary" of=${data} /><${Told} name="notes" of=${data} />
       ${data.check && html`<h3>${words.check} <span class=${data.check.passed ? "good" : "bad"}>${words.why[data.check.why] ?? data.check.why}</span></h3>
         ${data.check.tests.length > 0 && html`<p class="wait">${words.marked(data.check.tests.map(visible))}</p>`}${data.check.marks.map((each) => html`<p class="wait">${visible(each)}</p>`)}${data.check.leftOut.length > 0 && html`<p class="quiet">${words.leftOut(data.check.leftOut.map(visible))}</p>`}
         ${data.check.output && html`<${Result} view=${data.check.output} />`}`}`}
     <${Changes} id=${id} task=${task && path} mark=${mark} /></section>`;
 }
 
-// People and the machine say what they say; agents, and what is asked, are written in Markdown.
-const isWritten = (message) => message.kind === "question" || !["@human", "@team"].includes(message.author);
-
 function Message({ id, of }) {
   const about = html`<span class="quiet nr">#${of.id}</span>`;
   if (of.kind === "fact") return html`<li class="fact" data-message=${of.id}>${about} <span>${clean(of.text)}</span></li>`;
   return html`<li class=${`message ${of.author === "@human" ? "mine" : ""}`} data-message=${of.id} data-kind=${of.kind}><p class="quiet facts"><strong>${clean(of.author)}</strong>${of.to && html`<span>→ ${clean(of.to)}</span>`}
       ${of.kind === "question" && html`<span class="badge strong">?</span>`}${of.replyTo && html`<span>${words.answers(of.replyTo)}</span>`}<span>${of.channel}</span>${of.task && html`<a href=${taskLink(id, of.task)}>${words.task(of.task)}</a>`}<${Ago} at=${of.at} />${about}</p>
-    ${isWritten(of) ? html`<${Markdown} text=${clean(of.text)} />` : html`<p class="asked">${clean(of.text)}</p>`}${of.more ? html`<p class="quiet">… ${texts.characters(of.more)}</p>` : null}</li>`;
+    ${of.blocks ? html`<${Markdown} text=${of.text} blocks=${of.blocks} />` : html`<p class="asked">${clean(of.text)}</p>`}${of.more ? html`<p class="quiet">… ${texts.characters(of.more)}</p>` : null}</li>`;
 }
 
 const SHOWN = 200;

@@ -8,15 +8,10 @@ import { styled } from "./styled.js";
 
 await styled("kinds.css");
 
-const MOST_LINES = 10_000;
-
 function More({ body, more, what }) {
   if (!body.more) return null;
-  const next = Math.min(MOST_LINES, 100_000);
-  if (!more || (body.lines?.length ?? 0) >= MOST_LINES) {
-    return html`<p class="quiet">${texts.left(body.more, what, body.atLeast)}</p>`;
-  }
-  return html`<button type="button" class="more" onClick=${() => more(next)}>${texts.more(body.more, what)}</button>`;
+  if (!more) return html`<p class="quiet">${texts.left(body.more, what, body.atLeast)}</p>`;
+  return html`<button type="button" class="more" onClick=${() => more()}>${texts.more(body.more, what)}</button>`;
 }
 
 function Text({ body, more, exact }) {
@@ -25,8 +20,8 @@ function Text({ body, more, exact }) {
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
 
-function Markdown({ body, more }) {
-  return html`<${Written} text=${body.lines.map(words).join("\n")} /><${More} body=${body} more=${more} what=${texts.lines} />`;
+function Markdown({ body, more, exact }) {
+  return html`<${Written} text=${body.lines.map(words).join("\n")} blocks=${body.blocks} exact=${exact} /><${More} body=${body} more=${more} what=${texts.lines} />`;
 }
 
 const Tokens = ({ of, text, exact }) => of && !exact ? of.map(([kind, piece]) => html`<span class=${`t-${kind}`}>${clean(piece)}</span>`)

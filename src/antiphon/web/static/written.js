@@ -1,41 +1,55 @@
-// Markdown as elements, as it is written. Links are filtered, images elsewhere are links, headings fit into the page.
+// Blocks of Markdown, which the server has parsed, as elements. Links are filtered, headings fit into the page.
 import { useEffect, useRef } from "preact/hooks";
-import * as smd from "streaming-markdown";
 import { html } from "./html.js";
-import { address, clean } from "./plain.js";
+import { address, clean, visible } from "./plain.js";
 
-const HEADINGS = [smd.HEADING_1, smd.HEADING_2, smd.HEADING_3, smd.HEADING_4, smd.HEADING_5, smd.HEADING_6];
 const LANGUAGES = { python: "py", py: "py", javascript: "js", js: "js", typescript: "js", ts: "js", bash: "bash",
   sh: "bash", shell: "bash", json: "json", yaml: "yaml", yml: "yaml", toml: "toml", html: "xml", xml: "xml",
   css: "css", diff: "diff", vibe: "vibe" };
 const CLASSES = { cmnt: "c", kwd: "k", str: "s", num: "n", bool: "n", func: "f", class: "f", var: "b", type: "b",
   section: "k", insert: "s", deleted: "c", err: "e" };
 
-function renderer(root) {
-  const made = smd.default_renderer(root);
-  const { add_token } = made;
-  made.add_token = (data, type) => {
-    const level = HEADINGS.indexOf(type);
-    if (level < 0 && type !== smd.IMAGE) return add_token(data, type);
-    const slot = document.createElement(level < 0 ? "a" : `h${Math.min(level + 2, 6)}`);
-    data.nodes[++data.index] = data.nodes[data.index - 1].appendChild(slot);
-  };
-  made.add_text = (data, text) => data.nodes[data.index].append(clean(text));
-  made.set_attr = (data, type, value) => {
-    const node = data.nodes[data.index];
-    if (type === smd.LANG) node.dataset.language = value;
-    else if (type === smd.START) node.setAttribute("start", value);
-    else if (type === smd.CHECKED) node.setAttribute("checked", "");
-    else {
-      // What stands behind an address in quotes is a title.
-      const given = value.replace(/\s+["'(].*$/s, ""), href = address(given);
-      if (!href) { node.title = clean(given); return; }
-      node.setAttribute("href", href);
-      node.setAttribute("target", "_blank");
-      node.setAttribute("rel", "noopener noreferrer nofollow");
-    }
-  };
-  return made;
+const PLAIN = ["p", "blockquote", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "em", "strong", "del", "code", "a", "br", "hr"];
+const TAGS = { ...Object.fromEntries(PLAIN.map((tag) => [tag, tag])), h1: "h2", h2: "h3", h3: "h4", h4: "h5", h5: "h6", h6: "h6", plain: "div" };
+
+const DRESS = {
+  a: (node, { href, title }) => {
+    const to = address(href);
+    node.title = [title, to ? "" : href].filter(Boolean).map(clean).join(" ");
+    if (to) Object.assign(node, { href: to, target: "_blank", rel: "noopener noreferrer nofollow" });
+  },
+  ol: (node, { start }) => { if (start !== undefined) node.start = start; },
+  li: (node, { checked }) => {
+    if (checked !== undefined) node.append(Object.assign(document.createElement("input"), { type: "checkbox", disabled: true, checked, ariaLabel: "task" }), " ");
+  },
+  p: (node, { definition }) => { if (definition) node.className = "quiet"; },
+  plain: (node) => { node.className = "asked"; },
+};
+const align = (node, { align: side }) => { if (side) node.style.textAlign = side; };
+DRESS.th = DRESS.td = align;
+
+function fence(attributes, code, shown) {
+  const block = document.createElement("pre"), inner = document.createElement("code");
+  if (attributes.language) inner.dataset.language = attributes.language;
+  inner.append(shown(code ?? ""));
+  block.append(inner);
+  block.tabIndex = 0;
+  if (!attributes.info) return block;
+  const both = document.createElement("div"), about = Object.assign(document.createElement("p"), { className: "quiet" });
+  about.append(shown(`${attributes.language} ${attributes.info}`));
+  both.append(about, block);
+  return both;
+}
+
+// A node is a text, or its tag, its attributes and what is in it.
+function made(node, shown) {
+  if (typeof node === "string") return shown(node);
+  const [tag, attributes, ...inside] = node;
+  if (tag === "pre") return fence(attributes, inside[0], shown);
+  const element = document.createElement(TAGS[tag] ?? "span");
+  DRESS[tag]?.(element, attributes);
+  element.append(...inside.map((each) => made(each, shown)));
+  return element;
 }
 
 async function colour(code) {
@@ -52,30 +66,44 @@ async function colour(code) {
   code.replaceChildren(...pieces);
 }
 
-// As it comes: what is there is never read again.
+// What follows what was parsed last is written where that ended.
+function innermost(node) {
+  let found = node;
+  while (found.lastElementChild && !["BR", "HR", "INPUT"].includes(found.lastElementChild.tagName)) found = found.lastElementChild;
+  return found;
+}
+
+// As it comes: blocks that are closed are never made again.
 export function Saying({ of }) {
   const root = useRef(null), read = useRef(null), said = of.value;
   useEffect(() => {
     if (read.current?.pieces !== said.pieces) {
       root.current.replaceChildren();
-      read.current = { pieces: said.pieces, count: 0, parser: smd.parser(renderer(root.current)) };
+      read.current = { pieces: said.pieces, count: 0, open: [] };
     }
     const now = read.current;
-    while (now.count < now.pieces.length) smd.parser_write(now.parser, now.pieces[now.count++]);
+    for (; now.count < now.pieces.length; now.count++) {
+      const { closed, open, rest } = now.pieces[now.count];
+      if (open !== null) {
+        const fresh = [...closed, ...open].map((each) => ({ key: JSON.stringify(each), block: each }));
+        // A block that has not changed stays as it is.
+        let same = 0;
+        while (same < fresh.length && fresh[same].key === now.open[same]?.key) fresh[same].node = now.open[same++].node;
+        for (const each of now.open.slice(same)) each.node.remove();
+        for (const each of fresh.slice(same)) root.current.append(each.node = made(each.block, clean));
+        now.open = fresh.slice(closed.length);
+      }
+      if (rest) { innermost(root.current).append(clean(rest)); if (now.open.length) now.open.at(-1).key = ""; }
+    }
   }, [said]);
   return html`<div class="markdown saying" aria-busy="true" ref=${root}></div>`;
 }
 
-export function Markdown({ text }) {
+export function Markdown({ blocks, exact }) {
   const root = useRef(null);
   useEffect(() => {
-    root.current.replaceChildren();
-    const parser = smd.parser(renderer(root.current));
-    smd.parser_write(parser, text);
-    smd.parser_end(parser);
-    for (const each of root.current.querySelectorAll("pre")) each.tabIndex = 0;
+    root.current.replaceChildren(...blocks.map((each) => made(each, exact ? visible : clean)));
     for (const each of root.current.querySelectorAll("pre > code")) colour(each);
-    for (const each of root.current.querySelectorAll("input")) each.setAttribute("aria-label", "task");
-  }, [text]);
+  }, [blocks, exact]);
   return html`<div class="markdown" ref=${root}></div>`;
 }

@@ -1,0 +1,23 @@
+// What stands below a chat where something is to be known or to be done: why there is no answer, and the ways on.
+import { useState } from "preact/hooks";
+import { act, address } from "./chat_state.js";
+import { html } from "./html.js";
+import { clean } from "./plain.js";
+import { mayAct } from "./state.js";
+import { texts } from "./texts.js";
+
+const said = texts.chat;
+
+export function Trouble({ id, now }) {
+  const [failure, setFailure] = useState("");
+  const button = (what, label) => mayAct.value && html`<button type="button" onClick=${() => act(address(id, what)).then(() => setFailure(""), (error) => setFailure(error.message))}>${label}</button>`;
+  const { kind, text } = now.error, ways = html`${now.isInterrupted && button("go", said.goOn)} ${button("again", said.retry)}`;
+  return html`<div class="trouble" role="status">
+    ${now.notes.map((each) => html`<p class="note">${clean(each)}</p>`)}
+    ${!now.isSaved && html`<p class="quiet">${said.unsaved}</p>`}
+    ${kind === "stopped" ? html`<p class="note">${said.errors.stopped} ${ways}</p>`
+      : kind ? html`<p class=${kind === "waiting" ? "note" : "failure"}><strong>${said.errors[kind] ?? said.failed}:</strong> ${clean(text)} ${ways}</p>` : now.isInterrupted && button("go", said.goOn)}
+    ${now.state === "interrupted" && html`<p class="note">${said.interrupted} ${button("go", said.goOn)} ${button("again", said.retry)}</p>`}
+    ${now.state === "elsewhere" && html`<p class="note">${said.elsewhere}</p>`}
+    ${failure && html`<p class="failure">${clean(failure)}</p>`}</div>`;
+}
