@@ -13,6 +13,7 @@ from antiphon.errors import AntiphonError
 
 #: Ways to leave something, which whoever began it catches: nobody else ever sees one.
 CONTROL_FLOW = {
+    "_Unusable",  # the sandbox cannot be made, told by the process inside it
     "RoundStopped",  # ends a round of a program because another failed
     "Finish",  # ends a run, from a tool
     "End",  # ends a run, from inside

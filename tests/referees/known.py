@@ -51,7 +51,6 @@ KNOWN_BREAKING: dict[str, int] = {
     "program @ anthropic/claude-sonnet-5-5": 1,
     "program @ anthropic/claude-haiku-5-5": 1,
     "program @ anthropic/claude-sonnet-4-5": 1,
-    "program @ openai/gpt-6.1-sol": 1,
     "program @ openai/gpt-5.5": 1,
     "program @ openai-chat/gpt-4.1": 1,
     "program @ google/gemini-4-argon": 1,

@@ -419,9 +419,9 @@ class TestStreams:
         use = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}
         fallback = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
         told = [
-            {"type": "content_block_start", "index": 0, "content_block": use},
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ""}},
-            {"type": "content_block_start", "index": 1, "content_block": fallback},
+            {"type": "content_block_start", "index": 0, "content_block": fallback},
+            {"type": "content_block_start", "index": 1, "content_block": use},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ""}},
             {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
             {"type": "message_stop"},
         ]

@@ -205,3 +205,10 @@ def _explain(name: str, value: Any, block: Block, place: Platform | None) -> Sta
         return StatedFact(name, value, block.layer, block.source_of(name))
     source = place.block.source or block.source_of(name)
     return StatedFact(name, value, f"{block.layer}, less on {place.name}", source)
+
+
+def late_names() -> dict[str, object]:
+    """Return the names of annotations that are only imported for whoever looks them up."""
+    from datetime import date
+
+    return {"date": date}
