@@ -113,6 +113,7 @@ def _repository(home: Path) -> Path:
 def _perform(stage: Stage, options: tuple[str, ...]) -> None:
     """Show one command after another."""
     stage.show("A small shop; it has a test that fails:", *TESTS, codes=(1,))
+    stage.show("Its `team.toml` may run and spend, so you trust it first:", "antiphon", "trust", "--yes")
     stage.show(
         "A team: somebody who asks what you want, an architect, two coders:",
         *("antiphon", "team", "run", WANTED, "--model", MODEL, *options),

