@@ -206,7 +206,7 @@ def _environment(tree: str, checkout: str | None, temporary: str) -> dict[str, s
 
 
 def _view(tree: str, checkout: str | None, environment: dict[str, str], without: Collection[str]) -> dict[str, Any]:
-    """What is seen in the sandbox besides the files to test, and which of these are withheld."""
+    """Return the paths to show in the sandbox besides the files to test, and the files to withhold."""
     lent = dict(_lent(tree, checkout, without))
     environments = [lent[name] for name in _ENVIRONMENTS if name in lent]
     private = [path for path in (tree, checkout) if path]

@@ -90,7 +90,7 @@ _ROLE_KEYS = ("model", "instructions")
 
 
 def read_settings(path: Path, text: str | None = None) -> TeamSettings:
-    """What a `team.toml` says, or this text of one; a ConfigurationError names what is wrong in it."""
+    """Read a `team.toml`, or this text of one; raise a ConfigurationError that names a mistake in it."""
     import tomllib
 
     try:

@@ -185,7 +185,7 @@ def _compared(project: Project, name: str, said: list[str]) -> list[str]:
 
 
 def _lines(project: Project) -> dict[str, list[str]]:
-    """What each file of a project does, in lines."""
+    """Return lines that say what each file of a project does."""
     from antiphon.config.dotenv import parse
     from antiphon.config.facts import facts
     from antiphon.config.trust import FILES

@@ -11,7 +11,7 @@ from antiphon.errors import ContentError, FormatError
 
 
 class ProviderState:
-    """What each provider is sent back, or must be told again, for as long as the conversation lives.
+    """Values that each provider is sent back, or told again, for as long as the conversation lives.
 
     Keys in use are `container` (`id`, `expires_at`), `drop_block`, `transformations` and `diagnostics`. Only the origin
     that a value belongs to gets it back.

@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class Platform(NamedTuple):
-    """What a platform adds to the facts of a model (`block`) and takes away (`without`), for all or single models."""
+    """The facts that a platform adds to a model (`block`) or takes away (`without`), for all or single models."""
 
     name: str
     providers: tuple[str, ...]

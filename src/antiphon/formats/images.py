@@ -27,7 +27,7 @@ _MOST = 5 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ImageFault:
-    """What is wrong with an image, and the image put right; one without `data` cannot be read."""
+    """A fault of an image, and the corrected image; one without `data` cannot be read."""
 
     found: str
     action: str
