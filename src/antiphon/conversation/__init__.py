@@ -28,6 +28,7 @@ from antiphon.conversation.parts import (
     ToolSpec,
     Update,
     UserPart,
+    is_legal_name,
     legal_id,
     short_id,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "UserTurn",
     "assemble",
     "estimate_tokens",
+    "is_legal_name",
     "legal_id",
     "short_id",
 ]

@@ -275,8 +275,9 @@ class ToolCall:
         and nobody runs the tool with empty arguments by mistake. An id that is not legal everywhere is replaced.
         """
         value, spelling, problem = _read_arguments(arguments)
-        legal = name if _NAME.match(name) else (re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_")
-        if legal != name:
+        legal = name
+        if not is_legal_name(name):
+            legal = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_"
             problem = f"there is no tool named {name[:80]!r}"
         if truncated:
             problem = "cut off by the token limit before its arguments were complete"
@@ -301,6 +302,11 @@ def _read_arguments(arguments: object) -> tuple[dict[str, Any], str, str | None]
         return {"_malformed": clean(str(arguments))}, "", str(error)
     except ContentError as error:
         return {"_malformed": f"a {type(arguments).__name__}"}, "", str(error)
+
+
+def is_legal_name(name: str) -> bool:
+    """Return True if every provider takes the name of a tool."""
+    return _NAME.match(name) is not None
 
 
 def legal_id(id: str) -> str:

@@ -1,6 +1,8 @@
-"""The I/O: HTTP over httpx2, ordinary and asynchronous, driving the same exchange.
+"""HTTP over httpx2, synchronous and asynchronous: performs the steps of an exchange.
 
-httpx2 takes most of the time that this package takes to start, so it is imported for the first request.
+Requests go straight to httpx2's transports. Its client adds redirects, cookies and merged settings, which no API of a
+model needs and which cost more than encoding a turn. httpx2 is imported for the first request, because it takes most
+of the time that this package takes to start.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from antiphon.errors import ProviderError
@@ -49,6 +51,18 @@ def _parse_url(url: str) -> httpx2.URL:
     return httpx2.URL(url)
 
 
+def find_proxy(url: str) -> str | None:
+    """Return the proxy that the process's environment names for a URL, or None."""
+    from urllib.request import getproxies, proxy_bypass
+
+    parsed = _parse_url(url)
+    proxies = getproxies()
+    address = proxies.get(parsed.scheme) or proxies.get("all")
+    if not address or proxy_bypass(parsed.host):
+        return None
+    return address if "://" in address else f"http://{address}"
+
+
 @dataclass(slots=True)
 class Client:
     """Connections to one base URL."""
@@ -60,11 +74,13 @@ class Client:
     timeout: float | None = 600.0
     proxy: str | None = field(default=None, repr=False)
     transport: Any = field(default=None, repr=False)
-    _client: httpx2.Client | None = field(default=None, repr=False)
+    _sync_transport: httpx2.BaseTransport | None = field(default=None, repr=False)
     # Connections belong to the event loop that opened them: a second `asyncio.run` must not meet the first one's.
-    _async_clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = field(
+    _async_transports: WeakKeyDictionary[Any, httpx2.AsyncBaseTransport] = field(
         default_factory=lambda: WeakKeyDictionary(), repr=False
     )
+    #: The headers of every request, as httpx2 keeps them, and its timeouts; made for the first request.
+    _prepared: tuple[httpx2.Headers, dict[str, Any]] | None = field(default=None, repr=False)
 
     def drive(self, exchange: Exchange, path: str) -> Generator[Delta, None, None]:
         """Do what the exchange says, and yield what it emits."""
@@ -112,63 +128,94 @@ class Client:
         finally:
             await channel.close()
 
-    def http(self) -> httpx2.Client:
-        """The ordinary client."""
+    def open_transport(self) -> httpx2.BaseTransport:
+        """Return the transport of synchronous requests."""
         import httpx2
 
-        if self._client is None:
-            self._client = httpx2.Client(**self._options())
-        return self._client
+        transport = self._sync_transport
+        if transport is None:
+            transport = self.transport or httpx2.HTTPTransport(**self._connection_options())
+            self._sync_transport = transport
+        return transport
 
-    def ahttp(self) -> httpx2.AsyncClient:
-        """The asynchronous client of the running event loop."""
+    def open_async_transport(self) -> httpx2.AsyncBaseTransport:
+        """Return the transport of the running event loop."""
         import asyncio
 
         import httpx2
 
         loop = asyncio.get_running_loop()
-        client = self._async_clients.get(loop)
-        if client is None:
-            client = self._async_clients[loop] = httpx2.AsyncClient(**self._options())
-        return client
+        transport = self._async_transports.get(loop)
+        if transport is None:
+            transport = self.transport or httpx2.AsyncHTTPTransport(**self._connection_options())
+            self._async_transports[loop] = transport
+        return transport
 
     def close(self) -> None:
-        """Close the ordinary client's connections."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        """Close the connections of synchronous requests."""
+        if self._sync_transport is not None:
+            self._sync_transport.close()
+            self._sync_transport = None
 
     async def aclose(self) -> None:
         """Close the connections that the running event loop opened."""
         import asyncio
 
-        client = self._async_clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        transport = self._async_transports.pop(asyncio.get_running_loop(), None)
+        if transport is not None:
+            await transport.aclose()
 
-    def parameters(self, step: Send, path: str) -> dict[str, Any]:
-        """Return what the HTTP client needs to build the request of a step."""
-        headers = merge_headers(self.headers, step.headers) if step.headers else self.headers
+    def build_request(self, step: Send, path: str) -> httpx2.Request:
+        """Return the HTTP request of a step."""
+        import httpx2
+
+        if self._prepared is None:
+            self._prepared = self._prepare()
+        headers, timeouts = self._prepared
+        if step.headers:
+            headers = httpx2.Headers(merge_headers(headers, step.headers))
         if step.get:
-            return {"method": "GET", "url": _parse_url(self.url + step.get), "headers": headers}
-        return {"method": "POST", "url": _parse_url(self.url + path), "headers": headers, "content": step.body}
+            return httpx2.Request("GET", _parse_url(self.url + step.get), headers=headers, extensions=timeouts)
+        request = httpx2.Request(
+            "POST",
+            _parse_url(self.url + path),
+            headers=headers,
+            stream=httpx2.ByteStream(step.body),
+            extensions=timeouts,
+        )
+        request.headers["content-length"] = str(len(step.body))
+        if self.transport is not None:
+            # Transports that are given may look at `request.content`.
+            request.read()
+        return request
 
     def failed(self, error: Exception) -> ProviderError:
         """The error in our own words."""
         return error if isinstance(error, ProviderError) else transport_error(self.provider, self.url, error)
 
-    def _options(self) -> dict[str, Any]:
+    def _prepare(self) -> tuple[httpx2.Headers, dict[str, Any]]:
         import httpx2
 
+        url = _parse_url(self.url)
+        agent = f"antiphon python-httpx2/{httpx2.__version__}"
+        headers = {"host": url.netloc.decode("ascii"), "accept-encoding": ACCEPTED, "user-agent": agent}
         connecting = 20.0 if self.timeout is None else min(self.timeout, 20.0)
-        options: dict[str, Any] = {
+        timeouts = httpx2.Timeout(self.timeout, connect=connecting, pool=None).as_dict()
+        return httpx2.Headers(merge_headers(headers, self.headers)), {"timeout": timeouts}
+
+    def _connection_options(self) -> dict[str, Any]:
+        import httpx2
+
+        return {
             "verify": tls() if self.url.startswith("https:") else False,
-            "timeout": httpx2.Timeout(self.timeout, connect=connecting, pool=None),
             "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-            "proxy": self.proxy,
-            "headers": {"accept-encoding": ACCEPTED},
+            "proxy": self.proxy or find_proxy(self.url),
         }
-        return options if self.transport is None else options | {"transport": self.transport}
+
+
+def _read_headers(response: httpx2.Response) -> dict[str, str]:
+    """Return the headers with names in lower case; of a name that is repeated the last value counts."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
 
 
 class _Channel:
@@ -182,12 +229,12 @@ class _Channel:
 
     def send(self, step: Send) -> Arrival:
         self.close()
-        client = self._client.http()
         try:
-            request = client.build_request(**self._client.parameters(step, self._path))
-            response = self._response = client.send(request, stream=True)
-            self._chunks = self._unpacked(response)
-            return Answer(response.status_code, response.headers)
+            request = self._client.build_request(step, self._path)
+            response = self._response = self._client.open_transport().handle_request(request)
+            headers = _read_headers(response)
+            self._chunks = self._read_chunks(response, headers)
+            return Answer(response.status_code, headers)
         except _failures() as error:
             return self._client.failed(error)
 
@@ -199,20 +246,16 @@ class _Channel:
 
     def close(self) -> None:
         if self._response is not None:
-            self._response.close()
+            cast("httpx2.SyncByteStream", self._response.stream).close()
             self._response = None
 
-    def _unpacked(self, response: httpx2.Response) -> Iterator[bytes]:
+    def _read_chunks(self, response: httpx2.Response, headers: Mapping[str, str]) -> Iterator[bytes]:
         if response.is_stream_consumed:
             # A transport that has no stream hands over the whole, unpacked.
-            yield response.content
-            return
-        unpack = unpacking(response.headers.get("content-encoding", ""), self._client.provider)
-        for chunk in response.iter_raw():
-            if unpack is None:
-                yield chunk
-            else:
-                yield from unpack(chunk)
+            return iter((response.content,))
+        stream = cast("httpx2.SyncByteStream", response.stream)
+        unpack = unpacking(headers.get("content-encoding", ""), self._client.provider)
+        return iter(stream) if unpack is None else (piece for chunk in stream for piece in unpack(chunk))
 
 
 class _AsyncChannel:
@@ -226,12 +269,12 @@ class _AsyncChannel:
 
     async def send(self, step: Send) -> Arrival:
         await self.close()
-        client = self._client.ahttp()
         try:
-            request = client.build_request(**self._client.parameters(step, self._path))
-            response = self._response = await client.send(request, stream=True)
-            self._chunks = self._unpacked(response)
-            return Answer(response.status_code, response.headers)
+            request = self._client.build_request(step, self._path)
+            response = self._response = await self._client.open_async_transport().handle_async_request(request)
+            headers = _read_headers(response)
+            self._chunks = self._read_chunks(response, headers)
+            return Answer(response.status_code, headers)
         except _failures() as error:
             return self._client.failed(error)
 
@@ -244,15 +287,15 @@ class _AsyncChannel:
 
     async def close(self) -> None:
         if self._response is not None:
-            await self._response.aclose()
+            await cast("httpx2.AsyncByteStream", self._response.stream).aclose()
             self._response = None
 
-    async def _unpacked(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+    async def _read_chunks(self, response: httpx2.Response, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
         if response.is_stream_consumed:
             yield response.content
             return
-        unpack = unpacking(response.headers.get("content-encoding", ""), self._client.provider)
-        async for chunk in response.aiter_raw():
+        unpack = unpacking(headers.get("content-encoding", ""), self._client.provider)
+        async for chunk in cast("httpx2.AsyncByteStream", response.stream):
             if unpack is None:
                 yield chunk
             else:

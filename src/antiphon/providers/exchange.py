@@ -136,7 +136,8 @@ class Exchange:
     continuations: int
     healed: list[Healed] = field(default_factory=list[Healed])
     _is_cured: bool = False
-    _retry_after: float | None = None
+    #: The headers of the last answer.
+    _headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     #: The prompt that was answered last.
     _prompt: Prompt | None = field(default=None, repr=False)
     _reply: Reply | None = field(default=None, repr=False)
@@ -180,7 +181,8 @@ class Exchange:
         while is_background(reply, self.target):
             if most is not None and time.monotonic() - began + wait > most:
                 raise too_late(reply, self.target.provider, most)
-            yield Sleep(wait if self._retry_after is None else self._retry_after)
+            asked = retry_after(self._headers)
+            yield Sleep(wait if asked is None else asked)
             try:
                 reply, _ = yield from self._persist(send, calls)
             except ProviderError as error:
@@ -271,7 +273,7 @@ class Exchange:
         if isinstance(answer, ProviderError):
             raise _Failed(meter.silence(answer))
         assert isinstance(answer, Answer)
-        self._retry_after = retry_after(answer.headers)
+        self._headers = answer.headers
         if answer.status >= 300:
             reply = yield from self._refusal(answer)
             reply.request_id = request_id(answer.headers)

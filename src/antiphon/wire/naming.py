@@ -7,12 +7,12 @@ from collections.abc import Container
 from itertools import count
 from typing import Any
 
-from antiphon.conversation import ToolCall, legal_id
+from antiphon.conversation import ToolCall, is_legal_name, legal_id
 
 
 def is_universal(id: str, name: str) -> bool:
-    """Whether a call's id and name are legal everywhere, so that the call itself need not be kept for them."""
-    return legal_id(id) == id and ToolCall.read("id", name, {}).name == name
+    """Return True if a call's id and name are legal everywhere, so that the call need not be kept for them."""
+    return legal_id(id) == id and is_legal_name(name)
 
 
 def free_name(name: str, taken: Container[str]) -> str:

@@ -89,6 +89,8 @@ def _findings(turn: AssistantTurn) -> tuple[tuple[Native, str], ...]:
 
 
 def _found(turn: AssistantTurn) -> Iterable[tuple[Native, str]]:
+    if not any(isinstance(part, ServerCall | ServerResult | Text) for part in turn.parts):
+        return
     calls = [part for part in turn.parts if isinstance(part, ServerCall)]
     results = [part for part in turn.parts if isinstance(part, ServerResult)]
     cited = [part for part in turn.parts if isinstance(part, Text) and part.citations and part.native]
