@@ -24,6 +24,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from antiphon import AntiphonError, Conversation, Session, connect
+from antiphon.providers.local import ensure
 from antiphon.session import Limits
 from antiphon.tools import Tool, as_tool
 from antiphon.tools.builtin import read_only_tools
@@ -43,6 +44,8 @@ def main() -> None:
     parser.add_argument("--validity", type=int, metavar="N", help="generate N typed answers and count invalid ones")
     asked = parser.parse_args()
     for model in asked.model or ["0.5b"]:
+        if not model.endswith(".gguf"):
+            ensure(model)
         if asked.validity:
             from validity import invalid_answers
 

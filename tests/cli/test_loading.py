@@ -40,6 +40,7 @@ def test_at_a_terminal_weights_are_fetched_only_after_asking_with_their_size(tmp
         "ask", "--tools", "read", "Which files are here?", env=environment(tmp_path), cwd=tmp_path
     ) as terminal:
         assert "local/1.5b" in terminal.expect("Fetch it, once, 1.1 GB")
+        terminal.expect("[Y/n]: ")
         terminal.send("n\n")
         said = terminal.expect("antiphon setup")
         assert re.search(r"local/1.5b was not fetched; `-m local/0.5b` is\s+smaller \(491 MB\)", said)
@@ -68,7 +69,7 @@ def test_without_a_terminal_nothing_is_fetched_and_the_command_that_does_is_name
         check=False,
     )
     assert done.returncode == 2 or command == ["chat"], done.stderr
-    assert "run `antiphon models pull " in done.stderr + done.stdout
+    assert "run `antiphon models pull " in " ".join((done.stderr + done.stdout).split())
     assert not list((tmp_path / "cache").rglob("*.gguf*"))
 
 

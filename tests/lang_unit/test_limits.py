@@ -60,6 +60,19 @@ def test_types_that_double_with_each_line_are_bounded(name: str):
     assert {each.code for each in found if each.severity == "error"} <= {"V0331", "V0364"}
 
 
+def test_types_that_name_each_other_in_a_long_chain_are_compared_and_run():
+    count = 100
+    types = "".join(
+        f"type {kind}{i} = {{ a: {kind}{(i + 1) % count} | null, b: {kind}{(i + 2) % count} | null }}\n"
+        for kind in "TU"
+        for i in range(count)
+    )
+    said: list[str] = []
+    program = loads(f"{types}let x: T0 = {{ a: null, b: null }}\nlet y: U0 = x\nprint(y.a)")
+    program.run(Host(write=said.append))
+    assert said == ["null"]
+
+
 def test_a_type_as_large_as_it_is_written_is_followed():
     fields = ", ".join(f"f{i}: {{ a: [{i}], b: 'x' }}" for i in range(3_000))
     loads(f"const table = {{ {fields} }}\nprint(table.f7.a[0] + 1)")

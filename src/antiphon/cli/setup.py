@@ -74,7 +74,9 @@ def _chosen() -> _Choice:
         click.echo(f"  {number}. {_title(name, name in servers)}")
     name = _picked(names, [each.name for each in PROVIDERS.values()])
     if name == "local":
-        return _Choice(_local())
+        from antiphon.config.choice import LOCAL
+
+        return _Choice(LOCAL)
     if name in servers:
         models = servers[name].models
         return _Choice(models[0] if len(models) == 1 else _model(models[0], models))
@@ -111,18 +113,6 @@ def _picked(names: list[str], all_names: list[str]) -> str:
         near = nearest(said, all_names)
         hint = f"did you mean {near}?" if near else f"there are {', '.join(all_names)}"
         click.echo(f"There is no {printable(said)[:50]!r}; {hint}")
-
-
-def _local() -> str:
-    from antiphon.config.choice import LOCAL
-    from antiphon.providers.local import weights
-    from antiphon.providers.local.manifest import size
-
-    there = weights.status(LOCAL.removeprefix("local/"))
-    if there.path is None:
-        click.confirm(f"Fetch {there.weights.title} ({size(there.weights.bytes)})?", default=True, abort=True)
-        weights.pull(there.weights.name)
-    return LOCAL
 
 
 def _of_provider(provider: Provider) -> _Choice:

@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from antiphon.render.echo import unseen
+from antiphon._terminal import begin_moving, end_moving, unseen
 
 #: Often enough for a spinner and for words that come, seldom enough to cost little.
 SECONDS = 0.1
@@ -58,7 +58,7 @@ class Moving:
     def start(self) -> None:
         """Begin to draw."""
         with self.lock:
-            if self._given is not None:
+            if self._given is not None or not begin_moving(self.stop):
                 return
             self._file, self._paper, self._drawn = self._console.file, _paper(self._console), []
             over = threading.Event()
@@ -75,6 +75,7 @@ class Moving:
         with self.lock:
             if self._given is not None:
                 given, self._given = self._given, None
+                end_moving(self.stop)
                 given.close()
                 self._change(end=_SHOW)
         self._put()

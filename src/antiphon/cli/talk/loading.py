@@ -7,17 +7,11 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import Any
 
 from antiphon._printable import printable_line
+from antiphon._terminal import unseen
 from antiphon.cli.talk.printing import is_terminal
-from antiphon.errors import ConfigurationError
-from antiphon.render.echo import unseen
-
-if TYPE_CHECKING:
-    from antiphon.providers.local.model import LocalModel
 
 #: The runtime lets no other thread of this process go on while it loads: what moves meanwhile is another process.
 #: It ends with ours, however that ends, because then its input does.
@@ -42,11 +36,9 @@ def get_ready(model: Any) -> None:
 
     if not isinstance(model, LocalModel) or model.is_loaded:
         return
-    _ask_to_fetch(model)
-    with unseen():
-        model.fetch()
-        with moving(f"loading {model.name}"):
-            model.load()
+    model.fetch()
+    with unseen(), moving(f"loading {model.name}"):
+        model.load()
 
 
 def check_runtime(model: Any) -> None:
@@ -57,33 +49,6 @@ def check_runtime(model: Any) -> None:
     # To load it takes a while; what is there, but broken, is told when it is asked.
     if isinstance(model, LocalModel) and find_spec("xllamacpp") is None:
         load_runtime()
-
-
-def _ask_to_fetch(model: LocalModel) -> None:
-    """Ask whether weights that are not here are to be fetched; where nobody can be asked, they are not."""
-    from antiphon.providers.local import weights
-    from antiphon.providers.local.engine import load_runtime
-    from antiphon.providers.local.files import is_tier
-    from antiphon.providers.local.manifest import DEFAULT, find, size
-
-    name = model.target.model
-    if not is_tier(name) or weights.status(name).path is not None:
-        return
-    wanted = find(name)
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        # Whoever lacks the runtime, too, is told that first.
-        load_runtime()
-        raise ConfigurationError(
-            f"local/{name} ({size(wanted.bytes)}) is not on this machine, and without a terminal nobody can be asked"
-            f" whether to fetch it: run `antiphon models pull {name}`, once; or give the key of a provider:"
-            " `antiphon keys set anthropic`"
-        )
-    click.echo(f"{printable_line(wanted.title)} is not on this machine yet.", err=True)
-    if click.confirm(f"Fetch it, once, {size(wanted.bytes)} from {wanted.origin}?", default=True, err=True):
-        return
-    small = find(DEFAULT)
-    smaller = f"; `-m local/{small.name}` is smaller ({size(small.bytes)})" if wanted.bytes > small.bytes else ""
-    raise ConfigurationError(f"local/{name} was not fetched{smaller}; `-m` names another model, `antiphon setup` helps")
 
 
 @contextmanager

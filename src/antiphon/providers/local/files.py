@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+import threading
 from pathlib import Path
 
-from antiphon.errors import ConfigurationError
+from antiphon._terminal import hold_terminal, unseen
+from antiphon.errors import ConfigurationError, WeightsError
 from antiphon.providers.local.manifest import find, known
 
 
@@ -28,17 +29,43 @@ def checked_name(name: str) -> str:
     return name
 
 
-def weights_path(name: str) -> Path:
-    """The file of a model that is to be loaded, fetched if it is a tier's and not there."""
-    return _fetched(name) if is_tier(name) else Path(name).expanduser()
+def weights_path(name: str, stop: threading.Event | None = None) -> Path:
+    """Return the file of a model that is to be loaded; fetch a tier that is not here, if the user agrees."""
+    if not is_tier(name):
+        return Path(name).expanduser()
+    with _lock:
+        # Checking the file takes a second, which is well spent once.
+        if name not in _paths:
+            _paths[name] = _tier_path(name, stop)
+        return _paths[name]
 
 
-@cache
-def _fetched(tier: str) -> Path:
-    # Checking the file takes a second, which is well spent once.
+_lock = threading.Lock()
+_paths: dict[str, Path] = {}
+
+
+def _tier_path(tier: str, stop: threading.Event | None) -> Path:
     from antiphon.providers.local.engine import has_devices
     from antiphon.providers.local.unpacking import unpacked
+    from antiphon.providers.local.weights import installed
+
+    path, weights = installed(tier) or _fetch(tier, stop), find(tier)
+    return unpacked(path, weights) if weights.unpack and not has_devices() else path
+
+
+def _fetch(tier: str, stop: threading.Event | None) -> Path:
+    """Fetch a tier after asking; nothing else moves on the terminal meanwhile."""
+    from antiphon.providers.local.consent import require_consent
+    from antiphon.providers.local.progress import Report, shown
     from antiphon.providers.local.weights import ensure
 
-    path, weights = ensure(tier), find(tier)
-    return unpacked(path, weights) if weights.unpack and not has_devices() else path
+    with hold_terminal():
+        require_consent(find(tier), stop)
+        with unseen(), shown() as show:
+
+            def progress(report: Report) -> None:
+                if stop is not None and stop.is_set():
+                    raise WeightsError(f"fetching `{tier}` was stopped; what has come is kept")
+                show(report)
+
+            return ensure(tier, progress=progress)

@@ -31,7 +31,7 @@ class LocalModel(Model):
         return self._local.is_loaded
 
     def fetch(self) -> None:
-        """Have the file of its weights here; people are told how far it has come."""
+        """Have the file of its weights here: ask the user before it is fetched, and show how far that is."""
         self._local.path()
 
     def load(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,15 +31,15 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
         self.is_loaded = False
 
-    def path(self) -> Path:
-        """The file of the weights, fetched if it is not there."""
+    def path(self, stop: threading.Event | None = None) -> Path:
+        """Return the file of the weights; fetch it, if it is not here and the user agrees."""
         # Nobody should wait for weights that nothing here can run.
         load_runtime()
-        return weights_path(self._name)
+        return weights_path(self._name, stop)
 
-    def engine(self) -> Engine:
-        """The model, loaded when it is first asked for."""
-        loaded = engine(self.path())
+    def engine(self, stop: threading.Event | None = None) -> Engine:
+        """Return the model, loaded when it is first asked for."""
+        loaded = engine(self.path(stop))
         self.is_loaded = True
         return loaded
 
@@ -64,7 +65,7 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The same, asynchronously."""
-        body, model = loads(request.content), await asyncio.to_thread(self.engine)
+        body, model = loads(request.content), await self._aengine()
         asked = self._prompt(body, model)
         if isinstance(asked, httpx2.Response):
             return asked
@@ -87,6 +88,15 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             return httpx2.Response(200, content=dumps(whole([chunk async for chunk in stream.chunks()])).encode())
         except BaseException:
             generation.stop()
+            raise
+
+    async def _aengine(self) -> Engine:
+        """Return the model as `engine` does; whoever is cancelled ends the question and the fetch, too."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self.engine, stop)
+        except asyncio.CancelledError:
+            stop.set()
             raise
 
     def _prompt(self, body: dict[str, Any], model: Engine) -> Prompt | httpx2.Response:

