@@ -18,7 +18,7 @@ from rich.theme import Theme
 from antiphon.render.prose import lexer
 from antiphon.render.safe import safe
 from antiphon.render.style import ACCENT, code_theme
-from antiphon.views.markdown import flatten, is_parsable, is_whole, parse_tokens
+from antiphon.views.markdown_tokens import flatten, is_parsable, is_whole, parse_tokens
 
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
 #: What a column of a table needs at least, with the gap beside it.

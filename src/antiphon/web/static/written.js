@@ -83,7 +83,8 @@ export function Saying({ of }) {
     }
     const now = read.current;
     for (; now.count < now.pieces.length; now.count++) {
-      const { closed, open, rest } = now.pieces[now.count];
+      const { closed, open, rest, isAnew } = now.pieces[now.count];
+      if (isAnew) { root.current.replaceChildren(); now.open = []; }
       if (open !== null) {
         const fresh = [...closed, ...open].map((each) => ({ key: JSON.stringify(each), block: each }));
         // A block that has not changed stays as it is.
