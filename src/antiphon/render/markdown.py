@@ -140,6 +140,9 @@ class Markdown(rich_markdown.Markdown):
             return
         self.parsed = parse_tokens(content)
         self.whole = is_whole(content, self.parsed) and _has_room(self.parsed, width)
+        for token in self.parsed:
+            # The address of an automatic link is its text.
+            token.children = [each for each in token.children or () if each.info != "auto"]
         for token in flatten(self.parsed):
             _make_safe(token)
             if token.type == "link_open" and token.attrs.get("title"):
