@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What Python compiles is kept: each of the hundreds of programs that tests start would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test browser lint bench docs dist constraints audit clean
+.PHONY: help demo test browser specifications lint bench docs dist constraints audit clean
 
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sort
@@ -16,7 +16,7 @@ demo: $(VENV)/.ready ## What it does, in two minutes and without a key
 # Style and types are looked at while the tests run, some of which only wait; what is wrong with them is told at the end.
 # What Python makes of the tests, and of what they import, is made by one process before four want it. Each of these
 # begins with tests that lie together, which share what is slow to make.
-test: $(VENV)/.ready-test browser ## Everything that must hold before a change lands
+test: $(VENV)/.ready-test browser specifications ## Everything that must hold before a change lands
 	@mkdir -p build; { $(LINT); } >build/lint.txt 2>&1 & lint=$$!; \
 		$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1; $(BIN)/python -m pytest -n 4 --dist worksteal; tests=$$?; \
 		wait $$lint && exit $$tests; cat build/lint.txt; exit 1
@@ -27,6 +27,10 @@ browser:
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
 		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { { $(APT); } || { sleep 10; $(APT); }; }; } \
 		|| echo "There is no chromium, and none can be installed here: the page is not tested in a browser."
+
+# The examples of these are tests. Without them those tests fail, and say so.
+specifications: ## Fetch the specifications of Markdown, once
+	@$(PYTHON) .ci/specifications.py || echo "The examples of Markdown's specifications cannot be tested."
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright --pythonpath $(BIN)/python \
 	&& $(BIN)/lint-imports --no-cache

@@ -67,6 +67,51 @@ def _answers() -> tuple[str, ...]:
 ANSWERS = _answers()
 
 
+#: Answers in which one construct stands in, or runs into, another.
+NASTY = (
+    "`a_b`_c_d_ and _e_f_ and __g__h__ and *i*j*k*",
+    "x[y[z[0]]] and [[[deep]]] and [a](b[c]) and [d](e(f)g) and ![h](i(j))",
+    "${HOME:-/root}/$USER and $$ and $(ls *.py) and `$HOME`",
+    "[wiki](https://en.wikipedia.org/wiki/Foo_(bar)) and (https://a.de/b_(c)) and <https://d.de/e_f>",
+    "[a](<b (c) d>) [e](f 'g') [h](i \"j (k)\") [l]( m ) [n](#o_p)",
+    "| a | b \\| c | `d \\| e` |\n|:--|:-:|--:|\n| 1_2 | *3* | [4](5) |\n| \\|\\| | | x |",
+    "| a |\n|---|\n| b | lost? | no |\n\nThen **this** is drawn.",
+    "a | b\n:-|-:\n`|` | c\n\n|no table|",
+    "1. one\n   ```py\n   x = [1]\n\n   y = {'a_b': 2}\n   ```\n   - two\n\n     > three\n     > 1. four\n2. five",
+    "- a\n\n      code in an item\n\n  b\n\n- c\n  1) d\n  2) e",
+    "* - + nested at once\n* 1. and a number\n  10. and another",
+    "7. seven\n8. eight\n\ntext\n\n9) nine",
+    "- [ ] open `x_y`\n- [x] done **z**\n  - [X] nested\n- [] none\n- [ ]none",
+    "```\nunclosed fence with **stars** and <b>\n\n| a |\n|---|",
+    "~~~~md\n```py\na_b\n```\n~~~\n~~~~\nafter",
+    "````\n" + "x_1 = [y_2]\n" * 300 + "````\nend",
+    "    indented *code*\n    <b>\n\n\tand a tab\n\nnot code",
+    '```python title="a_b.py" {1,3}\npass\n```',
+    "&amp;&lt;&gt;&quot;&#39; &nbsp;|&nbsp; &hearts; &#x1F600; &#0; &unknown; & &a;",
+    "`&amp;` and `` `x` `` and ``` `` ``` and ` a ` and `\\`",
+    "un*frigging*believable foo_bar_baz 2*3*4 __a_b__ **a*b** ***c** d*",
+    "**bold*nested italic***, *it **bo***, ~~a **b** c~~ ~d~ ~~~e~~~",
+    "日本語の**強調**です。「*引用*」、`コード`。中文**标题：**内容 한국어**조사**는",
+    "שלום **עולם** [קישור](https://a.de/ש) — مرحبا *بالعالم* 123 abc",
+    "# 標題 `a_b` #\n## *x* ##y\nSetext _a_\n===\nb\n---\n#no\n####### seven",
+    "> a\n> > b\n> c\nlazy\n\n> ```\n> code\n> ```\n> - x\n>   y",
+    "<details>\n<summary>More *x*</summary>\n\n**drawn**\n\n</details>",
+    "<think>\nI use a*b*c and __init__\n</think>\n\nThe *answer*.",
+    "a <b>b *c*</b> <img alt=\"**\"> **d <i title='**'> <!-- e *f* --> g",
+    "<script>\nif (a < b && c*d*e) x[0]_y_\n\n**z**\n</script>\nafter *this*",
+    '[ref][a_b] [a_b] [A_B][] [none][x] [^1] [ ] [x]\n\n[a_b]: https://a.de/c_d "T (x)"\n[^1]: note',
+    "![a](b) [![c](d)](e) ![f *g* [h](i)](j) ![k][l]\n\n[l]: m",
+    "\\*a\\* \\_b\\_ \\[c\\](d) \\`e\\` \\\\ \\| \\<f> C:\\new\\_x \\( y \\)",
+    "a  \nb\\\nc   \n  d\ne\\",
+    "* * *\na\n***\nb\n___\n- - -\n+ + +",
+    "http://a.de/?q=x_y&z=*1* https://b.de. www.c.de/d, e_f@g.de; ftp://h.de/i) mailto:j@k.de",
+    '**Note:** use `dict[str, list[int]]`:\n**a:**b **"c"**d *e.*f',
+    "\\(x_1\\) \\[y^2\\] $$\\sum_{i=1}^n a_i * b_i$$ $a_b$ and $c_d$",
+    "Term\n: no definition list\n\n==mark== ^sup^ ~sub~ :smile: @user #12 GH-3",
+    "\r\nWindows\r\n\r\n- a\r\n- b\r\n\r\n```\r\nc\r\n```\r\n",
+)
+
+
 def to_html(nodes: tuple[Element | str, ...]) -> str:
     """Return the blocks of a text as the HTML of the specification."""
     return "".join(map(_node_html, nodes))

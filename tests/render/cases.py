@@ -39,7 +39,9 @@ print("hi")
 |------|-----:|
 | a    |   12 |
 """
-HOSTILE_MARKDOWN = """<script>alert(1)</script> [click](javascript:alert(1)) ![pixel](https://evil.example/p.png)
+HOSTILE_MARKDOWN = """<script>alert(1)</script> *all of it*
+
+[click](javascript:alert(1)) <b>bold</b> ![pixel](https://evil.example/p.png)
 
 &#x202e;&#27;[31m [hidden]: # (not hidden)
 

@@ -402,7 +402,7 @@ def test_hostile_text_is_shown_and_not_obeyed(said: str, value: Any, width: int,
 RECORD = ToolCallRecord("f", {}, "", None, 1)
 
 
-LINES = ["a\n", "\n", "- x\n", "1. y\n", "```\n", "  z\n", "| t |\n", "~~~py\n", "b"]
+LINES = ["a\n", "\n", "- x\n", "1. y\n", "```\n", "  z\n", "| t |\n", "~~~py\n", "<!-- c\n", "d -->\n", "b"]
 
 
 @given(st.lists(st.sampled_from(LINES)), st.data())
@@ -427,6 +427,8 @@ def test_blocks_lose_nothing(pieces: list[str], data: st.DataObject):
         ("````\n```\n\nb\n````\n\nc\n", ["````\n```\n\nb\n````", "c"]),
         ("1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b\n", ["1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b"]),
         ("- a\n```\nx\n\ny\n```\n", ["- a\n```\nx\n\ny\n```"]),
+        ("<pre>\na\n\n*b*\n</pre>\nc\n", ["<pre>\na\n\n*b*\n</pre>", "c"]),
+        ("<!-- a\n\n```\n-->\n\nb\n\nc\n", ["<!-- a\n\n```\n-->", "b", "c"]),
     ],
 )
 def test_what_belongs_together_stays_together(text: str, expected: list[str]):

@@ -493,7 +493,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     go_on.set()
     fake.reset()
     fake.play("Retried.", "Forked.")
-    page.click(".trouble >> text=Ask again")
+    page.click(".message.user .unanswered >> text=Retry")
     wait_said(other.page, "Retried.")
     page.locator(".message.user >> text=Edit").nth(1).click()
     page.wait_for_function("() => document.activeElement.matches('.message textarea')")
@@ -508,6 +508,37 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     for each in (tab, other):
         each.close()
         assert each.complaints == []
+
+
+def test_a_message_that_failed_is_sent_again_from_where_it_stands(browser: Any, fake: Fake, site: Site):
+    fake.play("First.", Fail(401, "no such key"), Fail(401, "still none"), "Second.")
+    tab = Tab(browser, site, bypass_csp=True)
+    page = tab.go("chat")
+    page.wait_for_selector(".composer textarea:focus")
+    for text, end in (("One?", ".message.model"), ("Two?", ".unanswered")):
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(end)
+        page.wait_for_selector(".talked[data-state=idle]")
+    retry = page.get_by_role("button", name="Retry: send this message again")
+    article = page.locator(".message.user", has=page.locator(".unanswered"))
+    assert article.locator(".text").text_content() == "Two?"
+    assert retry.count() == 1
+    assert page.locator(".trouble button").count() == 0
+    # By the keyboard; and once more after the page was loaded anew.
+    retry.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".trouble:has-text('still none')")
+    page.reload()
+    retry.focus()
+    page.evaluate(AXE.read_text())
+    assert page.evaluate("async () => (await axe.run()).violations.map((each) => each.id)") == []
+    page.keyboard.press("Space")
+    wait_said(page, "Second.")
+    assert page.locator(".message.user .text").all_text_contents() == ["One?", "Two?"]
+    assert (retry.count(), str(fake.requests[-1].body).count("Two?")) == (0, 1)
+    tab.close()
+    assert [each for each in tab.complaints if "401" not in each] == []
 
 
 HOSTILE = (

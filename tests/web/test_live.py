@@ -30,6 +30,8 @@ from tests.web.speaking import END, Speaker
 from tests.web.tabs import AXE, Tab
 
 PATIENCE = 60
+#: More than the page shows at first, and after one more look.
+LINES = 12_000
 ROOT = Path(__file__).parents[2]
 
 
@@ -176,6 +178,31 @@ def test_long_histories_come_in_parts_and_private_ones_not_at_all(journal: Journ
     assert (seen, "line 0" in json.dumps(found["turns"][0])) == (45, True)
     assert shown(journal, "r", "2") == {"turns": [], "before": ""}
     assert journal.read("SELECT said FROM effects WHERE path = '2'", ()) == [(None,)]
+
+
+def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
+    long = "\n".join(f"line {number} of {LINES}" for number in range(1, LINES + 1))
+    running = begun(journal, "r")
+    turns = [UserTurn((Text(f"turn {number}"),)) for number in range(30)]
+    turns[-2] = UserTurn((Text("short"), Text(f"```\n{long}\n```")))
+    do(running, "1", AskModel("m", long, tuple(turns)), Outcome(Answered(Reply((Text("Yes."),), "end"), 0.1)))
+    running.leave("done")
+    page = tab.go("runs/r/1")
+    page.click(".shown > summary")
+    page.wait_for_selector(".shown .turn:has-text('turn 29')")
+    page.click(".shown > button.more")
+    page.wait_for_selector(".shown .turn:has-text('turn 0')")
+    for place in (".shown > .result", ".shown .turn:has-text('short') .said-part:nth-of-type(2)"):
+        more = page.locator(f"{place} button.more")
+        while more.count():
+            before = more.text_content()
+            more.click()
+            page.wait_for_function(
+                "([place, before]) => document.querySelector(`${place} button.more`)?.textContent !== before",
+                arg=[place.replace(":has-text('short')", ":nth-of-type(29)"), before],
+            )
+        assert f"line {LINES} of {LINES}" in page.text_content(place)
+    assert page.locator(".shown .turn").count() == 30
 
 
 def test_what_was_shown_is_kept_for_forks_and_goes_with_the_last_run(journal: Journal):

@@ -15,7 +15,7 @@ from antiphon.journal import Journal
 from antiphon.render import console, renderable
 from antiphon.results import text
 from antiphon.store import Store
-from tests.answers import ANSWERS, SENTENCES
+from tests.answers import ANSWERS, NASTY, SENTENCES
 from tests.web.browser import Site
 from tests.web.tabs import Tab
 
@@ -28,8 +28,9 @@ READ = """(roots) => {
     const inside = [...node.childNodes].map(read).join("");
     if (node.tagName === "LI" && node.parentNode.tagName === "OL")
       return `${(node.parentNode.start ?? 1) + [...node.parentNode.children].indexOf(node)} ${inside}`;
-    if (node.tagName !== "A") return inside;
-    const to = node.getAttribute("href").replace(/^mailto:/, "").replace(/^http:\\/\\/www/, "www");
+    // A link that leads nowhere on the page says where it would lead.
+    if (node.tagName !== "A" || !node.hasAttribute("href")) return inside;
+    const to = decodeURI(node.getAttribute("href")).replace(/^mailto:/, "").replace(/^http:\\/\\/www/, "www");
     return to.replace(/\\/$/, "") === inside ? inside : `${inside} (${to}${node.title ? ` "${node.title}"` : ""})`;
   };
   return roots.map(read);
@@ -43,8 +44,8 @@ def terminal(answer: str) -> str:
 
 
 def characters(seen: str) -> str:
-    """What is seen without white space, and without the lines, dots and addresses that only a terminal draws."""
-    return re.sub(r"\(mailto:[^)]*\)|[\s•▌─]", "", seen)
+    """What is seen without white space, and without the lines, dots and fences that only a terminal draws."""
+    return re.sub(r"\(mailto:[^)]*\)|^```(?=python )|[\s•▌─]", "", seen.replace("[X]", "[x]"))
 
 
 @pytest.fixture
@@ -59,16 +60,17 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal
 
 def test_the_page_and_the_terminal_draw_the_same_text(tab: Tab, site: Site, journal: Journal):  # noqa: ARG001
     conversation = Conversation()
-    for answer in ANSWERS:
+    answers = (*ANSWERS, *NASTY)
+    for answer in answers:
         conversation.add_user("Go on.").add_assistant(answer)
     id = Store().save(conversation, model="openai/gpt-5", command="chat")
     page: Any = tab.go(f"chat/{id}")
-    page.wait_for_function("(n) => document.querySelectorAll('.markdown > *').length >= n", arg=len(ANSWERS))
+    page.wait_for_function("(n) => document.querySelectorAll('.markdown > *').length >= n", arg=len(answers))
     drawn = page.locator(".message.model .markdown").evaluate_all(READ)
-    assert len(ANSWERS) > 200
+    assert len(answers) == 280
     differing = [
         (answer, characters(seen), characters(terminal(answer)))
-        for answer, seen in zip(ANSWERS, drawn, strict=True)
+        for answer, seen in zip(answers, drawn, strict=True)
         if characters(seen) != characters(terminal(answer))
     ]
     assert differing == []

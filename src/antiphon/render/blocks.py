@@ -5,20 +5,31 @@ from __future__ import annotations
 import re
 
 from antiphon.render.safe import safe
-from antiphon.views.markdown import begins_block
+from antiphon.views.markdown_tokens import begins_block
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+#: HTML that goes on over empty lines, and what ends it.
+_HTML = tuple(
+    (re.compile(rf" {{0,3}}{begin}", re.IGNORECASE), re.compile(end, re.IGNORECASE))
+    for begin, end in (
+        (r"<(?:script|pre|style|textarea)(?:\s|>|$)", r"</(?:script|pre|style|textarea)>"),
+        (r"<!--", r"-->"),
+        (r"<\?", r"\?>"),
+        (r"<!\[CDATA\[", r"\]\]>"),
+        (r"<![a-z]", r">"),
+    )
+)
 #: So many lines of a table say how the rest of it looks.
 _HEADS = 2
 
 
 class Blocks:
-    """Takes text in any pieces and gives back whole blocks: paragraphs, lists, tables, fenced code.
+    """Takes text in any pieces and gives back whole blocks: paragraphs, lists, tables, HTML, fenced code.
 
     Two blocks are parted by an empty line, and the second begins at the left margin. What belongs to a list, and what
-    stands in a fence, stays together: drawn one after the other, the blocks look as the whole text would. With
-    `by_line`, every line is a block.
+    stands in a fence or in HTML, stays together: drawn one after the other, the blocks look as the whole text would.
+    With `by_line`, every line is a block.
     """
 
     def __init__(self, *, by_line: bool = False) -> None:
@@ -30,6 +41,8 @@ class Blocks:
         self._lines: list[str] = []
         #: What ends the fence that is open, if one is, and the line that opened it.
         self._fence = self._opener = ""
+        #: What ends the HTML that is open, if some is.
+        self._html_end: re.Pattern[str] | None = None
         self._has_list = False
         self._is_parted = False
         #: How many lines there are before the parser is asked again.
@@ -90,7 +103,7 @@ class Blocks:
 
     def _begins_block(self, line: str) -> bool:
         """Whether a line after an empty one does."""
-        if line[0] in " \t" or self._fence:
+        if line[0] in " \t" or self._fence or self._html_end:
             return False
         if not self._has_list:
             return True
@@ -102,7 +115,7 @@ class Blocks:
 
     def _is_complete(self, is_empty: bool) -> bool:
         """Whether no line that follows could belong to what there is."""
-        if self._has_list or self._fence or not self._lines:
+        if self._has_list or self._fence or self._html_end or not self._lines:
             return False
         if not is_empty:
             return self._is_parted
@@ -112,6 +125,12 @@ class Blocks:
         """Whether a fence is open now, whether there is a list, and whether a block may begin with the next line."""
         self._is_parted = is_empty
         if self._has_list:
+            return
+        if not self._fence and not self._html_end:
+            self._html_end = next((end for begin, end in _HTML if begin.match(line)), None)
+        if self._html_end:
+            if self._html_end.search(line):
+                self._html_end, self._is_parted = None, True
             return
         mark = _FENCE.match(line)
         if not self._fence:

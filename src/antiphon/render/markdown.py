@@ -18,7 +18,7 @@ from rich.theme import Theme
 from antiphon.render.prose import lexer
 from antiphon.render.safe import safe
 from antiphon.render.style import ACCENT, code_theme
-from antiphon.views.markdown import flatten, is_parsable, is_whole, parse_tokens
+from antiphon.views.markdown_tokens import flatten, is_parsable, is_whole, parse_tokens
 
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
 #: What a column of a table needs at least, with the gap beside it.
@@ -140,6 +140,9 @@ class Markdown(rich_markdown.Markdown):
             return
         self.parsed = parse_tokens(content)
         self.whole = is_whole(content, self.parsed) and _has_room(self.parsed, width)
+        for token in self.parsed:
+            # The address of an automatic link is its text.
+            token.children = [each for each in token.children or () if each.info != "auto"]
         for token in flatten(self.parsed):
             _make_safe(token)
             if token.type == "link_open" and token.attrs.get("title"):

@@ -74,8 +74,8 @@ def lexer(language: str) -> Lexer | str:
 def markdown(view: views.Markdown, context: Context) -> RenderableType | Lines:
     """Markdown, with everything in it that would be hidden or obeyed shown as it is written.
 
-    Links show where they lead and lead nowhere; images, HTML, entities and link definitions stay text. Where some of
-    it would not be seen, the whole is plain text.
+    Links show where they lead and lead nowhere; images, HTML, entities and link definitions stay text. A block of
+    which some would not be seen is plain text, and so is the whole where it has no room.
     """
     from antiphon.render.markdown import Markdown
 

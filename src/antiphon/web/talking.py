@@ -112,6 +112,7 @@ class Talking:
             "notes": self.notes,
             "isSaved": bool(self.talk.id),
             "isInterrupted": not self._is_busy and self.talk.is_interrupted,
+            "isUnanswered": self._state() == "idle" and self.talk.is_unanswered,
         }
 
     def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:

@@ -166,7 +166,7 @@ def _drain(events: Generator[Event, None, None]) -> None:
 
 def _extracted(result: AIResult, talk: Talk) -> int:
     """Print the first code block; an answer without one is not lost."""
-    from antiphon.views.markdown import first_code
+    from antiphon.views.markdown_tokens import first_code
 
     said = str(result.value)
     code = first_code(said)

@@ -48,13 +48,25 @@ function Picture({ id, turn, piece, number }) {
 
 const Edit = later(() => import("./edit.js").then((module) => module.Edit));
 
-function Mine({ id, turn, canFork, isBusy }) {
+// A message without an answer is sent again from where it stands: it takes its own place.
+function Retry({ id }) {
+  const [isSent, setSent] = useState(false), [failure, setFailure] = useState("");
+  const send = (event) => {
+    setSent(true);
+    event.target.closest(".talked").focus();
+    act(address(id, "again")).then(() => setFailure(""), (error) => setFailure(error.message)).finally(() => setSent(false));
+  };
+  return html`<p class="unanswered"><span>${failure ? clean(failure) : said.unanswered}</span><button type="button" aria-label=${said.retryHint} title=${said.retryHint} disabled=${isSent} onClick=${send}>${said.retryMessage}</button></p>`;
+}
+
+function Mine({ id, turn, canFork, isBusy, isUnanswered }) {
   const [edited, setEdited] = useState(false);
   let number = 0;
   return html`${turn.isInterrupted && html`<p class="note interrupted">${said.cutOff}</p>`}${turn.pieces.length > 0 && html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
     <p class="who"><strong>${said.you}</strong>${canFork && mayAct.value && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
     <div class="words">${turn.pieces.map((each) => each.type === "image" ? html`<${Picture} id=${id} turn=${turn.turn} piece=${each} number=${number += 1} />`
       : html`<div class="text">${each.author && html`<strong>${clean(each.author)}: </strong>`}${clean(each.text)}</div>`)}</div>
+    ${isUnanswered && mayAct.value && !edited && html`<${Retry} id=${id} />`}
     ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`}`;
 }
 
@@ -172,7 +184,7 @@ function Talk({ id }) {
   return html`<h1 class="hidden">${clean(now.title) || said.untitled}</h1>
     <div class="scroll talked" tabindex="0" role="region" aria-label=${said.log} ref=${box} ...${hands} data-chat=${id} data-state=${now.state}><div ref=${inner}>
       <div class="said" role="log" aria-live="polite" aria-label=${said.log}>${all.map((turn) => turn.role === "user"
-        ? html`<${Mine} key=${turn.turn} id=${id} turn=${turn} canFork=${now.isSaved} isBusy=${isBusy} />` : html`<${Theirs} key=${turn.turn} id=${id} turn=${turn} account=${answers[turn.turn]} />`)}</div>
+        ? html`<${Mine} key=${turn.turn} id=${id} turn=${turn} canFork=${now.isSaved} isBusy=${isBusy} isUnanswered=${now.isUnanswered && turn === all.at(-1)} />` : html`<${Theirs} key=${turn.turn} id=${id} turn=${turn} account=${answers[turn.turn]} />`)}</div>
       ${isBusy && waits.length === 0 && html`<${Live} />`}
       ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
       <${Trouble} id=${id} now=${now} /></div></div>

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean } from "./plain.js";
-import { Argument, Result } from "./renderers.js";
+import { Argument, Result, useRows } from "./renderers.js";
 import { Elapsed, Steps } from "./run.js";
 import { cost, State } from "./runs.js";
 import { ask, fold, runLink, stepLink, unfold } from "./state.js";
@@ -27,23 +27,47 @@ function useOpened(address, when) {
   return { found, setFound, failure, toggled: (event) => event.target === event.currentTarget && setOpen(event.target.open) };
 }
 
-const Said = ({ part }) => html`<div class="said-part" data-type=${part.type}>
-  ${part.type === "call" ? html`<p><span class="badge">${words.call}</span> <strong>${clean(part.call.name)}</strong></p>
-    <dl class="arguments">${part.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>`
-  : html`${part.type !== "text" && html`<p><span class="badge">${words.parts[part.type]}</span> <strong>${clean(part.name ?? "")}</strong></p>`}
-    ${part.views.map((view) => html`<${Result} view=${view} />`)}`}</div>`;
+// A piece of a prompt. More of it is asked for by itself.
+function useMore(first, address) {
+  const [rows, more] = useRows(200), [found, setFound] = useState(first);
+  useEffect(() => {
+    if (rows === 200) return undefined;
+    let live = true;
+    ask(`${address}&rows=${rows}`).then((data) => live && setFound(data), () => {});
+    return () => { live = false; };
+  }, [rows]);
+  return [found, more];
+}
+
+function About({ of, address }) {
+  const [{ view }, more] = useMore(of, `${address}&about=${of.name}`);
+  return html`<${Result} view=${view} label=${words.about[of.name]} more=${more} />`;
+}
+
+function Said({ of, address }) {
+  const [part, more] = useMore(of, address);
+  return html`<div class="said-part" data-type=${part.type}>
+    ${part.type === "call" ? html`<p><span class="badge">${words.call}</span> <strong>${clean(part.call.name)}</strong></p>
+      <dl class="arguments">${part.call.arguments.map((each) => html`<${Argument} ...${each} more=${more} />`)}</dl>`
+    : html`${part.type !== "text" && html`<p><span class="badge">${words.parts[part.type]}</span> <strong>${clean(part.name ?? "")}</strong></p>`}
+      ${part.views.map((view) => html`<${Result} view=${view} more=${more} />`)}`}</div>`;
+}
+
+// Each turn knows where it is found again: among those before which turn, and which of them it is.
+const placed = (turns, before) => turns.map((turn, i) => ({ ...turn, at: `&before=${encodeURIComponent(before)}&turn=${i}` }));
 
 export function Shown({ id, path }) {
   const address = `api/runs/${encodeURIComponent(id)}/shown?path=${encodeURIComponent(path)}`;
   const { found, setFound, failure, toggled } = useOpened(address);
+  const turns = found && (found.isPlaced ? found.turns : placed(found.turns, ""));
   const earlier = () => ask(`${address}&before=${encodeURIComponent(found.before)}`)
-    .then((more) => setFound({ ...found, before: more.before, turns: [...more.turns, ...found.turns] }), () => {});
+    .then((more) => setFound({ ...found, isPlaced: true, before: more.before, turns: [...placed(more.turns, found.before), ...turns] }), () => {});
   return html`<details class="raw shown" onToggle=${toggled}><summary>${words.shown}</summary>
     ${failure && html`<p class="failure">${failure}</p>`}
-    ${found && html`${found.about?.map((each) => html`<${Result} key=${each.name} view=${each.view} label=${words.about[each.name]} />`)}
+    ${found && html`${found.about?.map((each) => html`<${About} key=${each.name} of=${each} address=${address} />`)}
       ${found.before && html`<button type="button" class="more" onClick=${earlier}>${words.earlier}</button>`}
-      ${found.turns.length ? html`<ol class="turns">${found.turns.map((turn, i) => html`<li key=${found.turns.length - i} class=${`turn ${turn.role}`}><p class="group">${words.roles[turn.role]}</p>
-        ${turn.parts.map((part) => html`<${Said} part=${part} />`)}</li>`)}</ol>` : html`<p class="quiet">${words.notKept}</p>`}`}</details>`;
+      ${turns.length ? html`<ol class="turns">${turns.map((turn) => html`<li key=${turn.at} class=${`turn ${turn.role}`}><p class="group">${words.roles[turn.role]}</p>
+        ${turn.parts.map((part, i) => html`<${Said} key=${i} of=${part} address=${`${address}${turn.at}&part=${i}`} />`)}</li>`)}</ol>` : html`<p class="quiet">${words.notKept}</p>`}`}</details>`;
 }
 
 export function Changes({ store }) {

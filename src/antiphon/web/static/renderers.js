@@ -45,7 +45,7 @@ function Body({ view, more, exact }) {
   const body = view.body && html`<${Drawn} body=${view.body} more=${more} exact=${exact} height=${view.maxHeight} title=${words(view.title)} />`;
   return html`${view.unfit && html`<p class="quiet">${texts.drawing} ${clean(view.unfit)}</p>`}
     ${view.frame ? html`<${Framed} view=${view}>${body}<//>` : body}
-    ${inside.map((each) => html`<${Result} view=${each.view} label=${each.label} exact=${exact} />`)}
+    ${inside.map((each) => html`<${Result} view=${each.view} label=${each.label} more=${more} exact=${exact} />`)}
     ${view.moreInside ? html`<p class="quiet">${texts.left(view.moreInside, texts.items)}</p>` : null}`;
 }
 
@@ -78,8 +78,8 @@ export const opensItself = (came) => came?.collapsed === false || (came?.kind ==
 // The change that a call has made comes first; before it is made, as it would be.
 export const opened = (call, views, more) => {
   const made = views.some((each) => each.kind === "diff"), came = views.map((view) => html`<${Result} view=${view} more=${more} />`);
-  return html`${!made && call?.change && html`<${Result} view=${call.change} />`}${made && came}
-    ${call?.arguments.length ? html`<dl class="arguments">${call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}${!made && came}`;
+  return html`${!made && call?.change && html`<${Result} view=${call.change} more=${more} />`}${made && came}
+    ${call?.arguments.length ? html`<dl class="arguments">${call.arguments.map((each) => html`<${Argument} ...${each} more=${more} />`)}</dl>` : null}${!made && came}`;
 };
 
 const LIMITED = ["table", "image", "status", "question"];
@@ -100,8 +100,8 @@ export function Result({ view, label, more, exact }) {
 }
 
 // What a call is given, by its name.
-export function Argument({ name, view, exact }) {
+export function Argument({ name, view, more, exact }) {
   const short = view.body?.type === "code" && view.body.lines.length < 2 && !view.body.more;
   return html`<div class=${`argument ${short ? "short" : ""}`}><dt>${visible(name)}</dt><dd>${short
-    ? html`<code><${Piece} of=${view.body.lines[0] ?? ""} exact=${true} /></code>` : html`<${Result} view=${view} exact=${exact} />`}</dd></div>`;
+    ? html`<code><${Piece} of=${view.body.lines[0] ?? ""} exact=${true} /></code>` : html`<${Result} view=${view} more=${more} exact=${exact} />`}</dd></div>`;
 }

@@ -11,7 +11,7 @@ const said = texts.chat;
 export function Trouble({ id, now }) {
   const [failure, setFailure] = useState("");
   const button = (what, label) => mayAct.value && html`<button type="button" onClick=${() => act(address(id, what)).then(() => setFailure(""), (error) => setFailure(error.message))}>${label}</button>`;
-  const { kind, text } = now.error, ways = html`${now.isInterrupted && button("go", said.goOn)} ${button("again", said.retry)}`;
+  const { kind, text } = now.error, ways = html`${now.isInterrupted && button("go", said.goOn)} ${!now.isUnanswered && button("again", said.retry)}`;
   return html`<div class="trouble" role="status">
     ${now.notes.map((each) => html`<p class="note">${clean(each)}</p>`)}
     ${!now.isSaved && html`<p class="quiet">${said.unsaved}</p>`}

@@ -15,7 +15,7 @@ const TAGS = { ...Object.fromEntries(PLAIN.map((tag) => [tag, tag])), h1: "h2", 
 const DRESS = {
   a: (node, { href, title }) => {
     const to = address(href);
-    node.title = [title, to ? "" : href].filter(Boolean).map(clean).join(" ");
+    if (title) node.title = clean(title);
     if (to) Object.assign(node, { href: to, target: "_blank", rel: "noopener noreferrer nofollow" });
   },
   ol: (node, { start }) => { if (start !== undefined) node.start = start; },
@@ -49,6 +49,8 @@ function made(node, shown) {
   const element = document.createElement(TAGS[tag] ?? "span");
   DRESS[tag]?.(element, attributes);
   element.append(...inside.map((each) => made(each, shown)));
+  // A link that leads nowhere here says where it would lead.
+  if (tag === "a" && !element.href && attributes.href !== inside[0]) element.append(shown(` (${attributes.href}${attributes.title ? ` "${attributes.title}"` : ""})`));
   return element;
 }
 
@@ -83,7 +85,8 @@ export function Saying({ of }) {
     }
     const now = read.current;
     for (; now.count < now.pieces.length; now.count++) {
-      const { closed, open, rest } = now.pieces[now.count];
+      const { closed, open, rest, isAnew } = now.pieces[now.count];
+      if (isAnew) { root.current.replaceChildren(); now.open = []; }
       if (open !== null) {
         const fresh = [...closed, ...open].map((each) => ({ key: JSON.stringify(each), block: each }));
         // A block that has not changed stays as it is.
