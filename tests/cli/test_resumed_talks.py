@@ -109,3 +109,48 @@ def test_nothing_is_asked_where_what_is_done_cannot_be_written_down(fake: Fake, 
     assert (ran.code, ran.out, len(fake.requests)) == (1, "", 0)
     assert "cannot be written down" in ran.err
     assert antiphon("ask", "--tools", "read", "--no-journal", "Hello?").out == "Hello.\n"
+
+
+def killed_in_shell(fake: Fake, command: str) -> str:
+    """Kill an ask inside of a call, and return the path of that step."""
+    fake.play(call("run_shell", command=f"{command} kill -9 $PPID; sleep 60"))
+    child = forks.run("ask", "--tools", "all", "--yes", "Do it.", text=True)
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    steps = json.loads(antiphon("runs", "show", "last", "--json").out)["effects"]
+    (path,) = [each["path"] for each in steps if each["kind"] == "tool"]
+    return path
+
+
+def test_a_call_of_an_ask_that_was_interrupted_is_decided_about(fake: Fake) -> None:
+    path = killed_in_shell(fake, "[ -e again ] && touch twice && exit;")
+    Path("again").touch()
+    fake.play("It is done.")
+    ran = antiphon("runs", "resume", "last", "--retry", path)
+    assert (ran.code, ran.out) == (0, "It is done.\n"), ran.err
+    assert (Path("twice").exists(), len(fake.requests)) == (True, 2)
+
+
+def test_what_came_of_a_call_of_an_ask_is_what_the_model_is_told(fake: Fake) -> None:
+    path = killed_in_shell(fake, "echo once >> log;")
+    fake.play("It is done.")
+    ran = antiphon("runs", "resume", "last", "--skip", path, "written by hand")
+    assert (ran.code, ran.out, Path("log").read_text()) == (0, "It is done.\n", "once\n"), ran.err
+    body = json.dumps(fake.requests[-1].body)
+    assert ("written by hand" in body, "not known" in body) == (True, False)
+    assert "has no step '9'" in antiphon("runs", "resume", "last", "--retry", "9").err
+
+
+@pytest.mark.parametrize("options", [("--edited",), ("--retry", "1"), ("--skip", "1", "x")])
+@pytest.mark.usefixtures("fake")
+def test_a_batch_says_where_steps_are_decided_about(options: tuple[str, ...]) -> None:
+    Path("p.vibe").write_text("input n: number\nn\n")
+    Path("rows.csv").write_text("n\n1\n")
+    assert antiphon("map", "p.vibe", "rows.csv").code == 0
+    ran = antiphon("runs", "resume", "last", *options)
+    assert (ran.code, "decided about in its rows" in ran.err) == (2, True)
+
+
+def test_a_cost_that_an_ask_does_not_keep_to_is_refused(fake: Fake) -> None:
+    killed_in_shell(fake, "")
+    ran = antiphon("runs", "resume", "last", "--max-cost", "1")
+    assert (ran.code, "`--max-cost` does not hold" in ran.err) == (2, True)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from antiphon.effects import Node, Place, Print, RunPython, Step, at, perform, place
+from antiphon.effects import Answered, AskModel, Node, Place, Print, RunPython, Step, at, perform, place
 from antiphon.effects.door import privately
 from antiphon.errors import StoreError
 from antiphon.journal import Journal, JournalFailed, TakenOver
 from antiphon.journal.shelf import set_aside
 from antiphon.lang.run import Host, loads
 from antiphon.runs.late import Late
+from antiphon.wire import Reply
 
 LONG = "long " * 10_000
 
@@ -159,6 +162,80 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
     with at(Place(Node(), (running.performer,))):
         work(journal)
     assert done[302:] == [gone]
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+@pytest.mark.parametrize("kept", [301, 300, 0])
+def test_last_steps_that_are_gone_are_told_of_and_not_repeated(path: str, kept: int, is_left: bool) -> None:
+    done: list[int] = []
+    journal = Journal(path)
+
+    def work() -> None:
+        for number in range(302):
+            journal.step(lambda n: done.append(n) or n, number)
+
+    def work_again() -> None:
+        with journal.run("r"):
+            work()
+
+    running = journal.begin("python", "r", id="r")
+    with at(Place(Node(), (running.performer,))):
+        work()
+    if is_left:
+        running.leave("interrupted")
+    else:
+        # As after a kill: nothing is noted by the process itself.
+        journal.free("r")
+    remove_steps(path, kept)
+    for _ in range(2):
+        with pytest.raises(JournalFailed, match=r"what it did last is gone.*--edited"):
+            work_again()
+    assert len(done) == 302
+    running = journal.go_on("r")
+    set_aside(journal, running)
+    with at(Place(Node(), (running.performer,))):
+        work()
+    running.leave("done")
+    assert done[302:] == list(range(kept, 302))
+    work_again()
+    assert len(done) == 604 - kept
+
+
+def remove_steps(path: str, first: int) -> None:
+    """Remove the last steps of the run by hand, with no code of ours."""
+    statement = "DELETE FROM {}effects WHERE run = 'r' AND seq >= {}"
+    if path.startswith("postgres"):
+        with psycopg.connect(path) as server:
+            server.execute(statement.format("antiphon.", first).encode())
+        return
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(statement.format("", first))
+
+
+def test_a_failure_that_is_forgotten_is_no_step_that_is_gone(path: str) -> None:
+    journal = Journal(path)
+    running = journal.begin("python", "r", id="r")
+    ask = Step("2", AskModel("m", "", ()))
+    for ways in ([], [Answered(Reply((), "end"))]):
+        with at(Place(Node(), (running.performer,))), suppress(IndexError):
+            perform(Step("1", RunPython("u")), lambda: None)
+            perform(ask, ways.pop)
+        running.leave("failed")
+        running = journal.go_on("r")
+        running.forget_failure()
+    assert [each.state for each in journal.effects("r")] == ["done", "done"]
+
+
+def test_runs_are_removed_with_their_steps(path: str) -> None:
+    journal = Journal(path)
+    for id in ("r", "s"):
+        with journal.run(id):
+            for number in range(20):
+                journal.step(abs, number)
+    journal.forget("r")
+    assert journal.read("SELECT id, steps FROM runs", ()) == [("s", 20)]
+    with journal.run("s"):
+        assert journal.step(abs, 0) == 0
 
 
 def test_steps_are_numbered_without_gaps_where_one_cannot_be_written(tmp_path: Path) -> None:

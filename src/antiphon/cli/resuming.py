@@ -35,6 +35,7 @@ def go_on_here(
     from antiphon.cli.carrying import carry_out, gone_on
     from antiphon.runs.begun import begun_of
 
+    _check_options(entry, anew, max_cost)
     if entry.kind in ("team", "turn"):
         return _go_on_with_team(entry)
     if entry.state == "done" and anew is None and entry.kind != "map":
@@ -45,6 +46,11 @@ def go_on_here(
         from antiphon.talks.keeping import place_of
 
         _enter(str(entry.begun_as.get("directory", "")), entry)
+        if anew is not None:
+            running = journal.go_on(entry.id)
+            _set_aside(journal, entry, running, anew)
+            # Whoever goes on with it finds there what was decided.
+            running.leave("interrupted")
         return resume_ask(entry, as_json, place_of(journal))
     begun = begun_of(entry, journal)
     _enter(begun.directory, entry)
@@ -70,6 +76,19 @@ def go_on_here(
     if shelf is not None and not as_json:
         _tell_reuse(journal, entry.id, shelf)
     return code
+
+
+def _check_options(entry: RunEntry, anew: Mapping[str, str | None] | None, max_cost: float | None) -> None:
+    """Refuse options that a run of this kind has no use for: nobody is to believe that they were heard."""
+    if entry.kind == "map" and anew is not None:
+        raise NotReadyError(
+            f"run {entry.id} is a batch, and steps are decided about in its rows: `antiphon runs list --of {entry.id}`"
+            " lists them, `antiphon runs resume ROW` takes the same options"
+        )
+    if entry.kind in ("team", "turn") and anew is not None:
+        raise NotReadyError(f"run {entry.id} is of a team, where `--edited`, `--retry` and `--skip` decide nothing")
+    if entry.kind in ("ask", "chat", "team", "turn") and max_cost is not None:
+        raise NotReadyError(f"run {entry.id} is no program or batch: `--max-cost` does not hold for it")
 
 
 def _go_on_with_team(entry: RunEntry) -> int:

@@ -189,13 +189,15 @@ class Entries(Performer):
     # What was written down
 
     def _counted(self) -> int:
-        """Count the steps of the run, whose numbers have no gap: without a step in the middle it would be repeated."""
-        ((last, count),) = self._journal.read("SELECT max(seq), count(*) FROM effects WHERE run = ?", (self.run,)) or [
-            (None, 0)
-        ]
-        if count and count != last + 1:
+        """Count the steps of the run, whose numbers have no gap: a step that is gone would be repeated."""
+        found = self._journal.read(
+            "SELECT (SELECT steps FROM runs WHERE id = ?), max(seq) + 1, count(*) FROM effects WHERE run = ?",
+            (self.run, self.run),
+        )
+        had, last, count = found[0] if found else (None, None, 0)
+        if count != max(had or 0, last or 0):
             self._gap = _told_gap(self._journal, self.run)
-        return 0 if last is None else last + 1
+        return last or 0
 
     def _row(self, path: str) -> Row | None:
         with self._lock:
@@ -365,13 +367,13 @@ def _keyed(journal: Journal, hash: str) -> str:
 
 
 def _told_gap(journal: Journal, run: str) -> str:
-    """Say between which steps of a run one is gone."""
+    """Say where a step of a run is gone: before another one, or at the end."""
     rows = journal.read(
         "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
         " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
         (run,),
     )
-    where = f" before step {rows[0][0]}" if rows else ""
+    where = f" before step {rows[0][0]}" if rows else " last"
     return (
         f"run {run!r} stops: the journal is damaged: what it did{where} is gone, and would be done again;"
         f" `antiphon runs resume {run} --edited` goes on all the same, and does again what is not there"

@@ -174,18 +174,8 @@ class Journal(FencedWrites):
             if body is not None:
                 self._keep(connection, body)
             as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
-            connection.execute(
-                "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?"
-                " WHERE id = ? AND epoch = ?",
-                (
-                    as_now,
-                    self._database.now(connection),
-                    body and name_of(body),
-                    self._wakes(connection, id),
-                    id,
-                    epoch,
-                ),
-            )
+            now, wakes = self._database.now(connection), self._wakes(connection, id)
+            connection.execute(_LEAVE, (as_now, now, body and name_of(body), wakes, id, epoch))
             if state == "done":
                 connection.execute(_REPLACE, (id,))
 
@@ -241,7 +231,7 @@ class Journal(FencedWrites):
             )
             connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
             # Whoever goes on with it when this process is gone does not begin anew once more.
-            connection.execute("UPDATE runs SET ending = NULL WHERE id = ?", (id,))
+            connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
         return name
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
@@ -305,6 +295,12 @@ class Journal(FencedWrites):
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
+#: How many steps it has had is at least what was noted before: the last of them may be gone.
+_LEAVE = (
+    "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
+    " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
+    " WHERE id = ? AND epoch = ?"
+)
 _OF_LINE = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
 #: A row of a batch that is forked is a program of its own.
 _FORK = (

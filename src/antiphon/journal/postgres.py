@@ -57,7 +57,20 @@ _MANY = (
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
 #: Those that came later.
-_SINCE = (("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),)
+_SINCE = (
+    ("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),
+    # How many steps a run has had, noted when it is left and when a step is removed.
+    (
+        "ALTER TABLE runs ADD COLUMN steps BIGINT",
+        f"""CREATE FUNCTION note_removed_steps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE {SCHEMA}.runs SET steps = greatest(runs.steps, gone.last)
+            FROM (SELECT run, max(seq) + 1 AS last FROM removed GROUP BY run) AS gone WHERE id = gone.run;
+            RETURN NULL;
+        END $$""",
+        "CREATE TRIGGER effects_removed AFTER DELETE ON effects REFERENCING OLD TABLE AS removed"
+        " FOR EACH STATEMENT EXECUTE FUNCTION note_removed_steps()",
+    ),
+)
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
 

@@ -61,13 +61,7 @@ class Running:
 
     def forget_failure(self) -> None:
         """Let it ask a model again that failed to answer, if that is where it ended."""
-        self.journal.write(
-            self.id,
-            self._epoch,
-            "DELETE FROM effects WHERE run = (SELECT run FROM at) AND kind = 'request' AND state = 'failed'"
-            " AND seq = (SELECT max(seq) FROM effects WHERE run = (SELECT run FROM at))",
-            (),
-        )
+        self.journal.forget_failure(self.id, self._epoch)
         self.performer = Entries(self.journal, self.id, self._epoch)
 
     def set_aside(self, about: Mapping[str, Any]) -> str:

@@ -71,6 +71,20 @@ class FencedWrites(Records):
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
 
+    def forget_failure(self, run: str, epoch: int) -> None:
+        """Remove the last step of a run if it is a request that failed; the run then has had no such step."""
+
+        def remove(connection: Any) -> None:
+            removed = connection.execute(
+                "DELETE FROM effects WHERE run = ? AND kind = 'request' AND state = 'failed'"
+                " AND seq = (SELECT max(seq) FROM effects WHERE run = ?)",
+                (run, run),
+            )
+            if removed.rowcount:
+                connection.execute("UPDATE runs SET steps = steps - 1 WHERE id = ?", (run,))
+
+        self._write_fenced(run, epoch, remove)
+
     # Batches
 
     def add_rows(

@@ -1,0 +1,186 @@
+"""The programs that `kills.py` kills: what each does, and what has to be there when it is over."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import Session, connect, tool
+from antiphon.effects import HalfDone
+from antiphon.fakes import Answer, Call, Received
+from antiphon.journal import Journal
+
+ROWS = 24
+SUMS = 6
+MODEL = "openai/gpt-5"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program: the command that begins it, or a function, its files, and what it leaves.
+
+    `trace` are the steps that nobody may do twice, `lines` what it prints, each once. `value` is its end.
+    """
+
+    name: str
+    trace: Sequence[str]
+    value: Any
+    command: Sequence[str] = ()
+    work: Callable[[], Any] | None = None
+    files: Sequence[tuple[str, str]] = ()
+    lines: Sequence[str] = ()
+
+
+WORLD = '''
+import os
+from antiphon import tool
+
+def leave(what):
+    handle = os.open("trace", os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+    os.write(handle, f"{what}\\n".encode())
+    os.close(handle)
+    return what
+
+@tool
+def pay(what: str) -> str:
+    """Pay."""
+    return leave(what)
+'''
+_MARK = """\
+import { leave } from "./world.py"
+function mark(name: text): text {
+  return py(name) {
+    from world import leave
+    return leave(name)
+  }
+}
+"""
+PROGRAM = (
+    'import { pay } from "./world.py"\n'
+    + _MARK
+    + """\
+for i in 20 { print("before {i}") }
+print(mark("first"))
+print(do "say one")
+async let aside = mark("aside")
+const got = async for n in 1..4 {
+  print("in {n}")
+  yield mark("round {n}")
+}
+print(pay("paid"))
+try { throw "up" } catch e { print(mark("caught")) }
+model m = { name: "default", tools: [pay] }
+print(vibe "use tool" m)
+print(aside, mark("last"))
+got
+"""
+)
+WAITING = (
+    _MARK
+    + """\
+print(mark("first"))
+const got = async for n in 1..3 {
+  sleep(0.01 * n)
+  const who = ask "Who is {n}?"
+  const done = mark("round {n}")
+  yield "{who} {done}"
+}
+print(got.join(", "))
+print(ask "Sure?")
+print(mark("last"))
+got
+"""
+)
+ROW = _MARK.replace("function", "input n: number\nfunction") + 'print("row {n}")\nmark("row {n}")\n'
+
+
+def answer(received: Received) -> Any:
+    """Answer as a model whose words depend on the request alone."""
+    body = json.dumps(received.body)
+    results = body.count("function_call_output")
+    if "use tool" in body and not results:
+        return Answer(calls=[Call("pay", {"what": "asked"}, "call_1")])
+    if "use shell" in body and results < 3:
+        return Answer(calls=[Call("run_shell", {"command": f"echo shell{results} >> trace"}, f"call_{results}")])
+    return "All is done." if results else "Said."
+
+
+def run_nightly() -> list[str]:
+    """Do steps and ask sessions, as plain code with a journal does."""
+    journal, model = Journal("logs.db"), connect(MODEL)
+    with journal.run("nightly"):
+        sums = [_add_once(journal, number) for number in range(SUMS)]
+        said = [str(Session(model, [_put]).vibe(f"use nothing {number}")) for number in range(2)]
+        return sums + said
+
+
+def _add_once(journal: Journal, number: int) -> str:
+    """Do a step; where it is not known whether it took effect, look first."""
+    step: Callable[[str], str] = _leave
+    while True:
+        try:
+            return journal.step(step, f"sum {number}")
+        except HalfDone:
+            step = _leave_if_missing
+
+
+def _leave_if_missing(what: str) -> str:
+    trace = Path("trace")
+    return what if trace.exists() and what in trace.read_text().splitlines() else _leave(what)
+
+
+def _leave(what: str) -> str:
+    handle = os.open("trace", os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+    os.write(handle, f"{what}\n".encode())
+    os.close(handle)
+    return what
+
+
+@tool
+def _put(what: str) -> str:
+    """Put."""
+    return _leave(what)
+
+
+_ROUNDS = [f"round {n}" for n in range(1, 5)]
+CASES = (
+    Case(
+        "program with effects",
+        ["first", "aside", *_ROUNDS, "paid", "caught", "asked", "last"],
+        _ROUNDS,
+        ("run", "p.vibe"),
+        files=(("p.vibe", PROGRAM), ("world.py", WORLD)),
+        lines=[f"before {n}" for n in range(20)]
+        + ["first", "Said.", "All is done.", *(f"in {n}" for n in range(1, 5)), "paid", "caught", "aside last"],
+    ),
+    Case(
+        "map over rows",
+        [f"row {n}" for n in range(1, ROWS + 1)],
+        None,
+        ("map", "p.vibe", "rows.csv"),
+        files=(
+            ("p.vibe", ROW),
+            ("world.py", WORLD),
+            ("rows.csv", "n\n" + "".join(f"{n}\n" for n in range(1, ROWS + 1))),
+        ),
+    ),
+    Case(
+        "ask with tools",
+        ["shell0", "shell1", "shell2"],
+        None,
+        ("ask", "--tools", "all", "--yes", "use shell"),
+    ),
+    Case("session in Python", [f"sum {n}" for n in range(SUMS)], None, work=run_nightly),
+    Case(
+        "waiting and answered",
+        ["first", *_ROUNDS[:3], "last"],
+        [f"a{n} round {n}" for n in range(1, 4)],
+        ("run", "p.vibe"),
+        files=(("p.vibe", WAITING), ("world.py", WORLD)),
+        lines=["first", "a1 round 1, a2 round 2, a3 round 3", "ae", "last"],
+    ),
+)
