@@ -17,7 +17,7 @@ from antiphon.effects.values import Said
 from antiphon.session.people import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, FactWrong, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 
 if TYPE_CHECKING:
     from antiphon.session.run import Run
@@ -162,6 +162,7 @@ Body = (
     | Compacted
     | PrefixChanged
     | Healed
+    | FactWrong
     | ModelUnknown
     | RunEnded
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: `first` has nothing before it; `changed`, `expired` and `too_short` say why less was read; `missed` is unexplained.
 CacheOutcome = Literal["first", "hit", "changed", "expired", "too_short", "missed"]
 #: The part of what was expected that may be missing from a hit: caches are read in steps.
-_TOLERANCE = 0.1
+TOLERANCE = 0.1
 #: The providers that serve OpenAI's models themselves.
 _KEYED = ("openai", "openai-chat", "azure")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -118,7 +118,7 @@ def report_cache(
     idle, server = now - before.at, _server_reason(state)
     expected = before.tokens
     outcome: CacheOutcome = "missed"
-    if read >= expected * (1 - _TOLERANCE):
+    if read >= expected * (1 - TOLERANCE):
         outcome, change = "hit", None
     elif change is not None:
         outcome = "changed"
