@@ -104,7 +104,8 @@ class Asking:
             raise
         reply = answered.reply
         self._tell_notices(reply)
-        run.tell(RequestEnded(number, reply.text, reply.usage, answered.cost, sources=sources_of(reply.parts)))
+        told = reply.text, reply.usage, answered.cost
+        run.tell(RequestEnded(number, *told, sources=sources_of(reply.parts), cache=reply.cache))
         run.count(reply.usage, answered.cost)
         return reply
 

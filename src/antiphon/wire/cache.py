@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from antiphon._json import dumps
 from antiphon._shape import obj, string
@@ -57,11 +58,19 @@ class CacheReport:
         """The tokens that were read again although they had been sent before."""
         return max(self.expected - self.read, 0) if self.outcome not in ("first", "hit") else 0
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CacheReport:
+        """Read what `dataclasses.asdict` made."""
+        change = data.get("change")
+        given: dict[str, Any] = {**data, "change": PrefixChange(**change) if change else None}
+        return cls(**given)
+
     def __str__(self) -> str:
         counts = f"{self.read:,} of {self.expected:,} tokens that were sent before came from the cache"
         match self.outcome:
             case "first":
-                return f"the first request: {self.written:,} tokens were put into the cache"
+                read = f"{self.read:,} tokens came from the cache, " if self.read else ""
+                return f"the first request: {read}{self.written:,} tokens were put into the cache"
             case "hit":
                 return counts
             case "changed":
