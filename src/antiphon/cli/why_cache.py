@@ -1,4 +1,4 @@
-"""`antiphon why-cache`: what the provider's cache made of each request of a run, and why it was missed."""
+"""`antiphon why-cache`: what the provider's cache made of each request, and why it was missed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import RUN
 from antiphon.cli.runs import open_journal
+from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.journal import EffectEntry
+    from antiphon.journal import EffectEntry, Journal
     from antiphon.wire import CacheReport
 
 
@@ -26,16 +27,17 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each request.")
 @click.pass_context
 def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) -> None:
-    """Say what the provider's cache made of each request of a run.
+    """Say what the provider's cache made of each request of a run or of a saved conversation.
 
     For each request: how much of what was sent before came from the cache, and otherwise the first piece that changed,
-    the tokens that were read again, and what that cost. ID may be shortened, and `last` is the newest. Exit code: 0 all
-    is well, 1 something was read again, or there is nothing to say.
+    the tokens that were read again, and what that cost. ID may be shortened, and `last` is the newest run. Rows of
+    `antiphon map` are shown with their batch. Exit code: 0 all is well, 1 something was read again, or there is nothing
+    to say.
     """
     context.obj = db
     lost, count = 0, 0
     with open_journal() as journal:
-        for step, model, report in _reports(journal.effects(journal.find(id).id)):
+        for step, model, report in _find_reports(journal, id):
             count += 1
             lost += report.lost
             cost = _cost(model, report.lost)
@@ -46,17 +48,36 @@ def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) ->
                 price = f", ${cost:.4f} more" if cost else ""
                 click.echo(printable(f"{step}  {model}  {report}{price}"))
     if not count:
-        click.echo("No request of this run has a report: its provider does not say what it read from its cache.")
+        click.echo("No request has a report: none was sent, or the provider does not say what it read from its cache.")
     context.exit(int(lost > 0 or not count))
 
 
-def _reports(effects: Iterator[EffectEntry]) -> Iterator[tuple[str, str, CacheReport]]:
+def _find_reports(journal: Journal, id: str) -> Iterator[tuple[str, str, CacheReport]]:
+    """Yield the reports of a run and its rows, or those of a saved conversation, each with its step and model."""
+    try:
+        run = journal.find(id)
+    except NotSavedError as no_run:
+        from antiphon.store import Store
+
+        try:
+            with Store() as store:
+                found = store.cache_reports(id)
+        except NotSavedError as no_conversation:
+            raise NotSavedError(f"{no_run}, and {no_conversation}") from None
+        yield from ((str(number), *told) for number, told in enumerate(found, 1))
+        return
+    yield from _read_reports(journal.effects(run.id), "")
+    for row in journal.runs(parent=run.id):
+        yield from _read_reports(journal.effects(row.id), f"{row.id}/")
+
+
+def _read_reports(effects: Iterator[EffectEntry], prefix: str) -> Iterator[tuple[str, str, CacheReport]]:
     from antiphon.effects.values import Answered
 
     for effect in effects:
         outcome: Any = getattr(effect.outcome, "value", effect.outcome)
         if isinstance(outcome, Answered) and outcome.reply.cache is not None:
-            yield effect.path, str(effect.asked.get("model", "")), outcome.reply.cache
+            yield f"{prefix}{effect.path}", str(effect.asked.get("model", "")), outcome.reply.cache
 
 
 def _cost(model: str, tokens: int) -> float | None:

@@ -31,7 +31,7 @@ from antiphon.effects.failures import error_from_json, error_json
 from antiphon.effects.values import KINDS, Answered, AskModel, Effect, Outcome, Returned, RunPython, Said, Unwritten
 from antiphon.errors import ContentError, FormatError
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CacheReport, PrefixChange, Reply, ReplyState, Usage
+from antiphon.wire import CacheReport, Reply, ReplyState, Usage
 
 #: What reading data raises that is not made as it should be.
 _MISMADE = (TypeError, KeyError, ValueError, AttributeError, IndexError)
@@ -215,8 +215,7 @@ def _reply(data: Mapping[str, Any]) -> Answered:
     parts: Any = parts_from_json(data["parts"])
     told: dict[str, Any] = {"hops": data.get("hops", 1), "window": data.get("window")}
     if cache := data.get("cache"):
-        change = cache.get("change")
-        told["cache"] = CacheReport(**cache | {"change": PrefixChange(**change) if change else None})
+        told["cache"] = CacheReport.from_json(cache)
     state = ReplyState.from_json(data.get("state", {}))
     return Answered(Reply(parts, usage=Usage(**data["usage"]), state=state, **words, **told), data["cost"])
 

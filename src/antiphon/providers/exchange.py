@@ -57,6 +57,7 @@ from antiphon.wire import (
     Wire,
 )
 from antiphon.wire.cache import SentPrompt, last_sent, remember_sent, report_cache
+from antiphon.wire.contradictions import find_wrong_facts
 from antiphon.wire.prompt import Prompt, is_costly
 from antiphon.wire.wording import is_page, page_text
 
@@ -398,6 +399,7 @@ class Exchange:
         change = first.change_since(before.prompt) if before is not None else None
         if change is not None and is_costly(change, self.target):
             reply.prefix_change = change
+        reply.wrong_facts = find_wrong_facts(self.conversation, self.target, reply, first, before, change)
         ttl = self.options.cache if isinstance(self.options.cache, str) else ""
         now, known = time.time(), self.target.facts.cache
         reply.cache = report_cache(before, change, reply.usage, reply.state, known, now, ttl)

@@ -20,9 +20,9 @@ from antiphon.render.status import Now, Status, now_of
 from antiphon.results import plain, structured
 from antiphon.session import AIResult, Asked, CallFinished, Event, NoAnswer, RequestEnded, RunEnded
 from antiphon.session.returns import parsed
-from antiphon.views.run import RunningCall, RunView, RunViews, describe_attempt
+from antiphon.views.run import RunningCall, RunView, RunViews, describe_attempt, describe_wrong_fact
 from antiphon.views.server_tools import list_plain_sources
-from antiphon.wire import ReasoningDelta, RetryDelta, TextDelta
+from antiphon.wire import FactWrong, ReasoningDelta, RetryDelta, TextDelta
 
 #: How many characters of a question are shown.
 QUESTION = 8000
@@ -105,6 +105,8 @@ class LiveView:
                 self._list_sources(body.sources, depth)
             case RetryDelta():
                 self._page.line(lines.StateLine("open", body.reason, "", describe_attempt(body), 2 * depth))
+            case FactWrong():
+                self._page.line(lines.StateLine("open", describe_wrong_fact(body), body.said, "", 2 * depth))
             case CallFinished():
                 self._page.call(body.call, body.result, body.record.duration / 1000, depth)
             case Asked(question):

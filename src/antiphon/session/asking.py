@@ -104,7 +104,8 @@ class Asking:
             raise
         reply = answered.reply
         self._tell_notices(reply)
-        run.tell(RequestEnded(number, reply.text, reply.usage, answered.cost, sources=sources_of(reply.parts)))
+        told = reply.text, reply.usage, answered.cost
+        run.tell(RequestEnded(number, *told, sources=sources_of(reply.parts), cache=reply.cache))
         run.count(reply.usage, answered.cost)
         return reply
 
@@ -114,8 +115,8 @@ class Asking:
         if (change := reply.prefix_change) is not None:
             cost = cost_of_reading_again(model, change.tokens)
             tell(PrefixChanged(change.at, change.turn, change.tokens, cost, change.left_out))
-        for healed in reply.healed:
-            tell(healed)
+        for notice in (*reply.healed, *reply.wrong_facts):
+            tell(notice)
         target: Target | None = getattr(model, "target", None)
         if self.requests == 1 and target is not None and not target.facts.name and target.facts.taken_for:
             tell(ModelUnknown(model.name, target.facts.taken_for))

@@ -17,7 +17,17 @@ from antiphon.effects.values import Said
 from antiphon.session.people import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
+from antiphon.wire import (
+    CacheReport,
+    CallDelta,
+    FactWrong,
+    Healed,
+    ProgressDelta,
+    ReasoningDelta,
+    RetryDelta,
+    TextDelta,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from antiphon.session.run import Run
@@ -52,6 +62,8 @@ class RequestEnded:
     failed: str = ""
     #: Where the answer comes from, as far as the provider names it.
     sources: tuple[Citation, ...] = ()
+    #: What came from the provider's cache, where it tells.
+    cache: CacheReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +174,7 @@ Body = (
     | Compacted
     | PrefixChanged
     | Healed
+    | FactWrong
     | ModelUnknown
     | RunEnded
 )

@@ -144,6 +144,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UPDATE runs SET steps = max(coalesce(steps, 0), OLD.seq + 1) WHERE id = OLD.run;
         END""",
     ),
+    (
+        # What the provider's cache made of each request of a conversation.
+        """CREATE TABLE cache_reports (
+            key INTEGER PRIMARY KEY AUTOINCREMENT,
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            model TEXT NOT NULL,
+            report TEXT NOT NULL
+        )""",
+        "CREATE INDEX cache_reports_conversation ON cache_reports (conversation, key)",
+    ),
 )
 
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.

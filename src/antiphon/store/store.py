@@ -6,6 +6,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from antiphon._json import clean, dumps
+from antiphon._json import clean, dumps, loads
 from antiphon.conversation import Conversation
 from antiphon.conversation.storage import to_json
 from antiphon.errors import ContentError, NotSavedError, StoreError
@@ -27,7 +28,7 @@ from antiphon.store.search import excerpt, matching, terms
 from antiphon.store.withheld import Sought, known_secrets, seek
 
 if TYPE_CHECKING:
-    from antiphon.wire import Usage
+    from antiphon.wire import CacheReport, Usage
 
 # No provider counts so far, and SQLite can add two of them.
 _LARGEST = 2**61
@@ -79,15 +80,16 @@ class Store:
         usage: Usage | None = None,
         cost: float | None = None,
         tools: Mapping[str, Any] | None = None,
+        reports: Sequence[tuple[str, CacheReport]] = (),
     ) -> str:
         """Save a conversation as a new one, or as the new state of the one with this `id`, and return its id.
 
         With `is_new`, the `id` may be one that there is none of yet.
 
         Only what changed since it was last saved or loaded is written. `usage` and `cost` are what was spent since
-        then; they add up. `tools` is how the tools are chosen now. Where another process changed the saved conversation
-        in the meantime, nothing is lost: this one becomes a fork of it, with an id of its own. The id is empty where
-        saving is off.
+        then; they add up. `tools` is how the tools are chosen now, and `reports` what the cache of each model
+        made of requests. Where another process changed the saved conversation in the meantime, nothing is lost: this
+        one becomes a fork of it, with an id of its own. The id is empty where saving is off.
         """
         if not self.saves:
             return ""
@@ -105,6 +107,10 @@ class Store:
             rows.write_kept(connection, id, conversation.kept, written, self._secrets)
             revision = _describe(connection, id, self._secrets.hide(title_of(conversation)), conversation, model)
             _spend(connection, id, usage, cost)
+            connection.executemany(
+                "INSERT INTO cache_reports (conversation, model, report) VALUES (?, ?, ?)",
+                [(id, name, dumps(asdict(report))) for name, report in reports],
+            )
             if tools is not None:
                 sql = "UPDATE conversations SET tools = json_patch(coalesce(tools, '{}'), ?) WHERE id = ?"
                 connection.execute(sql, (dumps(dict(tools)), id))
@@ -173,6 +179,16 @@ class Store:
         self._expect(which)
         with self._database.reading() as connection:
             return _find(connection, which)
+
+    def cache_reports(self, which: str) -> Sequence[tuple[str, CacheReport]]:
+        """Return what the provider's cache made of each request of a conversation, with the model, in order."""
+        from antiphon.wire import CacheReport
+
+        self._expect(which)
+        sql = "SELECT model, report FROM cache_reports WHERE conversation = ? ORDER BY key"
+        with self._database.reading() as connection:
+            found = connection.execute(sql, (_find(connection, which).id,)).fetchall()
+        return [(model, CacheReport.from_json(loads(report))) for model, report in found]
 
     def load(self, which: str) -> Conversation:
         """The conversation as it was saved, secrets left out; a `FormatError` says what is damaged."""

@@ -22,7 +22,7 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.store.store import Store
-from antiphon.wire import TextDelta
+from antiphon.wire import CacheReport, TextDelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,8 @@ class Talk:
         self._command = command
         self._tell = tell
         self._messages: list[_Message] = []
+        #: What came from the provider's cache, as far as it is not saved.
+        self._reports: list[tuple[str, CacheReport]] = []
         self._journal = journal
         self._tools = tools
         #: A run in the session's journal in which the conversation was left.
@@ -189,6 +191,8 @@ class Talk:
             for event in run.events():
                 if event.run == run.id:
                     _gather(said, event)
+                if isinstance(event.body, RequestEnded) and event.body.cache is not None:
+                    self._reports.append((self.session.model.name, event.body.cache))
                 if isinstance(event.body, UsageChanged) and event.run == run.id:
                     spent = event.body
                     self._save()
@@ -256,7 +260,9 @@ class Talk:
                 usage=spent.usage if spent else None,
                 cost=spent.cost if spent else None,
                 tools=self._tools(),
+                reports=self._reports,
             )
+            self._reports.clear()
         except StoreError as error:
             self._store = None
             self._tell(f"{error}; from here on nothing is saved")

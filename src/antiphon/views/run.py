@@ -25,7 +25,7 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.session.events import Body
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, FactWrong, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +151,19 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.state = "waiting" if run.questions else "running"
         case RunWaits():
             run.state = "waiting"
-        case Compacted() | PrefixChanged() | Healed() | ModelUnknown():
+        case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
             pass
         case RunEnded(state, _, error):
             run.state, run.ended, run.writing, run.thoughts = state, at, "", []
             run.detail = str(error) if error is not None else ""
             run.calls.clear()
             run.questions.clear()
+
+
+def describe_wrong_fact(wrong: FactWrong) -> str:
+    """Return which fact is wrong, our value, and the server's."""
+    theirs = f", not {wrong.theirs!r}" if wrong.theirs is not None else ""
+    return f"the fact `{wrong.fact}` about {wrong.model} is wrong: {wrong.ours!r}{theirs}"
 
 
 def describe_attempt(retry: RetryDelta) -> str:

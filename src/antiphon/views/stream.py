@@ -31,7 +31,7 @@ from antiphon.session import (
 )
 from antiphon.session.events import Body
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta
+from antiphon.wire import CallDelta, FactWrong, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta
 
 # What a terminal could obey, a reader of lines take for a line's end, or an eye not see.
 _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
@@ -54,6 +54,7 @@ def event_json(event: Event) -> dict[str, Any]:
     - `asked`: `question` {id, kind (approval or question), text, who, call?}; `settled`: `question`, `said` {text,
       allowed, always}; `run_waits`: `questions`
     - `compacted`: `dropped`, the number of turns that were left out
+    - `fact_wrong`: `model`, `fact`, `ours`, `theirs`, `said`: an answer contradicts a fact about its model
     - `run_ended`: `state`, and what `final_json` gives, or `error` and, where it is known, how far the run had come
     """
     return {"run": event.run, "seq": event.seq, "at": event.at, "type": _TYPES[type(event.body)], **_body(event.body)}
@@ -115,6 +116,7 @@ _TYPES: dict[type, str] = {
     Compacted: "compacted",
     PrefixChanged: "prefix_changed",
     Healed: "healed",
+    FactWrong: "fact_wrong",
     ModelUnknown: "model_unknown",
     RunEnded: "run_ended",
 }
@@ -150,7 +152,7 @@ def _body(body: Body) -> dict[str, Any]:
             return {"questions": [_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
-        case PrefixChanged() | Healed() | ModelUnknown() | RetryDelta():
+        case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | RetryDelta():
             return plain(asdict(body))
         case RunEnded(state, result, error):
             return {"state": state, **(final_json(result) if result is not None else _error(error))}

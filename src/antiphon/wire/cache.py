@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from antiphon._json import dumps
 from antiphon._shape import obj, string
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 #: `first` has nothing before it; `changed`, `expired` and `too_short` say why less was read; `missed` is unexplained.
 CacheOutcome = Literal["first", "hit", "changed", "expired", "too_short", "missed"]
 #: The part of what was expected that may be missing from a hit: caches are read in steps.
-_TOLERANCE = 0.1
+TOLERANCE = 0.1
 #: The providers that serve OpenAI's models themselves.
 _KEYED = ("openai", "openai-chat", "azure")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -57,11 +58,19 @@ class CacheReport:
         """The tokens that were read again although they had been sent before."""
         return max(self.expected - self.read, 0) if self.outcome not in ("first", "hit") else 0
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CacheReport:
+        """Read what `dataclasses.asdict` made."""
+        change = data.get("change")
+        given: dict[str, Any] = {**data, "change": PrefixChange(**change) if change else None}
+        return cls(**given)
+
     def __str__(self) -> str:
         counts = f"{self.read:,} of {self.expected:,} tokens that were sent before came from the cache"
         match self.outcome:
             case "first":
-                return f"the first request: {self.written:,} tokens were put into the cache"
+                read = f"{self.read:,} tokens came from the cache, " if self.read else ""
+                return f"the first request: {read}{self.written:,} tokens were put into the cache"
             case "hit":
                 return counts
             case "changed":
@@ -118,7 +127,7 @@ def report_cache(
     idle, server = now - before.at, _server_reason(state)
     expected = before.tokens
     outcome: CacheOutcome = "missed"
-    if read >= expected * (1 - _TOLERANCE):
+    if read >= expected * (1 - TOLERANCE):
         outcome, change = "hit", None
     elif change is not None:
         outcome = "changed"

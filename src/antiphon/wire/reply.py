@@ -58,14 +58,30 @@ class Healed:
     said: str
 
 
+@dataclass(frozen=True, slots=True)
+class FactWrong:
+    """A fact about a model that an answer contradicts: nothing failed, and the fact is used as before.
+
+    `fact` names it, `ours` is its value or the part of it that is wrong, `theirs` is what the answer shows; `said`
+    holds the server's words or figures.
+    """
+
+    model: str
+    fact: str
+    ours: Any
+    theirs: Any
+    said: str
+
+
 @dataclass(slots=True)
 class Reply:
     """The result of a chat: what came, and the conversation it was added to.
 
     `stop_reason` is the provider's own word for `stop`. `window` is the number of tokens that the conversation fills
     with this reply, where the provider tells it. An answer may come in several steps, which `hops` counts; `usage` adds
-    them up. `healed` names the facts that were changed to get the answer, `prefix_change` where its prompt was not the
-    one before it with more behind, and `cache` what came from the cache. The helpers act on the conversation.
+    them up. `healed` names the facts that were changed to get the answer, and `wrong_facts` those that it contradicts.
+    `prefix_change` is where its prompt was not the one before it with more behind, and `cache` what came from the
+    cache. The helpers act on the conversation.
     """
 
     parts: tuple[AssistantPart, ...]
@@ -79,6 +95,7 @@ class Reply:
     window: int | None = None
     hops: int = 1
     healed: tuple[Healed, ...] = ()
+    wrong_facts: tuple[FactWrong, ...] = ()
     prefix_change: PrefixChange | None = None
     cache: CacheReport | None = None
     _conversation: Conversation | None = field(default=None, compare=False, repr=False)
