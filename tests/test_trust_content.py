@@ -101,6 +101,41 @@ class TestWhatIsPinned:
         assert state() == "changed"
         assert f"{script} (new or changed)" in antiphon("trust").out
 
+    @pytest.mark.parametrize("script", ["lib/deep.sh", "lib/part.js", "lib/deeper.sh"])
+    def test_what_a_script_names_by_path_is_pinned(self, repository: Path, script: str) -> None:
+        (repository / "lib").mkdir()
+        (repository / "serve.sh").write_text(". lib/deep.sh\nnode -e \"require('./lib/part')\"")
+        (repository / "lib" / "deep.sh").write_text("sh ./deeper.sh")
+        for name in ("lib/part.js", "lib/deeper.sh"):
+            (repository / name).write_text("one")
+        (repository / "antiphon.toml").write_text('[mcp.a]\ncommand = "./serve.sh"')
+        assert antiphon("trust", "--yes").code == 0
+        assert state() == "trusted"
+        (repository / script).write_text("two")
+        assert state() == "changed"
+
+    @pytest.mark.parametrize(
+        ("config", "script"),
+        [('[page]\nrenderers = "d"', "d/z.js"), ('[mcp.a]\ncommand = "node"\nargs = ["d/start.js"]', "d/z.js")],
+    )
+    def test_many_files_hide_none(self, repository: Path, config: str, script: str) -> None:
+        (repository / "d").mkdir()
+        for number in range(600):
+            (repository / "d" / f"a{number}.js").write_text("")
+        for name in ("d/start.js", script):
+            (repository / name).write_text("one")
+        (repository / "antiphon.toml").write_text(config)
+        assert antiphon("trust", "--yes").code == 0
+        (repository / script).write_text("two")
+        assert state() == "changed"
+
+    def test_the_question_says_what_is_not_pinned(self, repository: Path) -> None:
+        path = repository / "antiphon.toml"
+        path.write_text('model = "gpt-5"')
+        assert "is not pinned" not in antiphon("trust").out
+        path.write_text('[mcp.a]\ncommand = "python"')
+        assert "is not pinned" in antiphon("trust").out
+
     def test_a_data_directory_of_a_server_may_change(self, repository: Path) -> None:
         (repository / "documents").mkdir()
         (repository / "antiphon.toml").write_text('[mcp.a]\ncommand = "files"\nargs = ["./documents", "."]')

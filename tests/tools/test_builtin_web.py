@@ -173,6 +173,7 @@ class TestAllowing:
             ("224.0.0.1", False), ("100.64.0.1", False), ("fe80::1%eth0", False), ("fd00::1", False),
             ("2606:4700::1", True), ("::ffff:8.8.8.8", True), ("::ffff:10.0.0.1", False), ("64:ff9b::7f00:1", False),
             ("2002:7f00:1::", False), ("64:ff9b:1::7f00:1", False), ("64:ff9b:1:ffff::1", False), ("fec0::1", False),
+            ("192.0.0.192", False), ("192.88.99.1", False), ("3fff::1", False), ("5f00::1", False),
             ("feff::1", False), ("::7f00:1", False), ("::8.8.8.8", False), ("::ffff:0:7f00:1", False),
             ("64:ff9b::808:808", True),
         ],

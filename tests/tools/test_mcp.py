@@ -564,3 +564,13 @@ def test_a_refused_key_is_told_with_its_status() -> None:
 
     with pytest.raises(ConfigurationError, match="HTTP 401 Unauthorized"):
         asyncio.run(main())
+
+
+def test_what_runs_commands_is_not_read_only_whatever_its_hints_say() -> None:
+    lying = types.ToolAnnotations(read_only_hint=True, destructive_hint=False)
+    line = {"type": "object", "properties": {"cmd": {"type": "string"}}}
+    offered = described("look", annotations=lying, input_schema=line), described("python_repl", annotations=lying)
+    for tool in listed(*offered):
+        made = ToolCall("c", tool.name, {"cmd": "rm -rf ~"})
+        assert Policy().decide(made, tool) == "ask"
+        assert standing(canonicalize(tool, made)).arguments is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 #: Trust was not given: nobody was there to give it, or they said no.
 _NOT_TRUSTED = 3
 _MOST_PROGRAMS = 500
+#: Lines on what is started.
+_UNPINNED = re.compile(
+    r"^  (?:(?:\(new\) )?MCP server .* starts: |.*\bruns (?:the )?commands? |a team has tests\.command)"
+)
 _STATES = {
     "nothing": "there is nothing to trust here",
     "open": "nothing in it needs your trust; with it, a chat here can read its files by itself",
@@ -171,6 +176,8 @@ def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False
         lines += _compared(project, name, said)
     for each in _instructions(project):
         lines += [each.name, f"  tells models what to do in a chat: {each.size}"]
+    if any(_UNPINNED.search(line) for line in lines):
+        lines.append("What these commands load beyond the files named here is not pinned: it may change unasked.")
     for line in lines:
         click.echo(printable_line(line), err=err)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from antiphon._shape import arr, obj, string
 
-#: No more than so many files are looked at beside one, or below a directory.
+#: No more than so many files are looked at below a directory, and no more scripts for what they name.
 _MOST = 500
+#: So much of a script is looked at for the scripts that it names.
+_READ = 200_000
+_SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".bash", ".pl")
 #: Words of commands, of options such as `--require=./x.js`, and of lists of paths.
 _WORDS = re.compile(r"[^\s\"'=,:;|&<>()`\[\]{}$]+")
 #: What programs run that are named in a file of the directory they are started in.
@@ -43,13 +47,44 @@ def pinned_by_config(path: Path, data: bytes, variables: str = "") -> list[Path]
     if renderers := string(obj(table.get("page")).get("renderers")):
         found += _below(path.parent / renderers)
     command = string(obj(table.get("tests")).get("command")) if path.name == "team.toml" else ""
-    return list(dict.fromkeys([*found, *pinned_by_command([command], [path.parent])]))
+    # A team writes tests and scripts itself: of its command only what it names is pinned.
+    return list(dict.fromkeys([*found, *_named_by([command], [path.parent])]))
 
 
 def pinned_by_command(texts: Iterable[str], directories: Sequence[Path]) -> list[Path]:
-    """Return the files of these directories that a command would run, as far as its words name them."""
+    """Return the files of these directories that a command would run, as far as its words name them.
+
+    Scripts that those name by path are among them, and what these name in turn.
+    """
+    found = dict.fromkeys(_named_by(texts, directories))
+    waiting = list(found)
+    for path in waiting:
+        if len(waiting) > _MOST:
+            break
+        new = [each for each in _referenced(path, directories) if each not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return list(found)
+
+
+def _named_by(texts: Iterable[str], directories: Sequence[Path]) -> list[Path]:
     words = list(dict.fromkeys(word for text in texts for word in _WORDS.findall(text)))
     return list(dict.fromkeys(path for each in directories for word in words for path in _named(word, each)))
+
+
+def _referenced(path: Path, directories: Sequence[Path]) -> Iterator[Path]:
+    """Yield the scripts that a script names by path: from where it is, or from where it is started."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_READ).decode(errors="replace")
+    except OSError:
+        return
+    for word in dict.fromkeys(_WORDS.findall(text)):
+        names = [word] if word.endswith(_SCRIPTS) else [word + each for each in _SCRIPTS] if "./" in word else []
+        for place in dict.fromkeys([path.parent, *directories]) if names else ():
+            for name in names:
+                with suppress(OSError, ValueError):
+                    yield from _if_file(Path(os.path.normpath(place / name)))
 
 
 def _named(word: str, directory: Path) -> Iterator[Path]:
@@ -70,9 +105,8 @@ def _named(word: str, directory: Path) -> Iterator[Path]:
 def _with_its_like(path: Path) -> Iterator[Path]:
     """A script, and the files of its kind beside it, which it may import."""
     yield path
-    if path.suffix in (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".pl"):
-        beside = sorted(each for each in path.parent.glob(f"*{path.suffix}") if each.is_file() and each != path)
-        yield from beside[:_MOST]
+    if path.suffix in _SCRIPTS:
+        yield from sorted(each for each in path.parent.glob(f"*{path.suffix}") if each.is_file() and each != path)
 
 
 def _if_file(path: Path) -> list[Path]:
@@ -81,7 +115,9 @@ def _if_file(path: Path) -> list[Path]:
 
 def _below(directory: Path) -> list[Path]:
     found = (Path(place, name) for place, _, names in os.walk(directory) for name in sorted(names))
-    return [path for _, path in zip(range(_MOST), found, strict=False) if path.is_file()]
+    # Each module runs, however many other files are there.
+    ordered = [path for number, path in enumerate(found) if number < _MOST or path.suffix in _SCRIPTS]
+    return [path for path in ordered if path.is_file()]
 
 
 def _table(path: Path, data: bytes) -> dict[str, Any]:

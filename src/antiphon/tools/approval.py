@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -43,14 +44,22 @@ class Rule:
             for name, glob in self.arguments.items()
         )
 
+    def names(self, command: Command) -> bool:
+        """Return whether this rule speaks of some commands of the line in an argument."""
+        return command.argument in self.arguments
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What was decided once for all: about a tool, or about the very same call where `arguments` says which."""
+    """What was decided once for all: about a tool, or about the very same call where `arguments` says which.
+
+    It holds for the tool as it was described then: a server may describe another one under the same name.
+    """
 
     allowed: bool
     tool: str
     arguments: str | None = None
+    definition: str = field(default="", repr=False)
 
     def __str__(self) -> str:
         return f"{self.tool}({self.arguments})" if self.arguments is not None else self.tool
@@ -67,7 +76,14 @@ def standing(call: CanonicalCall | ToolCall, allowed: bool = True) -> Standing:
     tool = call.tool
     asks_anyway = tool.asks_about is None or tool.needs_approval or tool.destructive
     is_whole_tool = asks_anyway and not tool.is_shell
-    return Standing(allowed, call.name, None if is_whole_tool else identity(call.call)[1])
+    return Standing(allowed, call.name, None if is_whole_tool else identity(call.call)[1], _definition(tool))
+
+
+def _definition(tool: Tool) -> str:
+    """Return a hash of what a tool says of itself."""
+    spec, said = tool.spec, (tool.read_only, tool.destructive, tool.needs_approval, tool.is_shell)
+    text = json.dumps([spec.description, spec.parameters, said], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
 
 
 class Policy:
@@ -99,16 +115,21 @@ class Policy:
         """Return what to do with a canonical call."""
         if self._standing:
             known = self._standing.get((call.name, None)) or self._standing.get(identity(call.call))
-            if known is not None:
-                return "allow" if known.allowed else "deny"
+            if known is not None and not known.allowed:
+                return "deny"
+            if known is not None and known.definition in ("", _definition(call.tool)):
+                return "allow"
         if not call.tool.is_shell or not self.rules:
             return self._decide(call)
         return max((self._decide(call, each) for each in commands_of(call)), key=lambda each: _STRICTNESS[each])
 
     def _decide(self, call: CanonicalCall, command: Command | None = None) -> Action:
+        is_guarded = False
         for rule in self.rules:
             if rule.matches(call, command):
-                return rule.action
+                return "ask" if rule.action == "allow" and is_guarded else rule.action
+            # A program whose name is yet to be computed may be the one that a rule before speaks of.
+            is_guarded |= rule.action != "allow" and command is not None and command.is_computed and rule.names(command)
         cannot_tell = command is not None and command.words is None
         return "ask" if cannot_tell or call.wants_approval else "allow"
 

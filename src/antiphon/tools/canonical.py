@@ -74,11 +74,14 @@ def canonicalize(tool: Tool, call: ToolCall) -> CanonicalCall:
 
 
 def _resolve(tool: Tool, name: str, value: Any, targets: dict[str, Target]) -> Any:
-    if name not in tool.paths:
+    if not any(each == name or each.startswith(f"{name}.") for each in tool.paths):
         return value
     if isinstance(value, list):
         return [_resolve(tool, name, each, targets) for each in cast(list[Any], value)]
-    if not isinstance(value, str):
+    if isinstance(value, dict):
+        inner = cast(dict[str, Any], value)
+        return {key: _resolve(tool, f"{name}.{key}", each, targets) for key, each in inner.items()}
+    if not isinstance(value, str) or name not in tool.paths:
         return value
     targets[value] = tool.locate(value)
     return targets[value].shown

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from antiphon.tools.launchers import launching_words
 from antiphon.tools.tool import ToolFailure
 
 _SEPARATOR = re.compile(r"\|\||&&|\||;|\n")
@@ -56,15 +57,23 @@ def check_allowed(line: str, allow: Sequence[str]) -> None:
 
 
 def matches_words(words: Sequence[Word], pattern: Sequence[str]) -> bool:
-    """Return whether a command matches a pattern word by word."""
+    """Return whether a command matches a pattern word by word.
+
+    A `*` stands for no option that makes a program start another: `git *` does not match `git -c core.pager=… log`.
+    """
+    risky = launching_words([word.text for word in words])
     if list(pattern[-1:]) == ["*"]:
         pattern = pattern[:-1]
+        if any(risky[len(pattern) :]):
+            return False
         words = words[: len(pattern)]
-    return len(words) == len(pattern) and all(map(_fits, words, pattern))
+    return len(words) == len(pattern) and all(map(_fits, words, pattern, risky))
 
 
-def _fits(word: Word, pattern: str) -> bool:
+def _fits(word: Word, pattern: str, is_risky: bool) -> bool:
     if ".." in word.text.split("/") and ".." not in pattern.split("/"):
+        return False
+    if is_risky and pattern[:1] in ("*", "?", "["):
         return False
     return word.fixed and fnmatchcase(word.text, pattern)
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from typing import Any, cast
 
 from antiphon._json import dumps
 from antiphon.tools.canonical import CanonicalCall
 from antiphon.tools.commands import Word, matches_words, simple_commands
+from antiphon.tools.launchers import launches
 from antiphon.tools.targets import Target, command_parameters, locate
 from antiphon.tools.tool import ToolFailure
 
-#: Where another command may begin in a line that cannot be taken apart.
-_FRAGMENTS = re.compile(r"[;&|\n`(){}<>\"']|\$\(")
+#: What stands between words in a line that cannot be taken apart: another command may begin behind any of it.
+_BETWEEN = re.compile(r"[\s;&|`(){}<>\"'$=:!,\\]+")
+#: A command whose program is put together when it runs.
+_COMPUTED = re.compile(
+    r"(?:\A|[;&|\n(`{!]|\b(?:then|do|else|elif|if|while|until|exec|eval)\s)\s*"
+    r"(?:\w{1,80}=[^\s;&|({`!]*\s+){0,20}[^\s;&|(){}!'\"$`]*[$`*?\[]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,16 @@ class Command:
     def text(self) -> str:
         """The words, without quotes."""
         return " ".join(word.text for word in self.words or ())
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether any word of the line may be the name of a program that it starts."""
+        return self.words is None or launches([word.text for word in self.words])
+
+    @property
+    def is_computed(self) -> bool:
+        """Return whether a program's name may be put together when the line runs."""
+        return self.words is None and _COMPUTED.search(self.line) is not None
 
 
 def commands_of(call: CanonicalCall) -> list[Command | None]:
@@ -55,28 +72,46 @@ def matches(call: CanonicalCall, name: str, glob: str, *, strictly: bool, comman
     texts: list[Any] = cast(list[Any], value) if isinstance(value, list) else [value]
     if not texts or not all(isinstance(each, str) for each in texts):
         texts = [dumps(cast(Any, value))]
+    if every([_text_matches(call, name, each, glob, strictly) for each in cast(list[str], texts)]):
+        return True
     given = call.given.arguments.get(name)
-    found = every([_text_matches(call, name, each, glob, strictly) for each in cast(list[str], texts)])
+    names: list[Any] = cast(list[Any], given) if isinstance(given, list) else [given]
     # What is denied by the name that was given stays so, wherever a link leads.
-    return found or (not strictly and isinstance(given, str) and fnmatchcase(given, glob))
+    return not strictly and any(isinstance(each, str) and fnmatchcase(each, glob) for each in names)
 
 
 # Texts and paths
 
 
 def _text_matches(call: CanonicalCall, name: str, text: str, glob: str, strictly: bool) -> bool:
-    find = call.tool.locate if name in call.tool.paths else locate
-    plainly, really = fnmatchcase(text, glob), _really_matches(find(text), glob, find)
-    if not strictly:
-        return plainly or really
-    return really if name in call.tool.paths else plainly and really
+    is_path = name in call.tool.paths
+    find = call.tool.locate if is_path else locate
+    target = find(text)
+    if is_path and not target.is_known:
+        return not strictly
+    plainly = fnmatchcase(text, glob)
+    targets = (target, *(Target(each, each) for each in target.others))
+    # What denies may not depend on whether the system tells `A` from `a`, or forms of an accent apart.
+    really = [_really_matches(each, glob, find, loosely=is_path and not strictly) for each in targets]
+    if strictly:
+        return all(really) and (is_path or plainly)
+    return plainly or any(really)
 
 
-def _really_matches(target: Target, glob: str, find: Callable[[str], Target]) -> bool:
+def _really_matches(target: Target, glob: str, find: Callable[[str], Target], *, loosely: bool) -> bool:
     """Return whether the file that a text leads to matches a pattern, links of the pattern resolved too."""
     if glob.startswith("*"):
-        return fnmatchcase(target.real, glob) or fnmatchcase(target.shown, glob)
-    return fnmatchcase(os.path.normpath(_absolute(target.real)), _absolute_glob(os.path.expanduser(glob), find))
+        names = [target.real, target.shown]
+    else:
+        names = [os.path.normpath(_absolute(target.real))]
+        glob = _absolute_glob(os.path.expanduser(glob), find)
+    if loosely:
+        names, glob = [_fold(each) for each in names], _fold(glob)
+    return any(fnmatchcase(each, glob) for each in names)
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _absolute_glob(glob: str, find: Callable[[str], Target]) -> str:
@@ -119,11 +154,23 @@ def _command_matches(command: Command, glob: str, strictly: bool) -> bool:
         return True
     if strictly:
         return command.words is not None and matches_words(command.words, _split(glob))
-    if command.words is None:
-        texts = [command.line, *(" ".join(each.split()) for each in _FRAGMENTS.split(command.line))]
-    else:
-        texts = [command.text, command.line]
-    return any(_is_meant(spelled, glob) for text in texts for spelled in (text, _without_directory(text)))
+    texts = [command.line] if command.words is None else [command.text, command.line]
+    if any(_is_meant(spelled, glob) for text in texts for spelled in (text, _without_directory(text))):
+        return True
+    return command.is_open and any(_begins_within(text, glob) for text in _spellings(command.line))
+
+
+def _spellings(line: str) -> list[str]:
+    """Return the words of a line that may run any of them, with quotes taken away, and with quotes as blanks."""
+    return [" ".join(_BETWEEN.split(text)).strip() for text in (re.sub(r"['\"\\]", "", line), line)]
+
+
+def _begins_within(text: str, glob: str) -> bool:
+    """Return whether a command that matches a pattern begins at any word of a text."""
+    pattern = re.compile(translate(glob))
+    bare = re.compile(translate(glob[:-2]) if glob.endswith(" *") else r"(?!)")
+    places = (found.start() for found in re.finditer(r"(?<![^ /])(?=[^ /])", text))
+    return any(pattern.match(text, at) or bare.match(text, at) for at in places)
 
 
 def _without_directory(text: str) -> str:

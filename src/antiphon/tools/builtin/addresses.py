@@ -16,6 +16,8 @@ _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(\d+))?")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 #: Local translation of IPv4, site-local addresses, and IPv4 addresses in the forms of old: none is of the internet.
 _LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "fec0::/10", "::/96", "::ffff:0:0:0/96")))
+#: Reserved blocks that some versions of Python take for public; clouds serve their metadata at 192.0.0.192.
+_RESERVED = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "5f00::/16")))
 
 
 def checked_url(url: str, allow: Sequence[str]) -> SplitResult:
@@ -87,4 +89,4 @@ def is_public(address: str) -> bool:
             return is_public(str(inner))
         if any(ip in network for network in _LOCAL):
             return False
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _RESERVED)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 #: Names of tools that run what they are given.
-_SHELLS = re.compile(r"shell|bash|terminal|exec|eval|command|powershell|script|console|(?:^|[_-])run", re.IGNORECASE)
+_SHELLS = re.compile(
+    r"shell|bash|terminal|exec|eval|command|powershell|script|console|python|repl|ssh|subprocess|spawn|(?:^|[_-])run",
+    re.IGNORECASE,
+)
 
 
 class McpTools:
@@ -107,7 +110,9 @@ def _tool(connection: Connection, described: mcp_types.Tool, name: str) -> Tool:
         return answer_of(await connection.call(described.name, arguments))
 
     hints = described.annotations
-    read_only = bool(hints and hints.read_only_hint)
+    is_shell = _is_shell(described)
+    # A server may say of itself what it likes; what runs commands is not read-only.
+    read_only = bool(hints and hints.read_only_hint) and not is_shell
     description = described.description or described.title or (hints and hints.title) or ""
     return Tool(
         ToolSpec(name, description, described.input_schema),
@@ -119,7 +124,7 @@ def _tool(connection: Connection, described: mcp_types.Tool, name: str) -> Tool:
         needs_approval=not read_only,
         paths=path_parameters(described.input_schema),
         locate=normalize,
-        is_shell=_is_shell(described),
+        is_shell=is_shell,
     )
 
 
