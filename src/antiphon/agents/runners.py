@@ -18,6 +18,8 @@ _PLACEHOLDER = "no test specified"
 _PYTEST = {
     "pytest.ini": "",
     ".pytest.ini": "",
+    "pytest.toml": "",
+    ".pytest.toml": "",
     "pyproject.toml": r"^\[tool\.pytest",
     "setup.cfg": r"^\[tool:pytest\]",
     "tox.ini": r"^\[pytest\]",
