@@ -11,7 +11,7 @@ from antiphon.errors import ContentError, MalformedJSONError
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _surrogate_escape = re.compile(r"\\u[dD][89a-fA-F]")
-_token = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
+_token = re.compile(r'"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\\?\Z)|[\[\]{}]')
 _unsendable = re.compile("[\x00\ud800-\udfff]")
 
 

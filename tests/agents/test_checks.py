@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import platform
 import resource
 import shutil
 import signal
@@ -318,6 +319,66 @@ def test_sockets_outside_are_not_reached(tree: Path, tmp_path: Path):
         assert check(tree, code, checkout=checkout).output == "no\n" * (len(places) + 1)
 
 
+#: A file that calls the kernel by number, with those of `add_key`, `request_key` and `keyctl`.
+KERNEL = """
+import ctypes, platform
+ADD_KEY, REQUEST_KEY, KEYCTL = (248, 249, 250) if platform.machine() == "x86_64" else (217, 218, 219)
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*arguments):
+    return libc.syscall(*[ctypes.c_long(each) if isinstance(each, int) else each for each in arguments])
+"""
+
+
+@confined
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="its numbers of calls are not known here")
+def test_keys_of_the_session_are_not_read(tree: Path):
+    (tree / "check.py").write_text(
+        f"{KERNEL}\nkey = call(REQUEST_KEY, b'user', b'antiphon-key', 0, 0)\nread = ctypes.create_string_buffer(9)\n"
+        "call(KEYCTL, 11, key, read, 9)\nprint('key', read.value.decode())\n"
+    )
+    # In a new session keyring, so that none is left in that of whoever runs these tests.
+    planted = (
+        f"{KERNEL}\ncall(KEYCTL, 1, 0)\nkey = call(ADD_KEY, b'user', b'antiphon-key', b'hush', 4, -3)\n"
+        f"exec(open({str(tree / 'check.py')!r}).read())\n"
+    )
+    script = [sys.executable, "-c", planted + SCRIPT, str(tree), f"{sys.executable} check.py"]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    before, inside = done.stdout.splitlines()
+    if before != "key hush":
+        pytest.skip("this kernel keeps no keys")
+    assert json.loads(inside) == ["passed", "key \n"]
+
+
+@confined
+def test_sockets_that_are_in_no_network_namespace_are_refused(tree: Path):
+    code = (
+        "import errno, socket\n"
+        "for family in (socket.AF_VSOCK, socket.AF_PACKET, 38):\n"
+        "    try: socket.socket(family, socket.SOCK_STREAM); print('OPENED', family)\n"
+        "    except OSError as error: print(error.errno == errno.EAFNOSUPPORT)\n"
+        "for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6): socket.socket(family).close()\n"
+        "print([name for _, name in socket.if_nameindex()])\n"
+    )
+    assert check(tree, code).output == "True\nTrue\nTrue\n['lo']\n"
+
+
+@confined
+@pytest.mark.skipif(not os.access("/usr/local/etc", os.W_OK), reason="nothing can be put below /usr/local/etc")
+def test_settings_of_the_administrator_are_not_read(tree: Path):
+    with tempfile.NamedTemporaryFile(dir="/usr/local/etc", suffix="rc") as file:
+        file.write(b"hush")
+        file.flush()
+        os.chmod(file.name, 0o644)
+        assert run_checks(tree, f"cat {file.name} 2>/dev/null; ls -A /usr/local/etc; ls /usr/bin/env").output == (
+            "/usr/bin/env\n"
+        )
+
+
+@confined
+def test_the_kernel_ends_them_first_where_memory_is_short(tree: Path):
+    assert run_checks(tree, "cat /proc/self/oom_score_adj").output == "1000\n"
+
+
 @confined
 def test_other_processes_are_neither_seen_nor_ended(tree: Path):
     report = check(tree, f"import os, glob\nprint(len(glob.glob('/proc/[0-9]*')) < 6)\nos.kill({os.getpid()}, 9)")
@@ -420,11 +481,23 @@ def test_secrets_among_the_files_are_withheld_and_that_is_said(tree: Path):
             "libc.shmdt(ctypes.c_void_p(at))"
         ),
         (
+            "import os, socket\nheld = [socket.socketpair() for _ in range(30)]\n"
+            "for one, _ in held:\n"
+            "    file = os.memfd_create('x')\n    os.write(file, b'x' * 20_000_000)\n"
+            "    socket.send_fds(one, [b'x'], [file])\n    os.close(file)"
+        ),
+        (
+            "import ctypes\nlibc = ctypes.CDLL(None)\nmessage = ctypes.create_string_buffer(8008)\n"
+            "ctypes.c_long.from_buffer(message).value = 1\n"
+            "while (queue := libc.msgget(0, 0o1600)) >= 0:\n"
+            "    while libc.msgsnd(queue, message, 8000, 0o4000) == 0: pass"
+        ),
+        (
             "kept = bytearray(b'x' * 150_000_000)\n"
             "with open('/dev/shm/x', 'wb') as file:\n    for _ in range(200): file.write(b'x' * 1_000_000)"
         ),
     ],
-    ids=["mapped", "memfd", "system-v", "files-and-memory"],
+    ids=["mapped", "memfd", "system-v", "memfd-on-its-way", "messages", "files-and-memory"],
 )
 def test_shared_memory_counts(tree: Path, code: str):
     assert check(tree, f"{code}\nimport time\ntime.sleep(30)\n", memory=300_000_000).why in ("out of memory", "failed")

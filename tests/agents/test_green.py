@@ -95,6 +95,39 @@ def test_a_name_of_pythons_own_is_marked(tmp_path: Path):
     assert any("named like modules of Python itself: colorsys.py" in each for each in facts(team))
 
 
+#: What stands in for the summary of pytest, whose streams are among the first descriptors.
+FORGED = (
+    "import os\nfor number in range(1, 30):\n    try: os.write(number, b'\\n2 passed in 0.01s\\n')\n"
+    "    except OSError: pass\nos._exit(0)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("calc.py", FORGED, "2 passed"),
+        ("test_new.py", FORGED, "2 passed"),
+        ("calc.py", "import _pytest.python as p\np.Function.runtest = lambda _: None\nadd = max\n", "_pytest"),
+        ("test_new.py", "import _pytest.python as p\np.Function.runtest = lambda _: None\n", "_pytest"),
+        ("calc.py", "import pytest\ndef add(a, b): pytest.skip()\n", "pytest.skip"),
+        ("calc.py", "import unittest\ndef add(a, b): raise unittest.SkipTest\n", "SkipTest"),
+    ],
+    ids=["forged", "forged-by-test", "patched", "patched-by-test", "skipped", "skipped-by-exception"],
+)
+def test_code_that_could_decide_how_its_tests_end_is_marked(tmp_path: Path, name: str, content: str, word: str):
+    team = alone(tmp_path, FILES, calls("write_file", path=name, content=content), SUBMIT)
+    team.work()
+    mark = f"names what decides how tests end: {name} ({word})"
+    assert any(mark in each for each in facts(team)), facts(team)
+
+
+def test_ordinary_code_and_tests_are_not_marked(tmp_path: Path):
+    new = "import pytest\n\n\n@pytest.mark.skipif(False, reason='x')\ndef test_b():\n    pytest.skip('not here')\n"
+    team = alone(tmp_path, FILES, FIX, calls("write_file", path="test_b.py", content=new), SUBMIT)
+    assert team.work().phase == "done"
+    assert "task 1: passed" in facts(team)
+
+
 def test_tests_run_on_what_is_committed(tmp_path: Path):
     files = {**FILES, ".gitignore": "helper.py\n"}
     ignored = calls("write_file", path="helper.py", content="def add(a, b):\n    return a + b\n")
@@ -153,7 +186,22 @@ def test_a_command_names_its_runner():
     assert named_runner("make test") == named_runner("npm test") == named_runner("sh pytest_like.sh") == ""
 
 
-@pytest.mark.parametrize("name", ["sitecustomize.py", "usercustomize.py", "a/b/conftest.py", ".npmrc", "x.pth", "x.mk"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sitecustomize.py",
+        "usercustomize.py",
+        "a/b/conftest.py",
+        ".npmrc",
+        "x.pth",
+        "x.mk",
+        "pytest.toml",
+        ".pytest.toml",
+        "x.dist-info/entry_points.txt",
+        "vite.config.ts",
+        "Cargo.toml",
+    ],
+)
 def test_files_that_decide_how_tests_run_are_setup(name: str):
     assert role_of(name) == "test setup"
 

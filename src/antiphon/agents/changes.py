@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,6 +23,8 @@ _SETUP = (
         "conftest.py",
         "pytest.ini",
         ".pytest.ini",
+        "pytest.toml",
+        ".pytest.toml",
         "tox.ini",
         "noxfile.py",
         "setup.cfg",
@@ -30,15 +33,28 @@ _SETUP = (
         "sitecustomize.py",
         "usercustomize.py",
         "*.pth",
+        "entry_points.txt",
     ),
     *("makefile", "gnumakefile", "*.mk", "justfile", ".justfile", "taskfile.y*ml", "rakefile"),
     *("package.json", "jest.config.*", "vitest.config.*", "karma.conf.*", ".mocharc*", ".npmrc", ".pnpmfile.cjs"),
-    *(".yarnrc", ".yarnrc.yml", "build.rs", ".env", ".env.*"),
+    *(".yarnrc", ".yarnrc.yml", "vite.config.*", "babel.config.*", ".babelrc*", "bunfig.toml", "deno.json*", ".rspec"),
+    *("build.rs", "cargo.toml", "go.work", "cmakelists.txt", "build.gradle*", "pom.xml", "phpunit.xml*"),
+    *(".env", ".env.*"),
 )
 #: Modules that run tests, or are imported before them wherever they are found.
 _RUNNERS = frozenset(
     ("pytest", "_pytest", "pluggy", "iniconfig", "py", "unittest", "doctest", "xdist", "coverage", "nose", "nox", "tox")
 ) | {"sitecustomize", "usercustomize"}
+#: Words by which code, or a new test, could decide how the run that it is part of ends; tests skip themselves rightly.
+_MEDDLING: dict[Role, re.Pattern[str]] = {
+    "test": re.compile(
+        r"\b(?:_pytest|pytest_plugins|pytest_[a-z]+_[a-z]+|pytest\.exit|os\._exit|process\.(?:exit|reallyExit))\b"
+        r"|/proc/|\d pass(?:ed|ing)\b"
+    )
+}
+_MEDDLING["code"] = re.compile(rf"{_MEDDLING['test'].pattern}|\b(?:pytest\.(?:skip|xfail|importorskip)|SkipTest)\b")
+#: More than this is not looked at for them.
+_MEDDLING_SIZE = 20_000_000
 #: The modes of files whose content can be shown: plain ones, programs, and links.
 _BLOBS = ("100644", "100755", "120000")
 #: A file that has a zero among its first bytes is no text.
@@ -198,6 +214,18 @@ def shadowed(path: str) -> Literal["", "runner", "library"]:
     if not is_imported or not dot or ending.rpartition(".")[2] not in ("py", "so", "pyc"):
         return ""
     return "runner" if module in _RUNNERS else "library" if module in sys.stdlib_module_names else ""
+
+
+def meddling(work: Workplace, task: str) -> tuple[str, ...]:
+    """Name the files to which a task has added words that could decide how its tests end, each with the first."""
+    found: list[str] = []
+    for file in contents_between(work, start(work, task), work.head(task), _MEDDLING_SIZE):
+        is_marked = file.role == "test setup" or (file.role == "test" and file.status != "added")
+        before = set((file.before or "").splitlines())
+        added = "\n".join(line for line in (file.after or "").splitlines() if line not in before)
+        if not is_marked and (word := _MEDDLING[file.role].search(added)):
+            found.append(f"{file.path} ({word[0]})")
+    return tuple(found)
 
 
 def start(work: Workplace, task: str) -> str:

@@ -123,8 +123,10 @@ class Workshop:
         await asyncio.to_thread(self._clean, task)
         if report is None:
             return facts.Checked(task.id, "untested", True, commit, **told)
+        meddling = await asyncio.to_thread(changed.meddling, self.work, task.branch)
+        library = [path for path, whose in shadows if whose == "library"]
         told |= {
-            "marks": tuple(_marks(report, state.count, [path for path, whose in shadows if whose == "library"])),
+            "marks": tuple(_marks(report, state.count, library, meddling)),
             "runner": report.runner,
             "count": report.count,
         }
@@ -162,10 +164,12 @@ def _says_what_is_tested(change: changed.Change, command: str) -> bool:
     return is_old_test or change.role == "test setup" or change.path in command.split()
 
 
-def _marks(report: CheckReport, before: int | None, shadows: Sequence[str]) -> Iterator[str]:
+def _marks(report: CheckReport, before: int | None, shadows: Sequence[str], meddling: Sequence[str]) -> Iterator[str]:
     """Say what a reviewer should know of a run that passed."""
     if shadows:
         yield f"named like modules of Python itself: {', '.join(shadows)}"
+    if meddling:
+        yield f"names what decides how tests end: {', '.join(meddling)}"
     if report.passed and report.count is None:
         yield "no known runner has printed a summary, so how many tests ran is not known"
     if before is not None and report.count is not None and report.count < before:

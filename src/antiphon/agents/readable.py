@@ -24,6 +24,8 @@ _ETC = (
     ),
     *("pki/ca-trust", "protocols", "python3*", "services", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone"),
 )
+#: Settings of programs that an administrator has installed, such as npm's with its tokens.
+_SETTINGS = ("/usr/local/etc",)
 #: Of a directory that programs are installed in.
 _PREFIX = ("bin", "lib", "lib64", "libexec", "include", "share", "pyvenv.cfg")
 #: Where tools are that look for themselves in a home: the variable that leads there, and what is read of it.
@@ -76,7 +78,8 @@ def readable_places(
 
 def hidden_places(home: str, private: Iterable[str], places: dict[str, str]) -> list[str]:
     """Return the private directories that would be seen through what may be read, as one below /usr would."""
-    return [each for each in (home, *private) if any(_is_within(each, place) for place in places if place in _SYSTEM)]
+    hidden = (home, *private, *filter(os.path.isdir, _SETTINGS))
+    return [each for each in hidden if any(_is_within(each, place) for place in places if place in _SYSTEM)]
 
 
 def _system() -> Iterator[str]:

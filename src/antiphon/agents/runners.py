@@ -18,6 +18,8 @@ _PLACEHOLDER = "no test specified"
 _PYTEST = {
     "pytest.ini": "",
     ".pytest.ini": "",
+    "pytest.toml": "",
+    ".pytest.toml": "",
     "pyproject.toml": r"^\[tool\.pytest",
     "setup.cfg": r"^\[tool:pytest\]",
     "tox.ini": r"^\[pytest\]",
@@ -25,15 +27,15 @@ _PYTEST = {
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 #: The line that a runner prints only after all its tests have run, with the counts by their words.
 _SUMMARIES = {
-    "pytest": re.compile(r"^(?:=+ )?(?P<counts>(?:\d+ [a-z]+(?:, )?)+) in [\d.]+s\b.*$", re.MULTILINE),
+    "pytest": re.compile(r"^(?:=+ )?(?P<counts>(?:\d{1,9} [a-z]+(?:, )?)+) in [\d.]+s\b.*$", re.MULTILINE),
     "unittest": re.compile(
-        r"^Ran (?P<tests>\d+) tests? in [\d.]+s\n\n(?P<end>OK|FAILED)\b(?P<counts>.*)$", re.MULTILINE
+        r"^Ran (?P<tests>\d{1,9}) tests? in [\d.]+s\n\n(?P<end>OK|FAILED)\b(?P<counts>.*)$", re.MULTILINE
     ),
-    "jest": re.compile(r"^Tests: +(?P<counts>(?:\d+ [a-z]+, )*)\d+ total$", re.MULTILINE),
-    "vitest": re.compile(r"^ *Tests +(?P<counts>[\d a-z|]+)\(\d+\)$", re.MULTILINE),
-    "mocha": re.compile(r"^ *(?P<counts>\d+ passing) \([\dms.h ]+\)$", re.MULTILINE),
-    "node": re.compile(r"^[#ℹ] (?P<counts>pass \d+\n[#ℹ] fail \d+)$", re.MULTILINE),
-    "cargo": re.compile(r"^test result: \w+\. (?P<counts>\d+ passed; \d+ failed)", re.MULTILINE),
+    "jest": re.compile(r"^Tests: +(?P<counts>(?:\d{1,9} [a-z]+, )*)\d{1,9} total$", re.MULTILINE),
+    "vitest": re.compile(r"^ *Tests +(?P<counts>\d[\d a-z|]{0,200})\(\d{1,9}\)$", re.MULTILINE),
+    "mocha": re.compile(r"^ *(?P<counts>\d{1,9} passing) \([\dms.h ]+\)$", re.MULTILINE),
+    "node": re.compile(r"^[#ℹ] (?P<counts>pass \d{1,9}\n[#ℹ] fail \d{1,9})$", re.MULTILINE),
+    "cargo": re.compile(r"^test result: \w+\. (?P<counts>\d{1,9} passed; \d{1,9} failed)", re.MULTILINE),
     "go": re.compile(r"^(?P<end>ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))", re.MULTILINE),
 }
 _PASSED, _FAILED = ("passed", "passing", "pass"), ("failed", "fail", "failures", "error", "errors")
@@ -87,7 +89,7 @@ def read_summary(output: str, runner: str = "") -> RunSummary | None:
 def _counts(found: re.Match[str]) -> tuple[int, int]:
     """Return how many tests a summary says were run, and how many of them failed; skipped ones were not."""
     given = found.groupdict()
-    pairs = re.findall(r"(\d+) ([a-z]+)|([a-z]+)[ =](\d+)", given.get("counts") or "")
+    pairs = re.findall(r"(\d{1,9}) ([a-z]+)|([a-z]+)[ =](\d{1,9})", given.get("counts") or "")
     told = [(word or late, int(number or last)) for number, word, late, last in pairs]
     failed = sum(number for word, number in told if word in _FAILED) or int(given.get("end") in ("FAILED", "FAIL"))
     if given.get("tests") is not None:

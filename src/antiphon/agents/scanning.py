@@ -21,8 +21,8 @@ _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("a token of Slack's", r"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
         ("a token of a package registry", r"\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{30,}"),
         ("a key of Stripe's", r"\b[sr]k_live_[A-Za-z0-9]{16,}"),
-        ("a signed token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
-        ("a password in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/:@]{3,}@"),
+        ("a signed token", r"(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+        ("a password in an address", r"\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]+:[^\s/:@]{3,}@"),
         ("an authorization", r"(?i)\bauthorization\s*:\s*(?:bearer|basic)\s+\S{8,}"),
     )
 )

@@ -19,7 +19,7 @@ from antiphon.providers.registry import PROVIDERS, Provider, resolve
 from antiphon.providers.secrets import is_secret_name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
-_REFERENCE = re.compile(rf"{_VARIABLE.pattern}(?::-[^}}]*)?\}}")
+_REFERENCE = re.compile(rf"{_VARIABLE.pattern}(?::-[^}}]{{0,1000}})?\}}")
 
 
 def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> list[str]:

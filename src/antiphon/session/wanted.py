@@ -46,9 +46,9 @@ _EXPECTED = {
 _KINDS: dict[type, str] = {str: "text", bool: "boolean", int: "number", float: "number", list: "list", dict: "object"}
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)')
 #: Of whole numbers, Python keeps every digit.
-_NUMBER = re.compile(r"-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
+_NUMBER = re.compile(r"-?(?<!\d)\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
 
 #: What is wrong, by the field it is wrong with; "" where it is with all of them together.
 Fault = tuple[str, str]

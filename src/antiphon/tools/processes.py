@@ -177,8 +177,8 @@ _SECRET_WORDS = re.compile(
     re.VERBOSE,
 )
 _SECRET_VALUES = re.compile(
-    r"""://[^/\s@]*:[^/\s@]+@ | \b(?: sk-[\w-]{16} | [prs]k_(?:live|test|prod)_\w{8} | whsec_\w{16} | npm_\w{30}
-        | pypi-\w{16} | SG\.[\w-]{16} | ya29\.[\w-]{16} | dop_v1_\w{16} | eyJ[\w-]{10,}\.eyJ[\w-]{10}
+    r"""://[^/\s@:]*:[^/\s@]+@ | \b(?: sk-[\w-]{16} | [prs]k_(?:live|test|prod)_\w{8} | whsec_\w{16} | npm_\w{30}
+        | pypi-\w{16} | SG\.[\w-]{16} | ya29\.[\w-]{16} | dop_v1_\w{16} | (?<!-)eyJ[\w-]{10,}\.eyJ[\w-]{10}
         | gh[pousr]_\w{16} | github_pat_ | glpat- | xox[abeprs]-
         | AKIA[0-9A-Z]{12} | AIza[\w-]{30} | hf_\w{20} | gsk_\w{20} ) | -----BEGIN\ [A-Z ]*PRIVATE""",
     re.VERBOSE,

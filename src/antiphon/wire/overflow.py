@@ -58,7 +58,7 @@ _WORDINGS = (
 _RATES = r"(?i)rate.?limit|quota|\bper (?:minute|min|hour|day)\b|\bTPM\b|please wait|throttl"
 #: An answer that would not fit even after nothing: the option is wrong, not the conversation.
 _OUTPUT = (
-    r"(?i)is too large: (\d+)|(\d+) (?:in|for) the completion|requested (\d+) output tokens"
+    r"(?i)is too large: (\d{1,12})|(?<!\d)(\d{1,12}) (?:in|for) the completion|requested (\d{1,12}) output tokens"
     r"|^\W*max_\w*tokens\b[^.]*exceed"
 )
 

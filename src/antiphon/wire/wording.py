@@ -8,7 +8,7 @@ _LONGEST = 1_000
 _HEAD, _TAIL = 700, 200
 #: As much of a page as is looked at: its reason stands near its beginning.
 _PAGE = 20_000
-_HIDDEN = r"(?is)<!--.*?-->|<(script|style|svg)\b.*?(?:</\1\s*>|\Z)"
+_HIDDEN = r"(?is)<!--.*?(?:-->|\Z)|<(script|style|svg)\b.*?(?:</\1\s*>|\Z)"
 #: Anything that a key can be made of: of ASCII all but blanks, quotes and angle brackets.
 _LAST_WORD, _FIRST_WORD = r"[!#-&(-;=?-~]+\Z", r"\A[!#-&(-;=?-~]+"
 _TAG = r"<[^<>]*>?"

@@ -118,7 +118,7 @@ def _is_too_much(allowed: int, is_alone: bool) -> bool:
     if len(below) > _MOST_PROCESSES:
         return True
     sizes = [_resident(pid) for pid in below]
-    kept = _stored() + _segments() + _nameless(below) if is_alone else 0
+    kept = _stored() + _in_system_v("shm", "rss") + _in_system_v("msg", "cbytes") if is_alone else 0
     private = sum(own for own, _ in sizes)
     if private + kept > allowed:
         return True
@@ -154,33 +154,15 @@ def _stored() -> int:
     return (system.f_blocks - system.f_bfree) * system.f_frsize
 
 
-def _segments() -> int:
-    """Return the size of System V shared memory, attached or not."""
+def _in_system_v(kind: str, column: str) -> int:
+    """Return the size of what the kernel keeps of a kind of System V objects, in use or not."""
     try:
-        with open("/proc/sysvipc/shm") as file:
+        with open(f"/proc/sysvipc/{kind}") as file:
             head, *lines = [line.split() for line in file]
     except (OSError, ValueError):
         return 0
-    column = head.index("rss")
-    return sum(int(line[column]) for line in lines)
-
-
-def _nameless(pids: list[int]) -> int:
-    """Return the size of files in memory that have no name and are open."""
-    found: dict[tuple[int, int], int] = {}
-    for pid in pids:
-        try:
-            names = os.listdir(f"/proc/{pid}/fd")
-        except OSError:
-            continue
-        for name in names:
-            try:
-                if os.readlink(f"/proc/{pid}/fd/{name}").startswith("/memfd:"):
-                    status = os.stat(f"/proc/{pid}/fd/{name}")
-                    found[status.st_dev, status.st_ino] = status.st_blocks * 512
-            except OSError:
-                continue
-    return sum(found.values())
+    at = head.index(column)
+    return sum(int(line[at]) for line in lines)
 
 
 def _descendants() -> list[int]:

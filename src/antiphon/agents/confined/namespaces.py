@@ -21,6 +21,7 @@ import tarfile
 from contextlib import suppress
 from typing import Any
 
+from .calls import refuse_calls
 from .keeper import keep
 from .kernel import (
     BIND,
@@ -88,6 +89,9 @@ def _guarded(order: dict[str, Any], step: Any, *arguments: Any) -> None:
 
 def _enter(order: dict[str, Any]) -> None:
     """Start the process that builds the sandbox, map its ids, and give it the files."""
+    # Where what is not counted takes all memory of the system, the kernel ends these first.
+    with suppress(OSError):
+        write_file("/proc/self/oom_score_adj", "1000")
     told, tell = os.pipe()
     mapped, map_done = os.pipe()
     files, packed = os.pipe()
@@ -203,6 +207,7 @@ def _run(order: dict[str, Any], held: dict[str, int | None], files: int) -> dict
     os.chroot(".")
     protect("/", READ_ONLY, below=False)
     _unpack(order, files)
+    refuse_calls()
     return keep(order)
 
 

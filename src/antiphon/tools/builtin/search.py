@@ -27,7 +27,7 @@ _LONGEST_PATTERN = 10_000
 _MOST_LOOKED_AT = 20_000
 
 #: Patterns that mean the same to ripgrep, which need not open the other files then.
-_SAME_GLOB = re.compile(r"(?:[\w.*?-]+/)*[\w.?-]*\*?[\w.?-]+")
+_SAME_GLOB = re.compile(r"(?:[\w.*?-]+/)*(?:[\w.?-]+|[\w.?-]*\*[\w.?-]+)")
 
 #: A program takes its directory by descriptor, so that it starts where we looked, whatever the path means by then.
 _STARTER = "import os, sys; os.fchdir(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"

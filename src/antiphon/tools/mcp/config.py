@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from antiphon.errors import ConfigurationError
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
 _HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 

@@ -12,7 +12,7 @@ from antiphon.conversation import ToolCall, short_id
 from antiphon.errors import MalformedJSONError
 
 #: How Llama models write calls.
-_TAGGED = r"(?s)<function=([^\s<>{}()]+)>(.*?)</function>"
+_TAGGED = r"(?s)<function=([^\s<>{}()]+)>((?:(?!<function=).)*?)</function>"
 
 
 def refused_calls(error: dict[str, Any]) -> tuple[ToolCall, ...]:
