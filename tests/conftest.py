@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -47,6 +48,13 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 # So is the Python of their tests, and what is installed beside it: a team runs the tests of its repository with pytest.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+# Sockets and files of thousands of tests are closed when the garbage collector finds them; an ordinary user may often
+# have 1,024 at once, and raise that.
+_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if _soft != resource.RLIM_INFINITY and _soft < 16_384:
+    _most = 16_384 if _hard == resource.RLIM_INFINITY else min(16_384, _hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_most, _hard))
 
 # Who begins the tests in the background of a script has it ignored, and so would all the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
