@@ -96,7 +96,7 @@ def after(*parts: Any) -> Conversation:
     return conversation
 
 
-def test_results_come_first_and_human_input_after_them():
+def test_results_come_first_and_human_input_after_them_in_one_message():
     tool = ToolSpec("list_files", "Lists", {"properties": {"pattern": {}}})
     conversation = Conversation("Be brief.", [tool])
     conversation.add_user("What is here?")
@@ -114,8 +114,7 @@ def test_results_come_first_and_human_input_after_them():
             {"role": "user", "content": "What is here?"},
             call_message(("tool-1", "list_files", '{"pattern":"*"}'), content="Let me check..."),
             tool_message("tool-1", "file1.go\nfile2.go"),
-            {"role": "user", "content": "general knowledge probably..."},
-            {"role": "user", "content": "[Chat from @coder-2]: I am busy"},
+            {"role": "user", "content": "general knowledge probably...\n\n[Chat from @coder-2]: I am busy"},
         ],
     }
     assert openai_chat.path(TARGET, stream=False) == "/chat/completions"
@@ -176,9 +175,9 @@ def test_images_of_results_follow_all_tool_messages_in_one_user_message():
                 PNG_BLOCK,
                 {"type": "text", "text": "Image in the result of call b to `g`:"},
                 {"type": "image_url", "image_url": {"url": "https://example.com/x.png"}},
+                {"type": "text", "text": "Well?"},
             ],
         },
-        {"role": "user", "content": "Well?"},
     ]
 
 
@@ -198,25 +197,9 @@ def test_where_images_are_not_taken_they_are_lines_of_text():
     ]
 
 
-def test_an_answer_with_nothing_to_send_is_left_out():
+def test_an_answer_with_nothing_to_send_is_left_out_and_its_neighbours_merge():
     other = Native(Origin("google", "gemini", "g"), {"x": 1})
-    nothing = after(Reasoning("hm"), Text(" "), Foreign(other))
-    assert sent(nothing) == [{"role": "user", "content": "hi"}, {"role": "user", "content": "go on"}]
-    # Roles alternate there.
-    assert sent(nothing, Target("mistral", "openai-chat", "m")) == [{"role": "user", "content": "hi\n\ngo on"}]
-
-
-def test_words_that_were_sent_and_not_answered_do_not_grow():
-    conversation = Conversation("Be brief.").add_user(["Look at this.", PNG])
-    first = openai_chat.encode(conversation, TARGET, Options())
-    conversation.add_user("Are you there?").add_user("Hello?")
-    second = openai_chat.encode(conversation, TARGET, Options())
-    before, after = (json.loads(each.body)["messages"] for each in (first, second))
-    assert after[: len(before)] == before
-    assert [message["content"] for message in after[len(before) :]] == ["Are you there?", "Hello?"]
-    assert first.prompt
-    assert second.prompt
-    assert second.prompt.change_since(first.prompt) is None
+    assert sent(after(Reasoning("hm"), Text(" "), Foreign(other))) == [{"role": "user", "content": "hi\n\ngo on"}]
 
 
 def test_a_user_turn_always_says_something():

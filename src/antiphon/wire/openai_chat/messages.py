@@ -108,8 +108,7 @@ def _marked_message(segment: body.Segment) -> bytes:
 
 def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     if isinstance(turn, UserTurn):
-        said = [segment for part in turn.said if (segment := _said(part, target)) is not None]
-        return _apart(said) if is_openai(target.provider) else said
+        return [segment for part in turn.said if (segment := _said(part, target)) is not None]
     message = _assistant_message(turn, target)
     segments = [body.Segment("", message.encode())] if message else []
     tools: list[str] = []
@@ -131,22 +130,6 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
 
 
 # The user's side
-
-
-def _apart(said: list[body.Segment]) -> list[body.Segment]:
-    """Return what a user said as messages that do not grow: each text begins one, with the images that follow it.
-
-    A text may have been sent without an answer, and the next one must not change it. Servers whose roles alternate get
-    all of it as one message.
-    """
-    found: list[body.Segment] = []
-    for segment in said:
-        last = found[-1] if found else None
-        if last is not None and last.role == segment.role == "user" and segment.text is None:
-            found[-1] = body.Segment("user", last.blocks + b"," + segment.blocks)
-        else:
-            found.append(segment)
-    return [body.Segment("", _message(each)) for each in found]
 
 
 def _said(part: Text | Image | Foreign | Note | Update, target: Target) -> body.Segment | None:
