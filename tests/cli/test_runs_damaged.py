@@ -160,7 +160,7 @@ def test_a_directory_that_is_gone_is_told_of(tmp_path: Path) -> None:
     assert antiphon("runs", "resume").out == "me\n"
 
 
-FULL = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)); {MAIN}"
+FULL = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000)); {MAIN}"
 LARGE = (
     'print("begun")\nlet n = 0\nwhile n < 200 {\n  const x = py(n) { return str(n) * 3000 }\n  n = n + 1\n}\n'
     'print("over")\n'
