@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from antiphon.lang.run import Host
     from antiphon.lang.run.host import PromptShown
     from antiphon.lang.run.program import Program, Report
+    from antiphon.providers.prewarming import Prewarming
 
 #: The exit code of each way a run can end.
 EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "halted": 2, "interrupted": 130}
@@ -72,9 +73,11 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
     return EXIT_CODES[ending]
 
 
-def carry_out_unseen(program: Program, begun: Begun, kept: Late, *others: Performer) -> Report:
+def carry_out_unseen(
+    program: Program, begun: Begun, kept: Late, *others: Performer, prewarming: Prewarming | None = None
+) -> Report:
     """Run a program where nobody looks on: what comes of it is in the journal. `others` stand in the door as well."""
-    report = _attempted(program, begun, kept, as_json=True, others=others)
+    report = _attempted(program, begun, kept, as_json=True, others=others, prewarming=prewarming)
     if report.error is not None and isinstance(report.error.__cause__, StoreError):
         # It has not ended, but cannot be written down for now.
         raise report.error.__cause__
@@ -129,6 +132,7 @@ def _attempted(
     as_json: bool,
     is_shown: bool = False,
     others: tuple[Performer, ...] = (),
+    prewarming: Prewarming | None = None,
 ) -> Report:
     from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, write_line
 
@@ -137,6 +141,8 @@ def _attempted(
     terminal = Terminal(has_human=begun.file != PIPED)
     performers = (*((kept,) if kept is not None else ()), *others)
     host = host_of(begun, terminal, performers, write=write, show_prompt=is_shown)
+    if prewarming is not None:
+        host.prewarm_with(prewarming)
     servers = ConfiguredServers(host)
     try:
         return program.attempt(host, arguments=begun.arguments, servers=servers, inputs=begun.inputs)

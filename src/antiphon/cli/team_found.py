@@ -101,8 +101,9 @@ def cast(settings: TeamSettings) -> dict[str, Model]:
     from antiphon.cli.configured import configured_here
     from antiphon.config import default_model
     from antiphon.providers import connect
+    from antiphon.providers.prewarming import Prewarming
 
-    configuration = configured_here()
+    configuration, prewarming = configured_here(), Prewarming()
     made: dict[str, Model] = {}
 
     def connected(role: str) -> Model:
@@ -110,6 +111,7 @@ def cast(settings: TeamSettings) -> dict[str, Model]:
         name = (own.model if own else "") or settings.model or default_model(configuration).model
         if name not in made:
             made[name] = connect(name, environment=configuration.environment)
+            made[name].prewarming = prewarming
         return made[name]
 
     return {role: connected(role) for role in (("coder",) if settings.solo else _ROLES)}

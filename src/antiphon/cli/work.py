@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from antiphon.journal import Dispatcher, Journal, Limits, Metrics
     from antiphon.journal.postgres import Postgres
     from antiphon.lang.run import Program
+    from antiphon.providers.prewarming import Prewarming
     from antiphon.runs.begun import Begun
 
 
@@ -59,6 +60,7 @@ def work(
     """
     from antiphon.journal import Dispatcher, Journal, Limits
     from antiphon.journal.postgres import Postgres
+    from antiphon.providers.prewarming import Prewarming
 
     if as_json and not status:
         raise click.UsageError("`--json` says how it goes, with `--status`")
@@ -68,6 +70,7 @@ def work(
         return
     logging.basicConfig(format="antiphon: %(message)s", level=logging.WARNING)
     journal, database, kept = Journal(db), Postgres(db), Limits(db, limits) if limits else None
+    prewarming = Prewarming()
     # Its mistakes are told before it says that it works.
     dispatcher.metrics()
     with _served(dispatcher, metrics):
@@ -77,7 +80,7 @@ def work(
         def execute(id: str) -> None:
             # Threads know nothing of the command that they work for.
             with context.scope(cleanup=False):
-                _execute(journal, database, kept, id)
+                _execute(journal, database, kept, prewarming, id)
 
         dispatcher.work(execute, slots)
 
@@ -85,7 +88,7 @@ def work(
 # Executing
 
 
-def _execute(journal: Journal, database: Postgres, limits: Limits | None, id: str) -> None:
+def _execute(journal: Journal, database: Postgres, limits: Limits | None, prewarming: Prewarming, id: str) -> None:
     from antiphon.cli.carrying import carry_out_unseen, gone_on
     from antiphon.journal.limits import BatchBudget
     from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -111,7 +114,8 @@ def _execute(journal: Journal, database: Postgres, limits: Limits | None, id: st
         kept.leave("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
         click.echo(f"antiphon: run {printable_line(id)} cannot be run here: {printable_line(str(error))}", err=True)
         return
-    carry_out_unseen(program, found, kept, *others)
+    is_shared = entry.kind == "row"
+    carry_out_unseen(program, found, kept, *others, prewarming=prewarming if is_shared else None)
 
 
 def _program(begun: Begun) -> tuple[Begun, Program]:

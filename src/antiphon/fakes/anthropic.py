@@ -112,7 +112,9 @@ def _usage(answer: Answer, received: Received, memory: Memory, prompt: Prompt) -
     count_in, count_out = usage(answer, received)
     moving = obj(received.body.get("cache_control"))
     ttl = str(moving.get("ttl") or "5m") if moving else ""
-    counted = memory.cache.count_marked(prompt, known_facts("anthropic", received.model).cache, moving=ttl)
+    counted = memory.cache.count_marked(
+        prompt, known_facts("anthropic", received.model).cache, moving=ttl, delay=answer.delay
+    )
     if answer.usage is not None:
         counted = Counted()
     written = sum(counted.written.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -23,13 +24,19 @@ class Counted:
 
 @dataclass(slots=True)
 class PromptCache:
-    """The beginnings of prompts that a fake has seen, and its last prompts by the id of the answer."""
+    """The beginnings of prompts that a fake has seen, and its last prompts by the id of the answer.
 
-    beginnings: set[bytes] = field(default_factory=set[bytes])
+    A beginning can be read once an answer to it has begun: each is kept with the time of that.
+    """
+
+    beginnings: dict[bytes, float] = field(default_factory=dict[bytes, float])
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
 
-    def count_marked(self, prompt: Prompt, facts: Cache, *, moving: str = "") -> Counted:
-        """Count a prompt with marks; `moving` is the lifetime of a mark on the last piece. Remember what is marked."""
+    def count_marked(self, prompt: Prompt, facts: Cache, *, moving: str = "", delay: float = 0.0) -> Counted:
+        """Count a prompt with marks; `moving` is the lifetime of a mark on the last piece. Remember what is marked.
+
+        The answer begins after a `delay` in seconds.
+        """
         pieces = prompt.pieces
         steps = list(_steps(prompt.heads["model"], pieces))
         marks = [(at, piece.mark) for at, piece in enumerate(pieces) if piece.mark]
@@ -45,22 +52,29 @@ class PromptCache:
                 written[ttl] = written.get(ttl, 0) + tokens - before
                 before = tokens
             if tokens >= least:
-                self.beginnings.add(beginning)
+                self._remember(beginning, delay)
         return Counted(read, written)
 
     def _find(self, steps: list[tuple[bytes, int]], at: int, lookback: int, least: int) -> int:
         for beginning, tokens in reversed(steps[max(at - lookback, 0) : at + 1]):
-            if beginning in self.beginnings and tokens >= least:
+            if self._has(beginning) and tokens >= least:
                 return tokens
         return 0
 
-    def count_automatic(self, prompt: Prompt, facts: Cache) -> Counted:
+    def count_automatic(self, prompt: Prompt, facts: Cache, *, delay: float = 0.0) -> Counted:
         """Count a prompt of an API that caches by itself, and remember all of it."""
         steps = list(_steps(prompt.heads["model"], prompt.pieces))
         least = facts.min or _LEAST
-        read = max((tokens for beginning, tokens in steps if beginning in self.beginnings), default=0)
-        self.beginnings.update(beginning for beginning, _ in steps)
+        read = max((tokens for beginning, tokens in steps if self._has(beginning)), default=0)
+        for beginning, _ in steps:
+            self._remember(beginning, delay)
         return Counted(read if read >= least else 0)
+
+    def _has(self, beginning: bytes) -> bool:
+        return self.beginnings.get(beginning, float("inf")) <= time.monotonic()
+
+    def _remember(self, beginning: bytes, delay: float) -> None:
+        self.beginnings[beginning] = min(time.monotonic() + delay, self.beginnings.get(beginning, float("inf")))
 
     def find_difference(self, earlier: str, prompt: Prompt) -> tuple[str, int] | None:
         """Return what of a prompt differs from the one before an answer, and the tokens behind; None where nothing."""

@@ -144,7 +144,7 @@ def _usage(answer: Answer, received: Received, memory: Memory, facts: Facts) -> 
     count_in, count_out = usage(answer, received)
     contents = _several(received.body.get("contents"))
     prompt = render_contents(received.body, received.model, contents)
-    counted = memory.cache.count_automatic(prompt, facts.cache)
+    counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
     cached = 0 if answer.usage is not None else min(counted.read, count_in)
     thoughts = reasoning_tokens(answer, count_out)
     return {

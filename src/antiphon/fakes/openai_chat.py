@@ -97,7 +97,7 @@ def _citation(cite: Cite, text: str) -> dict[str, Any]:
 def _usage(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
     count_in, count_out = usage(answer, received)
     facts = known_facts("openai-chat", received.model)
-    counted = memory.cache.count_automatic(render_completion(received.body), facts.cache)
+    counted = memory.cache.count_automatic(render_completion(received.body), facts.cache, delay=answer.delay)
     cached = 0 if answer.usage is not None else min(counted.read, count_in)
     return {
         "prompt_tokens": count_in,

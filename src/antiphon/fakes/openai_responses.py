@@ -217,7 +217,7 @@ def _frame(body: dict[str, Any], model: str) -> dict[str, Any]:
 
 def _usage(answer: Answer, received: Received, memory: Memory, prompt: Prompt, facts: Facts) -> dict[str, Any]:
     count_in, count_out = usage(answer, received)
-    counted = memory.cache.count_automatic(prompt, facts.cache)
+    counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
     cached = 0 if answer.usage is not None else min(counted.read, count_in)
     return {
         "input_tokens": count_in,

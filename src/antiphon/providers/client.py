@@ -102,6 +102,7 @@ class Client:
         except StopIteration:
             return
         finally:
+            steps.close()
             channel.close()
 
     async def adrive(self, exchange: Exchange, path: str) -> AsyncGenerator[Delta, None]:
@@ -126,6 +127,7 @@ class Client:
         except StopIteration:
             return
         finally:
+            steps.close()
             await channel.close()
 
     def open_transport(self) -> httpx2.BaseTransport:

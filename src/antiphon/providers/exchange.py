@@ -39,6 +39,7 @@ from antiphon.providers.continuation import (
     too_many,
 )
 from antiphon.providers.failures import refused_reply, request_id, status_error
+from antiphon.providers.prewarming import INTERVAL, PATIENCE, Opening, Prewarming, make_opening
 from antiphon.providers.retry import Retry, retry_after
 from antiphon.providers.secrets import Secrets
 from antiphon.wire import (
@@ -135,8 +136,11 @@ class Exchange:
     options: Options
     request: Request
     continuations: int
+    prewarming: Prewarming | None = None
     healed: list[Healed] = field(default_factory=list[Healed])
     _is_cured: bool = False
+    #: The prompt that others may wait for, until its answer begins.
+    _opening: Opening | None = field(default=None, repr=False)
     #: The headers of the last answer.
     _headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     #: The prompt that was answered last.
@@ -152,6 +156,30 @@ class Exchange:
 
     def steps(self) -> Steps:
         """Ask, and continue the answer until it has ended or no more steps are allowed."""
+        try:
+            yield from self._wait_for_cache()
+            yield from self._converse()
+        finally:
+            self._let_others_go()
+
+    def _wait_for_cache(self) -> Generator[Step, Arrival, None]:
+        """Wait while the beginning of a conversation's first prompt is on its way into the cache."""
+        if self.prewarming is None or last_sent(self.conversation, self.target) is not None:
+            return
+        opening, began = make_opening(self.request.prompt, self.target), time.monotonic()
+        while opening is not None and (first := self.prewarming.enter(opening, self.target)) is not None:
+            while not first.is_sent:
+                if time.monotonic() - began > PATIENCE:
+                    return
+                yield Sleep(INTERVAL)
+        self._opening = opening
+
+    def _let_others_go(self) -> None:
+        if self.prewarming is not None and self._opening is not None:
+            self.prewarming.leave(self._opening)
+            self._opening = None
+
+    def _converse(self) -> Steps:
         whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
         while (hop := plan_hop(whole, self.target, self.options)) is not None:
             if whole.hops > self.continuations:
@@ -230,6 +258,7 @@ class Exchange:
                 answer = yield send
                 return (yield from self._receive(answer, meter, calls))
             except _Failed as failure:
+                self._let_others_go()
                 error, emitted = self._without_secrets(failure.error), failure.emitted
             # What somebody has seen is not said again.
             error.is_seen = emitted
@@ -305,6 +334,7 @@ class Exchange:
     def _read(self, meter: Meter) -> Generator[Step, Arrival, bytes | None]:
         """The next bytes, or nothing at the end; where that came too early, `meter.broken` says why."""
         chunk = None if meter.broken else (yield Read())
+        self._let_others_go()
         if isinstance(chunk, bytes):
             self._log("received", chunk)
             return chunk if meter.add(len(chunk)) else None

@@ -19,6 +19,7 @@ from antiphon.providers.bounds import MAX_BYTES, MAX_SECONDS, Bounds
 from antiphon.providers.client import Client
 from antiphon.providers.continuation import CONTINUATIONS
 from antiphon.providers.exchange import Exchange
+from antiphon.providers.prewarming import Prewarming
 from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.providers.secrets import secrets_in, user_secrets, without_user
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import httpx2
 
 #: What the library sets itself.
-_INTERNAL = ("stream", "continues", "cache_key", "compare_with")
+_INTERNAL = ("stream", "continues", "cache_key", "compare_with", "head_cache")
 _OPTIONS = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 
@@ -70,6 +71,8 @@ class Model:
         self._bounds = bounds
         self._continuations = continuations
         self._keyed: tuple[Options, Options] | None = None
+        #: Where many conversations begin alike, lets one of them go first; models may share it.
+        self.prewarming: Prewarming | None = None
         url, user = without_user(url)
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
@@ -177,6 +180,9 @@ class Model:
             options = replace(options, compare_with=sent.reply_id)
         if options.cache and (key := cache_key(conversation, self.target)):
             options = self._set_cache_key(options, key)
+        if self.prewarming is not None and options.cache is True and "1h" in self.target.facts.cache.ttls:
+            # Others read the beginning later; what stands behind it is this conversation's own.
+            options = replace(options, head_cache="1h")
         expired = None
         if conversation.state:
             from antiphon.providers.healing import forget_expired
@@ -205,6 +211,7 @@ class Model:
             options,
             request,
             self._continuations,
+            self.prewarming,
             [expired] if expired else [],
         )
 

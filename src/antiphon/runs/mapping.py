@@ -22,6 +22,7 @@ from antiphon.journal.limits import COST_OF_ROWS
 from antiphon.journal.shelf import set_aside
 from antiphon.journal.writes import PREPARING
 from antiphon.lang.run import Host, Program, load
+from antiphon.providers.prewarming import Prewarming
 from antiphon.runs.begun import Begun, sources_of
 from antiphon.runs.ending import leave
 from antiphon.runs.rows import Numbered, fitted, has_private, numbered, read_rows
@@ -160,6 +161,7 @@ class Batch:
         self._parallel = parallel
         self._max_cost = max_cost
         self._budget = Budget(max_cost)
+        self._prewarming = Prewarming()
         ((cost, unknown),) = journal.read(COST_OF_ROWS, (id,)) or [(0.0, 0)]
         self._budget.cost = None if unknown else cost
 
@@ -209,6 +211,7 @@ class Batch:
         begin_anew(self._journal, row, running)
         # The budget stands behind who knows what was asked before: that is counted already.
         host = self._hosts((running.performer, self._budget))
+        host.prewarm_with(self._prewarming)
         report = self._program.attempt(host, inputs=decoded(row.begun_as.get("inputs", {})))
         leave(running, report)
         if report.outcome == "interrupted":

@@ -51,6 +51,8 @@ class Options:
     cache_key: str = ""
     #: The reply to compare the prompt with, for the provider to say why its cache was missed; set by the library.
     compare_with: str = ""
+    #: How long the cache keeps tools and system text that conversations share, such as "1h"; set by the library.
+    head_cache: str = ""
     #: What to do about a prompt that does not begin with the one before it: `tell` of it, or raise an `error`.
     prefix: Literal["tell", "error"] = "tell"
     stream: bool = False

@@ -14,7 +14,7 @@ from antiphon.wire.options import Options, Target, nearest_effort
 from antiphon.wire.server_tools import tell_findings
 
 #: Bytes of JSON to the token, roughly.
-_BYTES_PER_TOKEN = 4
+BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Prompt:
     @property
     def tokens(self) -> int:
         """The size of the prompt, estimated."""
-        return (sum(map(len, self.head.values())) + self.messages.bytes) // _BYTES_PER_TOKEN
+        return (sum(map(len, self.head.values())) + self.messages.bytes) // BYTES_PER_TOKEN
 
     def change_since(self, before: Prompt) -> PrefixChange | None:
         """Return what keeps this prompt from beginning with the whole of an earlier one, or nothing."""
@@ -61,7 +61,7 @@ class Prompt:
         place = self._first_difference(before, min(known, len(self.messages)))
         head = before.messages.bytes - (before.messages.turn_at(place - 1)[1] if place else 0)
         turn = before.messages.turn_at(place)[0] + 1
-        return PrefixChange("messages", turn, head // _BYTES_PER_TOKEN, newly_left_out)
+        return PrefixChange("messages", turn, head // BYTES_PER_TOKEN, newly_left_out)
 
     def _is_same(self, before: Prompt, place: int) -> bool:
         return self.messages.digest_at(place) == before.messages.digest_at(place)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.conversation import Conversation
     from antiphon.effects import Budget, Outcome
+    from antiphon.providers.prewarming import Prewarming
     from antiphon.session import Answers, Asks, Event, People, Session
     from antiphon.tools import Policy, Tool
 
@@ -95,6 +96,10 @@ class Host:
         self._connections = Connections(
             self.configured, self.default_model, self.connect, self.record, self.replay, self.distrust
         )
+
+    def prewarm_with(self, prewarming: Prewarming) -> None:
+        """Let the first requests of this program wait for those of others that begin alike."""
+        self._connections.prewarming = prewarming
 
     def _configured_model(self) -> str:
         from antiphon.config import default_model

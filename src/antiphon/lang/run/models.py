@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.conversation import Conversation
     from antiphon.lang.run.distrust import Distrust
+    from antiphon.providers.prewarming import Prewarming
     from antiphon.session import Asks
     from antiphon.session.settings import Replies
     from antiphon.wire import Reply
@@ -89,6 +90,8 @@ class Connections:
     replay: str | None = None
     #: Asks before a prompt goes where nobody would expect it.
     distrust: Distrust | None = None
+    #: Shared by the models of runs that begin alike.
+    prewarming: Prewarming | None = None
     _transport: Any = None
     _lock: Any = field(default_factory=threading.Lock)
 
@@ -106,6 +109,15 @@ class Connections:
         return Unasked(self._connected(value, is_sent=False), lambda: self._connected(value, is_sent=True))
 
     def _connected(self, value: ModelValue, is_sent: bool) -> Asks:
+        from antiphon.providers.model import Model
+
+        model = self._connect(value, is_sent)
+        # A recording has the requests of one run.
+        if self.prewarming is not None and self.replay is None and isinstance(model, Model):
+            model.prewarming = self.prewarming
+        return model
+
+    def _connect(self, value: ModelValue, is_sent: bool) -> Asks:
         settings = value.settings
         strategy = settings.get("strategy")
         if strategy is not None and strategy not in STRATEGIES:

@@ -71,6 +71,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Requ
     if options.stream:
         fields["stream"] = True
     mark = {**_CACHE, "ttl": options.cache} if isinstance(options.cache, str) else _CACHE
+    head_mark = {**_CACHE, "ttl": options.head_cache} if options.head_cache else mark
     if options.cache:
         fields["cache_control"] = mark
     if options.compare_with.startswith("msg_"):
@@ -90,11 +91,11 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Requ
     raw: dict[str, str] = {}
     if head.system:
         block: dict[str, Any] = {"type": "text", "text": head.system}
-        raw["system"] = dumps([block | {"cache_control": mark} if options.cache else block])
+        raw["system"] = dumps([block | {"cache_control": head_mark} if options.cache else block])
     if tools:
         # Where there is no system text, the end of the tools is the end of what never changes.
         is_marked = options.cache and not head.system
-        raw["tools"] = f"[{_marked(tools, mark) if is_marked else tools}]"
+        raw["tools"] = f"[{_marked(tools, head_mark) if is_marked else tools}]"
     if (container := _container(conversation, target)) and _declares_code(conversation, target, options):
         fields.setdefault("container", container)
     binding = choose_binding(fields, conversation, target)
