@@ -106,12 +106,15 @@ def test_rows_share_their_beginning_and_keep_it_for_an_hour(tmp_path: Path):
         program = tmp_path / "p.vibe"
         program.write_text(PROGRAM, encoding="utf-8")
 
+        def connect(name: str, **_: Any) -> Model:
+            return fake.connect(name)
+
         def host(performers: Any) -> Host:
             return Host(
                 write=lambda _: None,
                 performers=performers,
                 default_model=lambda: CLAUDE,
-                connect=lambda name, **_: fake.connect(name),
+                connect=connect,
             )
 
         rows = [{"n": number} for number in range(6)]

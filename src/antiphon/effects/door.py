@@ -12,10 +12,13 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon.effects.values import Effect, Outcome
 from antiphon.errors import AntiphonError
+
+if TYPE_CHECKING:
+    from antiphon.providers.continuation import Pending
 
 
 class HalfDone(AntiphonError):
@@ -55,6 +58,10 @@ class Performer:
         """Return for how many seconds to wait, where the effect has to be done."""
         del step
         return 0.0
+
+    def pending(self, path: str) -> Pending | None:
+        """Return where it keeps the id of a response that is made in the background, if it does."""
+        del path
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Return a context in which it takes the pieces of a model's answer as they come, if it wants them."""
@@ -106,6 +113,11 @@ class Place:
         if not self.performers:
             return do()
         return aperform(Step(f"{self.node.prefix}{name}", effect(), **more), do)
+
+    def pending(self, name: str) -> Pending | None:
+        """Return where somebody in the door keeps the id of a response that is made in the background."""
+        path = f"{self.node.prefix}{name}"
+        return next((found for each in self.performers if (found := each.pending(path)) is not None), None)
 
     @contextmanager
     def hearing(self, name: str) -> Generator[list[Callable[[str], object]]]:

@@ -35,6 +35,7 @@ from antiphon.journal.withheld import NotThere, is_plain, shown
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
     from antiphon.journal.withheld import Withheld
+    from antiphon.providers.continuation import Pending
 
 H = TypeVar("H", bound=Halted)
 #: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
@@ -47,6 +48,8 @@ NOTED = "noted"
 COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
 #: The outcome of what gives no value.
 NOTHING = '{"value":null}'
+#: Where a request that is not answered yet has the id of the response that is being made.
+_PENDING = "pending"
 
 _BEGIN = (
     "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
@@ -175,6 +178,22 @@ class Entries(Performer):
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
         text = self._noted_value(step, outcome) or as_text(kept_json(step.effect, outcome))
         self._write(_END, (state, self.closed(text), self._journal.now(), cost, step.path))
+
+    def pending(self, path: str) -> Pending | None:
+        """Return where the id of a response in the background is kept, with the id of the last time."""
+        from antiphon.providers.continuation import Pending
+
+        found = self._journal.read(
+            f"SELECT {COLUMNS} FROM effects WHERE run = ? AND path = ? AND state = 'begun'", (self.run, path)
+        )
+        row = Row(*found[0]) if found else None
+        kept = self._read(row, row.outcome, shown) if row is not None and row.outcome else {}
+
+        def note(id: str) -> None:
+            text = self.closed(as_text({_PENDING: id})) if id else None
+            self._write(f"UPDATE effects SET outcome = ? {_HERE}", (text, path), is_durable=True)
+
+        return Pending(str(kept.get(_PENDING, "")), note)
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Take the pieces of an answer as they come, for whoever looks at the run."""

@@ -103,6 +103,8 @@ class Client:
             return
         finally:
             steps.close()
+            if exchange.cancelling is not None:
+                channel.send(exchange.cancelling)
             channel.close()
 
     async def adrive(self, exchange: Exchange, path: str) -> AsyncGenerator[Delta, None]:
@@ -128,6 +130,8 @@ class Client:
             return
         finally:
             steps.close()
+            if exchange.cancelling is not None:
+                await channel.send(exchange.cancelling)
             await channel.close()
 
     def open_transport(self) -> httpx2.BaseTransport:
@@ -176,8 +180,11 @@ class Client:
         headers, timeouts = self._prepared
         if step.headers:
             headers = httpx2.Headers(merge_headers(headers, step.headers))
-        if step.get:
-            return httpx2.Request("GET", _parse_url(self.url + step.get), headers=headers, extensions=timeouts)
+        if step.get or step.post:
+            method, place = ("GET", step.get) if step.get else ("POST", step.post)
+            # Whoever stops does not wait for long.
+            waiting = timeouts if step.get else {"timeout": httpx2.Timeout(5.0).as_dict()}
+            return httpx2.Request(method, _parse_url(self.url + place), headers=headers, extensions=waiting)
         request = httpx2.Request(
             "POST",
             _parse_url(self.url + path),

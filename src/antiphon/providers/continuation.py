@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +15,15 @@ from antiphon.wire import Options, Reply, Target
 CONTINUATIONS = 20
 #: Words of OpenAI for a response that is still being made.
 _BACKGROUND = ("queued", "in_progress")
+
+
+@dataclass(slots=True)
+class Pending:
+    """Where the id of a response in the background is kept. With an `id`, it is fetched and not asked for again."""
+
+    id: str
+    #: Keeps another id; an empty one forgets it.
+    note: Callable[[str], object]
 
 
 class Hop(NamedTuple):

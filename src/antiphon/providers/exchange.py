@@ -19,6 +19,7 @@ from antiphon.conversation import Conversation, Reasoning, Text
 from antiphon.errors import (
     BadReply,
     ConnectionFailed,
+    ContinuationFailed,
     MalformedJSONError,
     NotReadyError,
     OptionError,
@@ -30,6 +31,7 @@ from antiphon.errors import (
 from antiphon.providers.bounds import ERROR_BYTES, ERROR_SECONDS, Bounds, Meter
 from antiphon.providers.continuation import (
     Hop,
+    Pending,
     broken_off,
     is_background,
     join_replies,
@@ -84,12 +86,14 @@ class Answer(NamedTuple):
 class Send(NamedTuple):
     """Send a request. The driver answers with an Answer, or with the error that came instead.
 
-    `headers` join those of the connection. `get` is the path of something to fetch in place of the request.
+    `headers` join those of the connection. `get` is the path of something to fetch in place of the request, `post` of
+    something to do.
     """
 
     body: bytes
     headers: Mapping[str, str] = MappingProxyType({})
     get: str = ""
+    post: str = ""
 
 
 class Read:
@@ -137,6 +141,9 @@ class Exchange:
     request: Request
     continuations: int
     prewarming: Prewarming | None = None
+    pending: Pending | None = None
+    #: What stops the provider, where the exchange was given up while it makes an answer that nobody will fetch.
+    cancelling: Send | None = None
     healed: list[Healed] = field(default_factory=list[Healed])
     _is_cured: bool = False
     #: The prompt that others may wait for, until its answer begins.
@@ -180,7 +187,9 @@ class Exchange:
             self._opening = None
 
     def _converse(self) -> Steps:
-        whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
+        whole = yield from self._fetch_pending()
+        if whole is None:
+            whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
         while (hop := plan_hop(whole, self.target, self.options)) is not None:
             if whole.hops > self.continuations:
                 raise too_many(whole, self.target.provider, self.continuations)
@@ -206,17 +215,39 @@ class Exchange:
         from urllib.parse import quote
 
         began, wait, most = time.monotonic(), self.retry.first_wait, self.bounds.seconds
-        send = Send(b"", get=f"{self.wire.path(self.target, False)}/{quote(reply.id, safe='')}")
+        place = f"{self.wire.path(self.target, False)}/{quote(reply.id, safe='')}"
+        send = Send(b"", get=place)
+        if self.pending is not None:
+            self.pending.note(reply.id)
         while is_background(reply, self.target):
             if most is not None and time.monotonic() - began + wait > most:
                 raise too_late(reply, self.target.provider, most)
             asked = retry_after(self._headers)
-            yield Sleep(wait if asked is None else asked)
             try:
+                yield Sleep(wait if asked is None else asked)
                 reply, _ = yield from self._persist(send, calls)
+            except GeneratorExit:
+                # A run of a journal fetches it when it is gone on with.
+                self.cancelling = Send(b"", post=f"{place}/cancel") if self.pending is None else None
+                raise
             except ProviderError as error:
                 raise not_fetched(reply, error, self.target.provider) from error
             wait = min(wait * 1.5, self.retry.longest_wait)
+        return reply
+
+    def _fetch_pending(self) -> Generator[Step, Arrival, Reply | None]:
+        """Fetch the response that an earlier run was waiting for; nothing where there is none any more."""
+        if self.pending is None or not self.pending.id:
+            return None
+        begun = Reply((), stop="pause", stop_reason="queued", id=self.pending.id)
+        try:
+            reply = yield from self._wait_for(begun, 0)
+        except ContinuationFailed as error:
+            if not isinstance(error.__cause__, StatusError) or error.__cause__.status != 404:
+                raise
+            self.pending.note("")
+            return None
+        reply.parts, self._prompt = self.request.bind(reply.parts), self.request.prompt
         return reply
 
     def _ask(

@@ -17,7 +17,7 @@ from antiphon.facts.resolution import default_model, lookup
 from antiphon.providers import catalog
 from antiphon.providers.bounds import MAX_BYTES, MAX_SECONDS, Bounds
 from antiphon.providers.client import Client
-from antiphon.providers.continuation import CONTINUATIONS
+from antiphon.providers.continuation import CONTINUATIONS, Pending
 from antiphon.providers.exchange import Exchange
 from antiphon.providers.prewarming import Prewarming
 from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
@@ -170,6 +170,7 @@ class Model:
         ready = conversation.ready()
         if not ready:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
+        pending: Pending | None = changes.pop("pending", None)
         options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
         options = fit_options(self.target, options)
         _check_tool_choice(options, conversation)
@@ -212,7 +213,8 @@ class Model:
             request,
             self._continuations,
             self.prewarming,
-            [expired] if expired else [],
+            pending,
+            healed=[expired] if expired else [],
         )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from antiphon.effects import Outcome
     from antiphon.journal import Running
     from antiphon.journal.entries import Printed
+    from antiphon.providers.continuation import Pending
 
 #: A program that prints more than this is one to come back to, whatever else it does.
 _PRINTED = 1_000
@@ -56,6 +57,10 @@ class Late(Performer):
     def run(self) -> str:
         """The same, for whoever names what is done in it."""
         return self.id
+
+    def pending(self, path: str) -> Pending | None:
+        """Return where the journal keeps the id of a response that is made in the background."""
+        return None if self._running is None else self._running.performer.pending(path)
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Take the pieces of an answer as they come, for whoever looks at the run."""

@@ -123,6 +123,9 @@ class Asking:
 
     async def _answered(self, number: int, asked: Conversation, options: Mapping[str, Any], stream: bool) -> Answered:
         model = self._settings.model
+        chosen = options.get("background", getattr(getattr(model, "options", None), "background", False))
+        if chosen and (pending := self._place.pending(f"r{number}")) is not None:
+            options = {**options, "pending": pending}
         reply = await (self._streamed(number, asked, options) if stream else model.achat(asked, **options))
         return Answered(reply, model.cost(reply.usage))
 

@@ -26,6 +26,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("reasoning", (str, int), "a word such as 'low' or a number of tokens"),
     ("output_schema", (Mapping,), "a JSON Schema"),
     ("cache", (bool, str), "true, false or a time such as '1h'"),
+    ("background", (bool,), "true or false"),
     ("extra", (Mapping,), "an object of fields"),
 )
 
@@ -55,6 +56,8 @@ class Options:
     head_cache: str = ""
     #: What to do about a prompt that does not begin with the one before it: `tell` of it, or raise an `error`.
     prefix: Literal["tell", "error"] = "tell"
+    #: Whether the provider makes the answer while nobody is connected; it is fetched by its id (OpenAI Responses).
+    background: bool = False
     stream: bool = False
     #: Whether the conversation ends with what the model said so far, for it to go on; set for such requests only.
     continues: bool = False
@@ -176,6 +179,10 @@ def fit_options(target: Target, options: Options) -> Options:
     if isinstance(options.cache, str) and options.cache not in facts.cache.ttls:
         known = ", ".join(facts.cache.ttls) or "none that is known"
         raise OptionError(f"`cache` is {options.cache!r}, and {target.model} keeps a prompt for {known}")
+    if options.background and (target.api != "openai-responses" or facts.continuation not in ("background", None)):
+        raise OptionError(
+            f"{target.provider} does not answer in the background for {target.model}; leave `background` out"
+        )
     if options.reasoning is None or facts.thinking.default != "never":
         return options
     if options.reasoning not in ("none", "minimal"):

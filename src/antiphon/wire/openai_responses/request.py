@@ -48,7 +48,10 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Requ
         fields["tool_choice"] = choice
     if declared and options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
-    if not continues(options.extra):
+    if options.background:
+        # The API keeps what it makes in the background.
+        fields["store"] = True
+    elif not continues(options.extra):
         fields["store"] = False
     if target.facts.thinking.default != "never":
         fields["include"] = ["reasoning.encrypted_content"]
@@ -103,7 +106,9 @@ def _answering(fields: dict[str, Any], target: Target, options: Options) -> None
     fields |= sampling(target, options)
     if options.max_tokens is not None:
         fields["max_output_tokens"] = options.max_tokens
-    if options.stream:
+    if options.background:
+        fields["background"] = True
+    elif options.stream:
         fields["stream"] = True
 
 
