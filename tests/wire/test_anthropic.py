@@ -261,6 +261,16 @@ class TestOptions:
         other = Target("custom", "anthropic", "some-model")
         assert json.loads(anthropic.encode(conversation, other, Options(temperature=0.0)).body)["temperature"] == 0.0
 
+    def test_a_deferred_tool_bears_no_mark(self):
+        target = Target("anthropic", "anthropic", "claude-sonnet-5-5")
+        form = {"type": "object", "properties": {}}
+        search = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
+        late = {"name": "late", "input_schema": form, "defer_loading": True}
+        tools = [ToolSpec(data["name"], native=Native(target.origin, data)) for data in (search, late)]
+        sent = json.loads(anthropic.encode(Conversation(tools=tools).add_user("Hi."), target, Options()).body)
+        assert [tool.get("cache_control") for tool in sent["tools"]] == [{"type": "ephemeral"}, None]
+        assert rules.check(sent, "anthropic") == []
+
     def test_at_most_two_cache_marks(self):
         conversation = conversation_with_calls()
         conversation.add_tool_result("tool-1", "x")

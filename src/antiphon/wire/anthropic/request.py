@@ -107,8 +107,14 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Requ
 
 
 def _marked(blocks: str, mark: dict[str, str]) -> str:
-    """Return the JSON of blocks with the last of them marked for the cache."""
-    return f'{blocks[:-1]},"cache_control":{dumps(mark)}}}'
+    """Return the JSON of tools with the last of them marked for the cache; those that are deferred take no mark."""
+    if '"defer_loading":true' not in blocks:
+        return f'{blocks[:-1]},"cache_control":{dumps(mark)}}}'
+    tools: list[dict[str, Any]] = loads(f"[{blocks}]")
+    last = next((tool for tool in reversed(tools) if tool.get("defer_loading") is not True), None)
+    if last is not None:
+        last["cache_control"] = mark
+    return dumps(tools)[1:-1]
 
 
 def _with_lookback_mark(conversation: Conversation, pieces: body.Pieces, mark: dict[str, str]) -> body.Pieces:
