@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from antiphon._files import read_named_file
 from antiphon._json import dumps, loads
 from antiphon._shape import obj
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
@@ -153,7 +154,7 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path)
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = read_named_file(path).decode()
         except (OSError, ValueError) as error:
             raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
         # Not by `splitlines`, which also splits at characters that JSON may hold.
