@@ -68,7 +68,9 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
         _print_json(project, programs, is_trusted)
     else:
         _show(project, programs)
-    if yes and not status:
+    if stated := _unpinnable(project, programs):
+        click.echo(printable_line(f"antiphon: {stated}"), err=True)
+    elif yes and not status:
         kept.decide(project, True, _lines(project) | programs)
         is_trusted = True
         click.echo("trusted", err=as_json)
@@ -94,6 +96,9 @@ def settle(project: Project) -> None:
 
 def ask(project: Project, programs: dict[str, list[str]]) -> bool:
     """Put the question behind what was shown, and remember the answer."""
+    if stated := _unpinnable(project, programs):
+        click.echo(printable_line(f"antiphon: {stated}; it is ignored"), err=True)
+        return False
     from antiphon.config import trust as kept
     from antiphon.render.people import forget_typed
 
@@ -148,6 +153,14 @@ def found_programs(project: Project) -> dict[str, list[str]]:
         if said:
             found[below(project, str(Path(path).resolve()))] = said
     return found
+
+
+def _unpinnable(project: Project, programs: dict[str, list[str]]) -> str:
+    """Return why a project cannot be trusted; nothing where it can."""
+    from antiphon.config.pins import UNPINNABLE
+
+    names = [*project.unpinnable, *(name for name, said in programs.items() if UNPINNABLE in said)]
+    return f"{', '.join(names)} {UNPINNABLE}" if names else ""
 
 
 def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:
