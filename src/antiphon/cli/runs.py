@@ -15,6 +15,7 @@ from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL, RUN
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows, shortened
+from antiphon.cli.prompts import confirm
 from antiphon.cli.resuming import go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
@@ -260,7 +261,7 @@ def prune(older: datetime, whole: bool, yes: bool) -> None:
         if not old:
             _nothing("no run that is over is that old")
         many = "1 run" if len(old) == 1 else f"{len(old)} runs"
-        if not yes and not (sys.stdin.isatty() and click.confirm(f"Remove {many} for good?", err=True)):
+        if not yes and not (sys.stdin.isatty() and confirm(f"Remove {many} for good?")):
             _nothing("nothing was removed; `--yes` removes without asking")
         journal.forget(*(each.id for each in old))
         click.echo(f"removed {many}", err=True)

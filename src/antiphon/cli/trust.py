@@ -99,10 +99,10 @@ def ask(project: Project, programs: dict[str, list[str]]) -> bool:
     if stated := _unpinnable(project, programs):
         click.echo(printable_line(f"antiphon: {stated}; it is ignored"), err=True)
         return False
+    from antiphon._terminal import forget_typed
     from antiphon.config import trust as kept
-    from antiphon.render.people import forget_typed
 
-    forget_typed(sys.stdin)
+    forget_typed()
     click.echo("Trust this project? [y]es, [n]o: ", nl=False, err=True)
     # Not through the stream: whoever reads from it later wants it as it was.
     trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
