@@ -284,7 +284,7 @@ def _goes_on(journal: Journal, id: str) -> Generator[str]:
     yield f"run {id} is ready: `antiphon runs resume {id}` goes on"
     if left := journal.questions(id, SHOWN):
         many = "one question is" if len(left) == 1 else f"{len(left)}{' or more' * (len(left) == SHOWN)} questions are"
-        yield f"{many} still open, the first at {left[0].path}: {one_line(left[0].text)}"
+        yield f"{many} still open, the first at {left[0].path}: {shortened(one_line(left[0].text))}"
 
 
 def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) -> QuestionEntry:
