@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.config.trust import decisions, find_project
+from antiphon.web.renderers import Renderers
 from tests.cli.terminal import Terminal
 from tests.lang_unit.commands import antiphon
 from tests.test_trust import VARIABLES
@@ -128,6 +129,34 @@ class TestWhatIsPinned:
         assert antiphon("trust", "--yes").code == 0
         (repository / script).write_text("two")
         assert state() == "changed"
+
+    @pytest.mark.parametrize(("decoys", "then"), [(600, "changed"), (2_100, "new")])
+    def test_decoys_hide_no_script_that_is_named_behind_them(self, repository: Path, decoys: int, then: str) -> None:
+        (repository / "serve.sh").write_text("\n".join(f". d/a{n}.txt.sh" for n in range(decoys)) + "\n. d/last.sh")
+        (repository / "d" / "deep").mkdir(parents=True)
+        for number in range(decoys):
+            (repository / "d" / f"a{number}.txt.sh").write_text("")
+        (repository / "d" / "last.sh").write_text(". deep/hidden.sh")
+        (repository / "d" / "deep" / "hidden.sh").write_text("one")
+        (repository / "antiphon.toml").write_text('[mcp.a]\ncommand = "./serve.sh"')
+        (repository / "x.vibe").write_text('import { run } from "system/process"\nprint(run("./serve.sh").code)')
+        ran = antiphon("trust", "--yes")
+        assert (ran.code, "cannot be trusted" in ran.err) == ((0, False) if then == "changed" else (3, True))
+        (repository / "d" / "deep" / "hidden.sh").write_text("two")
+        assert state() == then
+        assert antiphon("run", "x.vibe").code == 3
+
+    def test_a_module_of_the_page_is_served_as_it_was_trusted(self, repository: Path) -> None:
+        (repository / "drawn").mkdir()
+        (repository / "drawn" / "map.js").write_text("one")
+        (repository / "antiphon.toml").write_text('[page]\nrenderers = "drawn"')
+        assert antiphon("trust", "--yes").code == 0
+        renderers = Renderers(None)
+        (name,) = renderers.names()
+        assert renderers.module(name) == b"one"
+        (repository / "drawn" / "map.js").write_text("two")
+        (repository / "drawn" / "new.js").write_text("three")
+        assert [renderers.module(each) for each in (name, "0/new.js")] == [None, None]
 
     def test_the_question_says_what_is_not_pinned(self, repository: Path) -> None:
         path = repository / "antiphon.toml"

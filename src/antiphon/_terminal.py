@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from typing import IO
 
 _holder = threading.Lock()
 _stops: set[Callable[[], None]] = set()
@@ -46,7 +47,7 @@ def can_ask() -> bool:
 
 def read_answer(prompt: str, stop: threading.Event | None = None) -> str:
     """Return the line that is typed after the prompt; an empty one at the end of the input or when `stop` is set."""
-    _forget_typed()
+    forget_typed()
     print(prompt, end="", file=sys.stderr, flush=True)
     if os.name != "posix":
         return sys.stdin.readline()
@@ -90,10 +91,11 @@ def _keyboard() -> int | None:
         return None
 
 
-def _forget_typed() -> None:
-    """Discard what was typed before the question: it is no answer to it."""
-    if os.name == "posix":
+def forget_typed(keyboard: IO[str] | None = None) -> None:
+    """Discard what was typed before a question was shown: it is no answer to it."""
+    typed = keyboard or sys.stdin
+    if os.name == "posix" and typed is not None and not typed.closed and typed.isatty():
         import termios
 
         with suppress(termios.error, ValueError):
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+            termios.tcflush(typed.fileno(), termios.TCIFLUSH)

@@ -198,3 +198,11 @@ def test_a_title_is_no_longer_in_a_pipe_than_a_reader_wants(tmp_path: Path) -> N
     for command in ("list", "show"):
         assert max(map(len, antiphon("runs", command).out.splitlines())) < 300
     assert last()["title"] == "word " * 10_000
+
+
+def test_a_long_question_is_no_longer_in_a_line_than_a_title() -> None:
+    ran = antiphon("run", program('const words = "word ".repeat(12000)\nask "Is it {words}?"\n'))
+    assert ran.code == 3
+    antiphon("runs", "list")
+    for told in (ran.err, antiphon("runs", "show").out, antiphon("runs", "list").out):
+        assert max(map(len, told.splitlines())) < 400

@@ -553,3 +553,9 @@ def test_a_diff_names_its_file_folded_and_opened(full: bool):
     ):
         assert "src/a.py" in seen.partition("\n")[0]
         assert '"original"' not in seen
+
+
+def test_a_folded_diff_without_a_file_is_no_json():
+    result = Result("diff", {"original": "a\n", "modified": "b\n"})
+    view = views.headline(result)
+    assert view.gist == "a change of a file without a name"

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import pytest
 from hypothesis import given
@@ -174,10 +175,10 @@ LOGGED = 'let n = 0\npy(n) {\n  open("log", "a").write(f"{n} ")\n  return n\n}\n
 
 def killed_while_written(count: int) -> str:
     """The rows of a batch whose process was killed when some of them were written."""
-    os.mkfifo("r.csv")
-    child = forks.Forked("map", write("p.vibe", LOGGED), "r.csv", stdout=subprocess.DEVNULL)
+    os.symlink("/dev/stdin", "r.csv")
+    child = forks.Forked("map", write("p.vibe", LOGGED), "r.csv", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     text = "n\n" + "".join(f"{n}\n" for n in range(1, count + 1))
-    with open("r.csv", "w") as rows:
+    with TextIOWrapper(cast(IO[bytes], child.stdin)) as rows:
         rows.write(text)
         rows.flush()
         journal, end = Journal(), time.monotonic() + 60

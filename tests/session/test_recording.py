@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from antiphon.errors import FormatError
-from antiphon.fakes import Fail, Fake, echo
+from antiphon.fakes import Fail, Fake, call, echo
 from antiphon.providers import Model, Retry, connect
 from antiphon.providers.recording import Recorder, ReplayMismatch
 from antiphon.session import Session
@@ -104,6 +104,21 @@ def test_keys_that_come_back_are_not_written(tmp_path: Path):
         response = client.post("http://x/v1", json={"a": 1}, headers={"x-api-key": "sk-very-secret"})
     assert "sk-very-secret" in response.text
     assert "sk-very-secret" not in path.read_text()
+
+
+def test_a_secret_that_a_tool_returned_is_not_written(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, secret = tmp_path / "run.jsonl", "hunter2-supersecret-99"
+    monkeypatch.setenv("SHOP_API_KEY", secret)
+
+    def look(word: str) -> str:
+        if word == "fail":
+            raise RuntimeError(f"wrong key {secret}")
+        return f"the key is {secret}"
+
+    fake.play(call("look", word=secret), call("look", word="fail"), f"It is {secret}.")
+    Session(recording(fake, path), [look]).vibe(f"Is it {secret}?")
+    assert secret not in path.read_text()
+    Session(replaying(path), [look]).vibe(f"Is it {secret}?")
 
 
 def test_another_address_is_a_difference_too(fake: Fake, tmp_path: Path):

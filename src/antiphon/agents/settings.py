@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
+from antiphon._files import read_named_file
 from antiphon._suggestions import nearest
 from antiphon.errors import ConfigurationError
 
@@ -94,7 +95,7 @@ def read_settings(path: Path, text: str | None = None) -> TeamSettings:
     import tomllib
 
     try:
-        given = tomllib.loads(path.read_text("utf-8") if text is None else text)
+        given = tomllib.loads(read_named_file(path).decode() if text is None else text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from None
     changes: dict[str, Any] = {}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from antiphon._files import open_lines
 from antiphon.effects.door import Performer
 from antiphon.errors import ConfigurationError
 
@@ -40,7 +41,7 @@ def playback_of(file: str) -> Replayed | None:
     """What such lines say came of everything; nothing, where the file is another recording."""
     rows: dict[str, dict[str, Any]] = {}
     try:
-        with open(file, encoding="utf-8") as lines:
+        with open_lines(file) as lines:
             for number, line in enumerate(lines, 1):
                 row = json.loads(line)
                 if not isinstance(row, dict) or not set(cast(dict[str, Any], row)) >= _FIELDS:

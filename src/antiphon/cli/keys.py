@@ -10,6 +10,7 @@ import click
 from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import PROVIDER
+from antiphon.cli.prompts import ask_line
 from antiphon.errors import ConfigurationError
 
 
@@ -38,7 +39,7 @@ def set_key(provider: str, rest: tuple[str, ...]) -> None:
 
 def _asked(provider: str) -> str:
     if sys.stdin.isatty():
-        return click.prompt(f"Key for {provider}", hide_input=True, err=True)
+        return ask_line(f"Key for {provider}", hide_input=True, err=True)
     # Not the echo of a wrong pipe: a key is short.
     return sys.stdin.readline(10_000)
 

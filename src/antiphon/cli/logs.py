@@ -15,6 +15,7 @@ from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import CONVERSATION
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_entries, when
+from antiphon.cli.prompts import confirm
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _confirm(entries: Sequence[Entry]) -> None:
     if len(entries) > len(shown):
         click.echo(f"  … and {len(entries) - len(shown)} more", err=True)
     try:
-        agreed = click.confirm(f"Remove {_conversations(len(entries))} for good?", err=True)
+        agreed = confirm(f"Remove {_conversations(len(entries))} for good?")
     except click.Abort:
         click.echo(err=True)
         agreed = False

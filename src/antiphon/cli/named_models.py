@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from antiphon._files import read_named_file
 from antiphon.facts import find
 from antiphon.providers.registry import PROVIDERS
 
 _QUOTED = re.compile(r"""["']([\w@./:+-]{2,120})["']""")
+#: Nobody writes more by hand.
+_LARGEST = 10_000_000
 _SUFFIXES = (".vibe", ".py", ".toml")
 #: Directories that hold what others wrote.
 _FOREIGN = ("node_modules", "site-packages", "__pycache__", "build", "dist")
@@ -44,7 +47,7 @@ def _files(directory: Path) -> Iterator[Path]:
 
 def _in_file(file: Path) -> Iterator[NamedModel]:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_named_file(file, _LARGEST).decode()
     except (OSError, UnicodeDecodeError):
         # A file that is no text names no model.
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._files import open_lines, refuse_pipe
 from antiphon.cli import programs
 from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
 from antiphon.cli.completing import FILE, MODEL
@@ -178,8 +179,9 @@ def _check_recordings(record: str | None, replay: str | None) -> None:
         raise click.UsageError("`--record` and `--replay` exclude one another")
     try:
         if replay is not None:
-            Path(replay).open("rb").close()
+            open_lines(replay).close()
         if record is not None:
+            refuse_pipe(record)
             Path(record).open("ab").close()
     except OSError as error:
         what = f"read {replay}" if replay is not None else f"write {record}"

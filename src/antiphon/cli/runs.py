@@ -15,6 +15,7 @@ from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL, RUN
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows, shortened
+from antiphon.cli.prompts import confirm
 from antiphon.cli.resuming import go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
@@ -260,7 +261,7 @@ def prune(older: datetime, whole: bool, yes: bool) -> None:
         if not old:
             _nothing("no run that is over is that old")
         many = "1 run" if len(old) == 1 else f"{len(old)} runs"
-        if not yes and not (sys.stdin.isatty() and click.confirm(f"Remove {many} for good?", err=True)):
+        if not yes and not (sys.stdin.isatty() and confirm(f"Remove {many} for good?")):
             _nothing("nothing was removed; `--yes` removes without asking")
         journal.forget(*(each.id for each in old))
         click.echo(f"removed {many}", err=True)
@@ -283,7 +284,7 @@ def _goes_on(journal: Journal, id: str) -> Generator[str]:
     yield f"run {id} is ready: `antiphon runs resume {id}` goes on"
     if left := journal.questions(id, SHOWN):
         many = "one question is" if len(left) == 1 else f"{len(left)}{' or more' * (len(left) == SHOWN)} questions are"
-        yield f"{many} still open, the first at {left[0].path}: {one_line(left[0].text)}"
+        yield f"{many} still open, the first at {left[0].path}: {shortened(one_line(left[0].text))}"
 
 
 def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) -> QuestionEntry:

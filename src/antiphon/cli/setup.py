@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from antiphon._printable import printable, printable_line
+from antiphon.cli.prompts import ask_line
 from antiphon.errors import AntiphonError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _picked(names: list[str], all_names: list[str]) -> str:
     from antiphon._suggestions import nearest
 
     while True:
-        said = click.prompt("A number, or the name of another provider", default="1").strip().lower()
+        said = ask_line("A number, or the name of another provider", default="1").strip().lower()
         if said.isascii() and said.isdigit() and 0 < int(said) <= len(names):
             return names[int(said) - 1]
         if said in all_names:
@@ -124,7 +125,7 @@ def _of_provider(provider: Provider) -> _Choice:
 
     key = None
     if needs_key(provider) and not configuration().environment.key_place(provider):
-        key = keys.check_key(provider.name, click.prompt(f"The key of {provider.name} (not shown)", hide_input=True))
+        key = keys.check_key(provider.name, ask_line(f"The key of {provider.name} (not shown)", hide_input=True))
     known = [f"{provider.name}/{name}" for name in known_models(provider.name)]
     return _Choice(_model(provider_defaults().get(provider.name, ""), known), provider.name, key)
 
@@ -134,7 +135,7 @@ def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
 
     provider = (first or known[0] if known else first).partition("/")[0]
     while True:
-        said = click.prompt("Which model by default", default=first or None).strip()
+        said = ask_line("Which model by default", default=first or None).strip()
         name = said if said in known or said.startswith(f"{provider}/") or not provider else f"{provider}/{said}"
         try:
             resolve(name)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from antiphon._terminal import forget_typed
 from antiphon.agents.looking import sort_of, waiting_call
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.reader import Reader
 from antiphon.errors import AntiphonError
 from antiphon.render import console
-from antiphon.render.people import call_lines, forget_typed, settled, shortened
+from antiphon.render.people import call_lines, settled, shortened
 from antiphon.render.scroll import Scroll, markdown
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Human:
     def answered(self, team: Team, question: Message) -> bool:
         """Show a question, and take the answer; nothing said is none, and the question stays open."""
         self._page.stand_apart("text")
-        forget_typed(sys.stdin)
+        forget_typed()
         said = self._said(team, question)
         if not said.strip():
             self.skipped.add(question.id)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from antiphon._shape import obj
-from antiphon.cli.listing import one_line
+from antiphon.cli.listing import one_line, shortened
 from antiphon.journal.looking import SHOWN
 from antiphon.journal.writes import PREPARING
 from antiphon.views.money import money
@@ -104,7 +104,7 @@ def about(entry: RunEntry) -> str:
         first, *others = entry.waiting
         # Of very many, not all are known here.
         more = f" (+{len(others)}{' or more' * (len(others) >= SHOWN - 1)})" if others else ""
-        return f"{title}: {one_line(first.text)}{more}"
+        return f"{title}: {shortened(one_line(first.text))}{more}"
     if entry.state == "waiting" and entry.wake_at is not None:
         return f"{title}: sleeps until {local(entry.wake_at)}"
     return f"{title}{_why(entry)}" if entry.state == "failed" else title
@@ -177,7 +177,7 @@ def _why(entry: RunEntry) -> str:
 
 def _waits_for(entry: RunEntry) -> Generator[str]:
     for each in entry.waiting[:_MOST]:
-        yield f"run {entry.id} waits at {each.path}: {one_line(each.text)}"
+        yield f"run {entry.id} waits at {each.path}: {shortened(one_line(each.text))}"
         if each.about == "approval":
             yield f"  `antiphon runs allow {entry.id} {each.path}`, or `deny`; then `antiphon runs resume {entry.id}`"
         else:

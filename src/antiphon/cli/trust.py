@@ -68,7 +68,9 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
         _print_json(project, programs, is_trusted)
     else:
         _show(project, programs)
-    if yes and not status:
+    if stated := _unpinnable(project, programs):
+        click.echo(printable_line(f"antiphon: {stated}"), err=True)
+    elif yes and not status:
         kept.decide(project, True, _lines(project) | programs)
         is_trusted = True
         click.echo("trusted", err=as_json)
@@ -94,10 +96,13 @@ def settle(project: Project) -> None:
 
 def ask(project: Project, programs: dict[str, list[str]]) -> bool:
     """Put the question behind what was shown, and remember the answer."""
+    if stated := _unpinnable(project, programs):
+        click.echo(printable_line(f"antiphon: {stated}; it is ignored"), err=True)
+        return False
+    from antiphon._terminal import forget_typed
     from antiphon.config import trust as kept
-    from antiphon.render.people import forget_typed
 
-    forget_typed(sys.stdin)
+    forget_typed()
     click.echo("Trust this project? [y]es, [n]o: ", nl=False, err=True)
     # Not through the stream: whoever reads from it later wants it as it was.
     trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
@@ -148,6 +153,14 @@ def found_programs(project: Project) -> dict[str, list[str]]:
         if said:
             found[below(project, str(Path(path).resolve()))] = said
     return found
+
+
+def _unpinnable(project: Project, programs: dict[str, list[str]]) -> str:
+    """Return why a project cannot be trusted; nothing where it can."""
+    from antiphon.config.pins import UNPINNABLE
+
+    names = [*project.unpinnable, *(name for name, said in programs.items() if UNPINNABLE in said)]
+    return f"{', '.join(names)} {UNPINNABLE}" if names else ""
 
 
 def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:

@@ -11,8 +11,12 @@ from typing import Any
 
 from antiphon._shape import arr, obj, string
 
-#: No more than so many files are looked at below a directory, and no more scripts for what they name.
+#: Of a directory of the page, so many files are pinned beside its modules.
 _MOST = 500
+#: So many scripts are followed to what they name. What names more cannot be trusted: the rest could be anything.
+MOST_PINS = 2_000
+#: The hash of a file, and the line of a program, that starts more scripts than can be pinned.
+UNPINNABLE = f"starts more than {MOST_PINS:,} scripts, which cannot all be pinned: it cannot be trusted"
 #: So much of a script is looked at for the scripts that it names.
 _READ = 200_000
 _SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".bash", ".pl")
@@ -30,6 +34,10 @@ _MANIFESTS = {
 }
 #: A directory that is run, as a package of Python or of Node is, is begun here.
 _ENTRIES = ("__main__.py", "__init__.py", "package.json", "index.js", "index.mjs", "index.ts")
+
+
+class TooManyPins(Exception):
+    """A command reaches more scripts than can be pinned."""
 
 
 def pinned_by_config(path: Path, data: bytes, variables: str = "") -> list[Path]:
@@ -54,13 +62,13 @@ def pinned_by_config(path: Path, data: bytes, variables: str = "") -> list[Path]
 def pinned_by_command(texts: Iterable[str], directories: Sequence[Path]) -> list[Path]:
     """Return the files of these directories that a command would run, as far as its words name them.
 
-    Scripts that those name by path are among them, and what these name in turn.
+    Scripts that those name by path are among them, and what these name in turn. Raise TooManyPins where no end is seen.
     """
     found = dict.fromkeys(_named_by(texts, directories))
     waiting = list(found)
     for path in waiting:
-        if len(waiting) > _MOST:
-            break
+        if len(waiting) > MOST_PINS:
+            raise TooManyPins
         new = [each for each in _referenced(path, directories) if each not in found]
         found |= dict.fromkeys(new)
         waiting += new

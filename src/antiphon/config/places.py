@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from antiphon._files import open_named_file
 from antiphon._places import user_home
 from antiphon.errors import ConfigurationError
 
@@ -34,7 +35,7 @@ def project_directories(cwd: Path | None = None, environment: Mapping[str, str] 
 def read_bytes(path: Path) -> bytes:
     """What is in a file that a person wrote; one that nobody would write by hand is an error."""
     try:
-        with path.open("rb") as file:
+        with open_named_file(path) as file:
             data = file.read(_LARGEST + 1)
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from antiphon._places import user_directory
 from antiphon._shape import obj
+from antiphon.config.pins import UNPINNABLE, TooManyPins, pinned_by_config
 from antiphon.config.places import decoded, project_directories, read_bytes, read_own, write_private
 from antiphon.errors import ConfigurationError
 
@@ -66,15 +67,22 @@ class Project:
     @property
     def state(self) -> State:
         """What the user has said of these files as they are now."""
+        if self.unpinnable:
+            return "refused" if self.trusted is False else "new"
         if self.trusted is None:
             return "new" if self.files else "nothing"
         if self.news:
             return "changed" if self.files else "nothing"
         return "trusted" if self.trusted else "refused"
 
-    def covers(self, name: str, reach: Iterable[str]) -> bool:
+    @property
+    def unpinnable(self) -> list[str]:
+        """Return the files that start more scripts than can be pinned; they are never trusted."""
+        return [name for name, digest in self.files.items() if digest == UNPINNABLE]
+
+    def covers(self, name: str, reach: Collection[str]) -> bool:
         """Whether the user has trusted a program of this project, with all that it reaches."""
-        return self.trusted is True and set(reach) <= set(self.programs.get(name, ()))
+        return self.trusted is True and UNPINNABLE not in reach and set(reach) <= set(self.programs.get(name, ()))
 
 
 def find_project(cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> Project:
@@ -112,13 +120,18 @@ def _is_here(path: Path, directories: Iterable[Path]) -> bool:
 
 def _pins(hashes: Mapping[Path, str], contents: Mapping[Path, bytes], top: Path | None) -> dict[Path, str]:
     """Return the hashes of the scripts that the files of a project would run, as far as they are of the project."""
-    from antiphon.config.pins import pinned_by_config
-
     variables = b"\n".join(data for path, data in contents.items() if path.name == ".env").decode(errors="replace")
-    named = [each for path in hashes if path in contents for each in pinned_by_config(path, contents[path], variables)]
+    named: list[Path] = []
+    unpinnable: dict[Path, str] = {}
+    for path in (each for each in hashes if each in contents):
+        try:
+            named += pinned_by_config(path, contents[path], variables)
+        except TooManyPins:
+            unpinnable[path] = UNPINNABLE
     inside = (Path(os.path.normpath(each)) for each in named)
     own = [each for each in inside if top is not None and each.is_relative_to(top) and each not in hashes]
-    return {path: _hash(path, _read(path)) or "empty" for path in dict.fromkeys(own) if path.name not in FILES}
+    pins = {path: _hash(path, _read(path)) or "empty" for path in dict.fromkeys(own) if path.name not in FILES}
+    return pins | unpinnable
 
 
 def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | None = None) -> None:

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
+from antiphon._files import read_named_file
 from antiphon._json import dumps, loads
 from antiphon.conversation.assembly import Item, assemble
 from antiphon.conversation.conversation import Conversation, Head
@@ -137,7 +138,7 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
 def read_bytes(path: str | PathLike[str]) -> bytes:
     """The file's bytes; a FormatError says why there are none."""
     try:
-        return Path(path).read_bytes()
+        return read_named_file(path)
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 

@@ -56,23 +56,31 @@ def examine(body: Any, api: str, provider: str | None = None) -> Checkup:
     violations = _check(_whole(given, api), api, provider)
     prepared, changes = _prepare(body, api)
     whole = _whole(prepared, api)
-    findings: list[Finding] = []
+    findings: dict[Finding, None] = {}
+    broken = _check(whole, api, provider)
     for _ in range(_ROUNDS):
-        mended = mend(whole, api, _check(whole, api, provider), bare=not key)
+        mended = mend(whole, api, broken, bare=not key)
+        if broken or mended:
+            broken = _check(whole, api, provider)
         reading = read_body(whole, api)
         read = _found(reading, whole, api)
-        written = _rewritten(whole, reading, api) if read or _check(whole, api, provider) else whole
-        gone = _gone(_check(whole, api, provider), _check(written, api, provider), findings + mended + read)
-        if read or gone:
-            whole = written
-        findings += [each for each in (*mended, *read, *gone) if each not in findings]
+        gone: list[Finding] = []
+        if read or broken:
+            written = _rewritten(whole, reading, api)
+            still = _check(written, api, provider)
+            gone = _gone(broken, still, [*findings, *mended, *read])
+            if read or gone:
+                whole, broken = written, still
+        findings |= dict.fromkeys([*mended, *read, *gone])
         if not (mended or read or gone):
             break
-    left = [Finding(v.code, v.param, v.message, advice(v.code), "", False) for v in _check(whole, api, provider)]
+    else:
+        reading = read_body(whole, api)
+    left = [Finding(v.code, v.param, v.message, advice(v.code), "", False) for v in broken]
     after = {key: whole[LISTS[api]], **_without(whole, LISTS[api])} if key else whole[LISTS[api]]
-    conversation = read_body(whole, api).conversation
     left += _large_images(whole, api)
-    return Checkup([*map(Finding.of, changes), *findings, *left], violations, _in_order(body, after), conversation)
+    all_findings = [*map(Finding.of, changes), *findings, *left]
+    return Checkup(all_findings, violations, _in_order(body, after), reading.conversation)
 
 
 def _key(body: Any, api: str) -> str:

@@ -7,7 +7,6 @@ may hold something else altogether.
 from __future__ import annotations
 
 import ast
-import stat
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,9 @@ from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
+
+from antiphon._files import read_named_file
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
@@ -31,20 +32,9 @@ MOST_BYTES = 10_000_000
 _MOST_FILES = 1_000
 
 
-def open_source(path: Path) -> BinaryIO:
-    """Open a file to read it; raise an OSError for a pipe, but for one that a shell made for this process."""
-    if stat.S_ISFIFO(path.stat().st_mode) and not path.is_relative_to("/dev") and not path.is_relative_to("/proc"):
-        raise OSError("it is a pipe, and not a file")
-    return path.open("rb")
-
-
 def read_python(path: Path) -> bytes:
     """The bytes of a source; an OSError says why there are none."""
-    with open_source(path) as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise OSError(f"it is too large: a source has at most {MOST_BYTES // 1_000_000} MB")
-    return data
+    return read_named_file(path, MOST_BYTES)
 
 
 def python_files(first: Path) -> Files:

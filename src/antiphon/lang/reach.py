@@ -59,7 +59,7 @@ def _commands(nodes: Sequence[n.Node], source: Source) -> Iterator[str]:
     aliases = {each.alias or each.name for each, power in powers if power == _RUNS}
     if not aliases:
         return
-    from antiphon.config.pins import pinned_by_command
+    from antiphon.config.pins import UNPINNABLE, TooManyPins, pinned_by_command
 
     calls = [each for each in nodes if isinstance(each, n.Call) and isinstance(each.callee, n.Name)]
     texts = [
@@ -69,7 +69,12 @@ def _commands(nodes: Sequence[n.Node], source: Source) -> Iterator[str]:
     ]
     yield from (f"runs the command {text}" for text in texts)
     yield f"runs commands as it is written now ({_fingerprint([source.text.encode(errors='replace')])})"
-    for path in pinned_by_command(texts, _directories(source)):
+    try:
+        pins = pinned_by_command(texts, _directories(source))
+    except TooManyPins:
+        yield UNPINNABLE
+        return
+    for path in pins:
         yield f"runs {path.name} as it is now ({_fingerprint([path.read_bytes()])})"
 
 

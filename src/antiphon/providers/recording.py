@@ -18,11 +18,12 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from antiphon._files import read_named_file
 from antiphon._json import dumps, loads
 from antiphon._shape import obj
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
 from antiphon.providers.decompression import unpacking
-from antiphon.providers.secrets import Secrets, secrets_in
+from antiphon.providers.secrets import Secrets, environment_secrets, secrets_in
 from antiphon.wire.hosted_tools import tokens_in
 from antiphon.wire.wording import short
 
@@ -86,7 +87,7 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def _write(self, request: httpx2.Request, status: int, text: str) -> None:
         body = loads(request.content, "the request") if request.content else None
-        hide = secrets_in(request.headers, *tokens_in(body)).hide
+        hide = secrets_in(request.headers, *tokens_in(body), *environment_secrets()).hide
         entry = {
             "path": request.url.path,
             "request": loads(hide(request.content.decode()), "the request") if request.content else None,
@@ -153,7 +154,7 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path)
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = read_named_file(path).decode()
         except (OSError, ValueError) as error:
             raise FormatError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
         # Not by `splitlines`, which also splits at characters that JSON may hold.
@@ -162,7 +163,12 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             entries = [_entry(line, f"line {n}") for n, line in enumerate(lines, 1)]
         except MalformedJSONError as error:
             raise FormatError(f"{path}: {error}") from None
-        self._left = [{**entry, "request": _without_diagnostics(entry["request"])} for entry in entries]
+        # A recording that was made before may still hold what is hidden now.
+        hide = Secrets(environment_secrets()).hide
+        self._left = [
+            {**entry, "request": _without_diagnostics(loads(hide(dumps(entry["request"])), "the request"))}
+            for entry in entries
+        ]
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -176,8 +182,9 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def _take(self, request: httpx2.Request) -> dict[str, Any]:
         body = loads(request.content, "the request") if request.content else None
-        if tokens := tokens_in(body):
-            body = loads(Secrets(tokens).hide(request.content.decode()), "the request")
+        if body is not None:
+            hide = Secrets([*tokens_in(body), *environment_secrets()]).hide
+            body = loads(hide(request.content.decode()), "the request")
         asked = {"path": request.url.path, "request": _without_diagnostics(body)}
         with self._lock:
             for place, entry in enumerate(self._left):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -18,6 +19,7 @@ _NO_SECRETS = ("", "any", "dummy", "fake", "key", "none", "ollama", "replay", "t
 #: A secret shorter than this may be part of a word, and is only hidden where it stands by itself.
 _SHORT = 8
 _HIDDEN = "[redacted]"
+_WORD = re.compile(r"[a-z_]+")
 
 
 class Secrets:
@@ -50,6 +52,12 @@ class Secrets:
 def secrets_in(headers: Mapping[str, str], *more: str) -> Secrets:
     """The secrets in what a request is sent with. A long value of a header nobody knows is taken for one."""
     return Secrets([*more, *_header_secrets(headers)])
+
+
+def environment_secrets() -> list[str]:
+    """Return the values of variables with the name of a secret; a plain word could stand anywhere by chance."""
+    named = (value.strip() for name, value in os.environ.items() if is_secret_name(name))
+    return [value for value in named if len(value) >= _SHORT and not _WORD.fullmatch(value)]
 
 
 def is_secret_name(name: str) -> bool:

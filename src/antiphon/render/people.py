@@ -13,12 +13,12 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Callable
-from contextlib import suppress
 from typing import IO
 
 from rich.text import Text
 
 from antiphon._printable import escaped
+from antiphon._terminal import forget_typed
 from antiphon.conversation import ToolCall
 from antiphon.effects import Said
 from antiphon.render.context import console
@@ -59,7 +59,7 @@ class Person:
 
         Where nothing stands above it, it needs not to be `apart`.
         """
-        self._forget_typed()
+        forget_typed(self._keyboard)
         above = "\n" if apart else ""
         who = f"{above}{safe_line(question.who)[:120]}: " if question.who else above
         if question.kind == "question":
@@ -72,7 +72,7 @@ class Person:
 
     def agrees(self, question: str) -> bool:
         """A yes to a question of ours; no answer is a no."""
-        self._forget_typed()
+        forget_typed(self._keyboard)
         return self._line(f"{safe_line(question)} [y]es, [n]o: ").strip().lower() in _YES
 
     def _decision(self, question: Question, call: ToolCall, above: str) -> Said:
@@ -82,40 +82,36 @@ class Person:
         self._show(_joined([Text(f"{above}May `{safe_line(call.name)}` run?{for_whom}", "bold"), *short]))
         is_tool = question.always is not None and question.always.arguments is None
         always = safe_line(call.name) if is_tool else "this very call"
-        said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")
+        said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})", self._keyboard)
         if said.lower() in (*_YES, *_ALWAYS):
             return Said(allowed=True, always=said.lower() in _ALWAYS)
         return Said("" if said.lower() in _NO else f"the user said: {said}", allowed=False)
 
-    def _forget_typed(self) -> None:
-        forget_typed(self._keyboard or sys.stdin)
-
-
-def forget_typed(keyboard: IO[str] | None) -> None:
-    """What was typed before a question was asked is no answer to it."""
-    if os.name == "posix" and keyboard is not None and keyboard.isatty():
-        import termios
-
-        with suppress(termios.error, ValueError):
-            termios.tcflush(keyboard.fileno(), termios.TCIFLUSH)
-
 
 def settled(
-    line: Callable[[str], str], show: Callable[[Text], None], lines: list[Text], hidden: int, prompt: str
+    line: Callable[[str], str],
+    show: Callable[[Text], None],
+    lines: list[Text],
+    hidden: int,
+    prompt: str,
+    keyboard: IO[str] | None = None,
 ) -> str:
     """What the person says in the end. A yes to something of which lines are hidden shows them, and asks again."""
     while True:
         said = line(f"{prompt}, [s]how all {len(lines):,} lines: " if hidden else f"{prompt}: ").strip()
         if said.lower() not in _ALL and not (hidden and said.lower() in (*_YES, *_ALWAYS)):
             return said
-        if not _paged(line, show, lines):
+        if not _paged(line, show, lines, keyboard):
             return "n"
         hidden = 0
 
 
-def _paged(line: Callable[[str], str], show: Callable[[Text], None], lines: list[Text]) -> bool:
+def _paged(
+    line: Callable[[str], str], show: Callable[[Text], None], lines: list[Text], keyboard: IO[str] | None
+) -> bool:
     """Show all, a page at a time; whether the person went through to the end."""
     for start in range(0, len(lines), _PAGE):
+        forget_typed(keyboard)
         show(_joined(lines[start : start + _PAGE]))
         end = start + _PAGE
         if end < len(lines) and line(f"{end:,} of {len(lines):,} lines; Enter goes on, [n]o ends: ").strip():

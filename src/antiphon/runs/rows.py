@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from antiphon._files import open_lines
 from antiphon.errors import ConfigurationError
 from antiphon.lang.check.types import JSON, PROMPT, TEXT, Literal, options_of
 from antiphon.lang.run.inputs import Misread, inputs_of, read_text
@@ -165,6 +166,6 @@ def _decoded(file: IO[str], place: str) -> Generator[str]:
 
 def _opened(place: str, newline: str | None = None) -> IO[str]:
     try:
-        return open(place, encoding="utf-8-sig", newline=newline)
+        return open_lines(place, "utf-8-sig", newline)
     except OSError as error:
         raise ConfigurationError(f"cannot read {place}: {error.strerror or error}") from None

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from antiphon._files import open_named_file
 from antiphon.conversation import Foreign, Image, Native, UserPart
 from antiphon.errors import ContentError
 from antiphon.talks.images import image_of
@@ -75,7 +76,7 @@ def attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachment:
 def read_file(path: str) -> Attachment:
     """A file that goes along."""
     try:
-        with open(path, "rb") as file:
+        with open_named_file(path) as file:
             # A device may have no end.
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:

@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+from antiphon._files import open_named_file
 from antiphon._suggestions import nearest
 from antiphon.errors import ContentError, OptionError
 from antiphon.session.json_schema import read_schema
@@ -39,7 +40,7 @@ def _from_json(path: Path) -> Any:
     from antiphon._json import loads
 
     try:
-        with path.open("rb") as file:
+        with open_named_file(path) as file:
             data = file.read(_LARGEST + 1)
         text = data.decode("utf-8-sig")
     except (OSError, ValueError) as error:

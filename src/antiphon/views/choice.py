@@ -215,8 +215,8 @@ def changed_file(result: Result) -> str:
 
 def _said_first(result: Result) -> tuple[str, int]:
     """How a result begins; one of an MCP server with its first block. A diff is named, and its data is not text."""
-    if changed_file(result):
-        return "", 0
+    if result.kind == "diff" and isinstance(result.data, dict):
+        return "" if changed_file(result) else "a change of a file without a name", 0
     first = next(iter(unpacked(result)), result)
     return (first.summary, 0) if first is not result and first.summary else _gist(_own_data(first))
 

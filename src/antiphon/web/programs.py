@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
+from antiphon._files import open_named_file
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.lang.syntax.source import first_comment
 from antiphon.runs.found import looked_at, programs_below
@@ -189,7 +190,7 @@ def _typed(value: Any, kind: str) -> str:
 
 def _described(path: str | Path) -> str:
     try:
-        with open(path, "rb") as file:
+        with open_named_file(path) as file:
             return first_comment(file.read(_HEAD).decode("utf-8", "replace"))[:_TOLD]
     except OSError:
         return ""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib import metadata
 from importlib.util import find_spec
 from os import PathLike
-from pathlib import Path
+from os.path import normpath
+from pathlib import Path, PurePosixPath
 
 from antiphon.config import load_configuration
 from antiphon.errors import ConfigurationError
@@ -23,10 +25,14 @@ _NAME = re.compile(rf"([0-9]{{1,4}})/({_MODULE.pattern})")
 
 
 class Renderers:
-    """The directories. They are looked at whenever the page is asked for: whoever writes a module reloads it."""
+    """The directories. They are looked at whenever the page is asked for: whoever writes a module reloads it.
+
+    A module of a trusted project is served only as it was when the server started.
+    """
 
     def __init__(self, given: str | PathLike[str] | None) -> None:
         self._directories = [*_of_packages(), *_of_the_configuration(), *_given(given)]
+        self._pins = _project_pins()
 
     def names(self) -> list[str]:
         """The modules in the order in which they are loaded."""
@@ -39,9 +45,16 @@ class Renderers:
         if found is None or int(found[1]) >= len(self._directories):
             return None
         try:
-            return (self._directories[int(found[1])] / found[2]).read_bytes()
+            path = self._directories[int(found[1])] / found[2]
+            data = path.read_bytes()
         except OSError:
             return None
+        return data if self._is_trusted(path, data) else None
+
+    def _is_trusted(self, path: Path, data: bytes) -> bool:
+        """Return False for a module of a project that does not say what the user trusted."""
+        inside = next((pins for directory, pins in self._pins.items() if path.parent == directory), None)
+        return inside is None or inside.get(path.name) == sha256(data).hexdigest()
 
 
 def _given(directory: str | PathLike[str] | None) -> Iterator[Path]:
@@ -52,6 +65,21 @@ def _given(directory: str | PathLike[str] | None) -> Iterator[Path]:
 def _of_the_configuration() -> Iterator[Path]:
     for file, directory in load_configuration().renderers():
         yield _checked(directory, f"{file}: ")
+
+
+def _project_pins() -> dict[Path, dict[str, str]]:
+    """Return the hashes of modules that the user trusted, by the directories of the project's own configuration."""
+    configuration = load_configuration()
+    project = configuration.project
+    pins: dict[Path, dict[str, str]] = {}
+    for file, directory in configuration.renderers():
+        place = Path(normpath(directory))
+        if file == configuration.user_file or not place.is_relative_to(project.root):
+            continue
+        below = place.relative_to(project.root).as_posix()
+        named = ((PurePosixPath(name), digest) for name, digest in project.files.items())
+        pins[directory.resolve()] = {name.name: digest for name, digest in named if str(name.parent) == below}
+    return pins
 
 
 def _of_packages() -> Iterator[Path]:

@@ -123,12 +123,16 @@ def _piped() -> bytes:
 def _piped_text() -> str:
     if not _is_piped():
         return ""
+    from antiphon.talks.attachments import LARGEST
+
     try:
-        data = sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(LARGEST + 1)
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
     from antiphon.tools.builtin.texts import binary_kind
 
+    if len(data) > LARGEST:
+        raise ContentError(f"standard input has more than {LARGEST // 1_000_000} MB, which no provider takes")
     if kind := binary_kind(data):
         raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
     try:

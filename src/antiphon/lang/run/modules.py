@@ -8,13 +8,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from antiphon._files import open_named_file
 from antiphon._suggestions import nearest
 from antiphon.lang.analysis import analyse
 from antiphon.lang.check.symbols import Exports
 from antiphon.lang.compile import compile_program
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
-from antiphon.lang.pyfiles import Files, open_source, python_files
+from antiphon.lang.pyfiles import Files, python_files
 from antiphon.lang.run import system
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import ImportFailed, VibeError
@@ -292,7 +293,7 @@ def read_source(path: str | Path, name: str | None = None) -> Source:
     """The text of a file; a `VibeError` says why it cannot be read."""
     file = Path(path)
     try:
-        with open_source(file) as opened:
+        with open_named_file(file) as opened:
             # A device may have no end.
             data = opened.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:

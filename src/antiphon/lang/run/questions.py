@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from antiphon.effects import Said
     from antiphon.session.people import Once, People
 
+#: So much of a question stands in an error; the whole of it is in the journal.
+_MOST_SHOWN = 200
+
 
 def answered(
     people: People | None, id: str, kind: Any, text: str, who: str, *, refused: str = "", once: Once | None = None
@@ -24,7 +27,8 @@ def answered(
         said = people.ask_now(Question(id, kind, text, who=who), once)
         if said is not None:
             return said
-    raise waits(refused or f"nobody is here to answer: {text}", "run it in a terminal")
+    shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    raise waits(refused or f"nobody is here to answer: {shown}", "run it in a terminal")
 
 
 class NobodyThere(VibeError, Unsettled):

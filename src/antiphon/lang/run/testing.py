@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from antiphon._files import open_named_file
 from antiphon.effects.door import Performer
 from antiphon.effects.values import CallTool
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
-from antiphon.lang.pyfiles import open_source
 from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import ImportFailed, Stopped, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.host import Host
-from antiphon.lang.run.modules import Instances, Modules, read_source
+from antiphon.lang.run.modules import MOST_BYTES, Instances, Modules, read_source
 from antiphon.lang.run.traces import translated
 from antiphon.lang.syntax.source import Source
 
@@ -149,7 +149,7 @@ def may_have_tests(path: str) -> bool:
     if path.endswith(".test.vibe"):
         return True
     try:
-        with open_source(Path(path)) as file:
-            return _BLOCK.search(file.read()) is not None
+        with open_named_file(path) as file:
+            return _BLOCK.search(file.read(MOST_BYTES)) is not None
     except OSError:
         return False

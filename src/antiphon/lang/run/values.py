@@ -49,15 +49,26 @@ def own(value: Any) -> Any:
 
 
 def deep_copy(value: Any) -> Any:
-    """A copy that may be changed, to any depth."""
+    """Return a copy that may be changed, to any depth; what is shared inside of it is shared inside of the copy."""
+    return _copy(value, {})
+
+
+def _copy(value: Any, known: dict[int, Any]) -> Any:
     value = value.value if type(value) is AIResult else value
-    if isinstance(value, list):
-        return [deep_copy(item) for item in cast(list[Any], value)]
-    if type(value) is ErrorValue:
-        return ErrorValue((key, deep_copy(item)) for key, item in value.items())
-    if isinstance(value, dict):
-        return {key: deep_copy(item) for key, item in cast(dict[str, Any], value).items()}
-    return value
+    if not isinstance(value, list | dict):
+        return value
+    given = cast("list[Any] | dict[str, Any]", value)
+    if (copy := known.get(id(given))) is not None:
+        return copy
+    if isinstance(given, list):
+        items: list[Any] = []
+        known[id(given)] = items
+        items.extend(_copy(item, known) for item in given)
+        return items
+    fields: dict[str, Any] = ErrorValue() if type(given) is ErrorValue else {}
+    known[id(given)] = fields
+    fields.update((key, _copy(item, known)) for key, item in given.items())
+    return fields
 
 
 def unwrap(value: Any) -> Any:

@@ -1,0 +1,49 @@
+"""What was typed before a question was shown does not answer it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import time
+from pathlib import Path
+
+from rich.text import Text
+
+from antiphon.conversation import ToolCall
+from antiphon.render.people import Person
+from antiphon.session import Question
+from tests.cli.terminal import Terminal
+
+
+def test_a_yes_behind_the_wish_to_see_all_does_not_count() -> None:
+    master, slave = pty.openpty()
+    prompts: list[str] = []
+    shown: list[Text] = []
+    with open(slave) as keyboard:
+
+        def line(prompt: str) -> str:
+            prompts.append(prompt)
+            if len(prompts) == 1:
+                os.write(master, b"s\ny\n")
+                time.sleep(0.2)
+            return keyboard.readline() if select.select([keyboard], [], [], 0.1)[0] else "n"
+
+        call = ToolCall("1", "write", {"text": "\n".join(map(str, range(60)))})
+        said = Person(line, shown.append, keyboard).answer(Question("q", "approval", "May it?", call=call))
+    os.close(master)
+    assert (len(prompts), said.allowed) == (2, False)
+
+
+def test_a_yes_before_the_question_removes_no_run(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "xterm"}
+    (tmp_path / "p.vibe").write_text("py() { return 1 }\n")
+    with Terminal("run", "p.vibe", env=env, cwd=tmp_path) as terminal:
+        assert terminal.process.wait(60) == 0
+    with Terminal("runs", "prune", "--older", "0h", env=env, cwd=tmp_path) as terminal:
+        terminal.send("y\n")
+        terminal.expect("Remove 1 run for good?")
+        time.sleep(0.5)
+        assert terminal.process.poll() is None
+        terminal.send("n\n")
+        terminal.expect("nothing was removed")
