@@ -19,6 +19,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from antiphon.conversation import DerivedKey
 from antiphon.facts import lookup
 from antiphon.providers import Model
 from antiphon.wire import Target
@@ -26,7 +27,7 @@ from antiphon.wire import Target
 #: Bytes of JSON to the token, roughly.
 _BYTES_PER_TOKEN = 4
 #: Where a conversation keeps the number of its last request.
-_LAST = ("prefix bench", "last")
+_LAST = DerivedKey[int]("last request")
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 #: The pieces before the messages: tools, system text, settings.
 _HEAD = 3
@@ -101,7 +102,8 @@ class Watch:
 
     def _noted(self, model: Model, ask: Callable[..., Any], conversation: Any, **options: Any) -> Any:
         body = json.loads(model.request(conversation, **options))
-        before, conversation.memo[_LAST] = conversation.memo.get(_LAST), len(self.asked)
+        before = conversation.derived.get(_LAST)
+        conversation.derived.set(_LAST, len(self.asked))
         least = lookup(model.target.provider, model.target.model).cache.min or 0
         self.asked.append(Asked(pieces(body, model.target), before, least))
         return ask(conversation, **options)

@@ -14,7 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Chat, Conversation, Image, Native, OpenQuestion, Origin, Reasoning, Text, ToolCall
+from antiphon.conversation import (
+    Chat,
+    Conversation,
+    DerivedKey,
+    Image,
+    Native,
+    OpenQuestion,
+    Origin,
+    Reasoning,
+    Text,
+    ToolCall,
+)
 from antiphon.conversation.storage import from_json, to_json
 from antiphon.conversation.turns import AssistantTurn
 from antiphon.errors import ContentError, FormatError, NotSavedError
@@ -465,7 +476,9 @@ def test_the_file_is_the_users_alone(tmp_path: Path):
 def test_nothing_but_the_conversation_and_its_description_is_stored(store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
     conversation = talk("hello")
-    conversation.memo["key"] = conversation.turns[0].memo["key"] = "sk-very-secret"
+    key = DerivedKey[str]("key")
+    conversation.derived.set(key, "sk-very-secret")
+    conversation.turns[0].derived.set(key, "sk-very-secret")
     save(store, conversation)
     store.close()
     assert b"sk-very-secret" not in store.path.read_bytes()

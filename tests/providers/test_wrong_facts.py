@@ -110,7 +110,7 @@ class TestReasoningItems:
             model, conversation = server.connect(GPT), asked()
             model.chat(conversation)
             loaded = conversation.add_user("And?").fork()
-            loaded.memo.clear()
+            loaded.derived.clear()
             assert model.chat(loaded).wrong_facts == ()
             assert model.chat(loaded.add_user("And?")).wrong_facts == ()
 

@@ -96,7 +96,7 @@ def test_what_a_turn_remembers_does_not_grow_with_each_shortening():
     here = Session(model, [look])
     here.vibe("Read all of it.")
     assert len(model.summaries) > 1
-    sizes = [[key for key in turn.memo if key[0] == "tokens"] for turn in here.conversation.turns]
+    sizes = [[key for key in turn.derived.snapshot() if key[0] == "tokens"] for turn in here.conversation.turns]
     assert all(len(each) <= 1 for each in sizes), sizes
 
 

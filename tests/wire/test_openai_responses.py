@@ -202,11 +202,12 @@ def test_turns_are_encoded_once() -> None:
     conversation = asked(ToolCall("call_1", "lookup"))
     first = body(conversation)
     turn = conversation.turns[1]
-    kept = dict(turn.memo)
+    kept = turn.derived.snapshot()
     conversation.add_assistant("Fine.")
     conversation.add_user("Go on")
     assert body(conversation)["input"][: len(first["input"])] == first["input"]
-    assert all(turn.memo[key] is kept[key] for key in kept)
+    assert kept
+    assert all(turn.derived.snapshot()[key] is kept[key] for key in kept)
 
 
 def test_history_is_the_conversation_as_data() -> None:

@@ -8,6 +8,7 @@ from antiphon._public import publish
 from antiphon.conversation.assembly import Item, assemble
 from antiphon.conversation.compact import Compaction, estimate_tokens
 from antiphon.conversation.conversation import Conversation, Head, Ready
+from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
@@ -45,6 +46,8 @@ __all__ = [
     "Citation",
     "Compaction",
     "Conversation",
+    "DerivedKey",
+    "DerivedValues",
     "Foreign",
     "Head",
     "HostedTool",

@@ -8,6 +8,7 @@ from typing import cast
 
 from antiphon._json import clean, dumps
 from antiphon.conversation.attribution import unattributed
+from antiphon.conversation.derived import DerivedKey
 from antiphon.conversation.parts import (
     AssistantPart,
     Foreign,
@@ -153,13 +154,16 @@ def _cut(result: ToolResult, limit: int, count: Callable[[str], int], kept: dict
     return replace(result, content=(Text(short), *images) if images else short, native=None, handle=handle)
 
 
+_TOKENS = DerivedKey[int]("tokens")
+
+
 def turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
     """The size of a turn; counted once for each way of counting."""
-    memo = turn.memo.get(("tokens", count))
-    if memo is None:
+    tokens = turn.derived.get(_TOKENS, count)
+    if tokens is None:
         parts = turn.said if isinstance(turn, UserTurn) else (*turn.parts, *turn.results)
-        memo = turn.memo["tokens", count] = sum(_part_tokens(part, count) for part in parts)
-    return memo
+        tokens = turn.derived.set(_TOKENS, sum(_part_tokens(part, count) for part in parts), count)
+    return tokens
 
 
 def _part_tokens(part: Image | Note | Update | AssistantPart | ToolResult, count: Callable[[str], int]) -> int:

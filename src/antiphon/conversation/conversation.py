@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, cast
 
 from antiphon._json import clean
 from antiphon.conversation.compact import Compaction, Summary, estimate_tokens, plan
+from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, Update, UserPart
 from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.questions import OpenQuestion
@@ -64,6 +65,10 @@ class Head:
         return None if update == Update() else update
 
 
+#: The tools that are declared, and the last update that added one.
+_DECLARED_TOOLS = DerivedKey[tuple[Update, tuple[ToolSpec, ...]]]("declared tools")
+
+
 class Conversation:
     """A system text, the tools in force and a list of turns.
 
@@ -76,7 +81,7 @@ class Conversation:
 
     __slots__ = (
         *("_announced", "_auto", "_head", "_ids", "_kept", "_questions", "_system", "_tools", "_turns", "_updates"),
-        *("memo", "state"),
+        *("_owner", "derived", "state"),
     )
 
     def __init__(
@@ -96,8 +101,9 @@ class Conversation:
         self._updates: tuple[Update, ...] | None = ()
         #: What providers hold for this conversation, and are sent back.
         self.state = ProviderState()
-        #: What rooms further out keep with this conversation, by their own keys.
-        self.memo: dict[Any, Any] = {}
+        #: Values that other packages derive from the conversation and keep with it.
+        self.derived = DerivedValues()
+        self._owner: object = None
 
     @property
     def system(self) -> str:
@@ -262,6 +268,18 @@ class Conversation:
 
     # Asking
 
+    def claim(self, owner: object) -> None:
+        """Reserve the conversation for one run at a time; raise a NotReadyError if another owner has it."""
+        if self._owner is not None and self._owner is not owner:
+            raise NotReadyError(
+                "this conversation is already in a run; wait for its end, or cancel it, or go on in a `fork`"
+            )
+        self._owner = owner
+
+    def release(self) -> None:
+        """End the reservation."""
+        self._owner = None
+
     def ready(self) -> Ready:
         """Whether a model can be asked now, and if not, what is missing."""
         if calls := self.open_calls:
@@ -322,11 +340,11 @@ class Conversation:
         last = max((place for place, update in enumerate(updates) if update.added), default=-1)
         if last < 0:
             return head.tools
-        known: tuple[Update, tuple[ToolSpec, ...]] | None = self.memo.get("declared_tools")
+        known = self.derived.get(_DECLARED_TOOLS)
         if known is None or known[0] is not updates[last]:
             for update in updates[: last + 1]:
                 head = head.updated(update)
-            known = self.memo["declared_tools"] = (updates[last], head.tools)
+            known = self.derived.set(_DECLARED_TOOLS, (updates[last], head.tools))
         return known[1]
 
     def announce(self, effort: str | None = None, form: dict[str, Any] | None = None) -> Update | None:
@@ -360,7 +378,7 @@ class Conversation:
         other = self._with_turns(self._turns[:turns])
         if turns is None:
             # What models have read of it they have read of the copy too.
-            other.memo.update((key, kept) for key, kept in self.memo.items() if key[:1] == ("prompt",))
+            other.derived = self.derived.fork()
         return other
 
     def to_be_asked(self) -> Conversation:
@@ -372,7 +390,8 @@ class Conversation:
         # What a provider holds for the conversation is learned by asking.
         other.state = self.state
         # What was encoded for it is known to belong to its turns.
-        other.memo = self.memo
+        other.derived = self.derived
+        other._owner = None
         return other
 
     def undo(self, turns: int = 1) -> tuple[Turn, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 from antiphon._json import clean
 from antiphon.conversation.attribution import HUMAN, read_attributed, unattributed
+from antiphon.conversation.derived import DerivedValues
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
@@ -24,17 +25,14 @@ from antiphon.conversation.parts import (
 )
 from antiphon.errors import ContentError
 
-#: Not `dict[Any, Any]`, whose call costs nine times as much.
-_memo = cast(Callable[[], dict[Any, Any]], dict)
-
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
     """What people and other agents said before the model speaks next."""
 
     parts: tuple[UserPart, ...]
-    # What rooms further out made of this turn, by their own keys. A turn never changes, so nothing here gets stale.
-    memo: dict[Any, Any] = field(default_factory=_memo, init=False, compare=False, repr=False)
+    #: A turn never changes, so nothing here gets stale.
+    derived: DerivedValues = field(default_factory=DerivedValues, init=False, compare=False, repr=False)
 
     @property
     def said(self) -> tuple[Text | Image | Foreign | Note | Update, ...]:
@@ -60,7 +58,7 @@ class AssistantTurn:
     results: tuple[ToolResult, ...] = ()
     #: The tool calls, answered or not.
     calls: tuple[ToolCall, ...] = field(init=False, compare=False, repr=False)
-    memo: dict[Any, Any] = field(default_factory=_memo, init=False, compare=False, repr=False)
+    derived: DerivedValues = field(default_factory=DerivedValues, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Asked for at every step, and a turn never changes.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
-from antiphon.conversation import Turn
+from antiphon.conversation import DerivedKey, Turn
 from antiphon.conversation.storage import (
     parts_from_json,
     parts_json,
@@ -130,10 +130,13 @@ def _fault(error: Exception) -> str:
     return f"{error} is not there" if isinstance(error, KeyError) else str(error)
 
 
+_HASH = DerivedKey[bytes]("hash")
+
+
 def _turn_hash(turn: Turn) -> bytes:
-    known = turn.memo.get("hash")
+    known = turn.derived.get(_HASH)
     if known is None:
-        known = turn.memo["hash"] = hashlib.sha256(_sorted(turn_json(turn)).encode()).digest()
+        known = turn.derived.set(_HASH, hashlib.sha256(_sorted(turn_json(turn)).encode()).digest())
     return known
 
 

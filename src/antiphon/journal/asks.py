@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from antiphon._shape import obj, string
-from antiphon.conversation import Conversation, Turn, UserPart
+from antiphon.conversation import Conversation, DerivedKey, Turn, UserPart
 from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json, turns_from_json
 from antiphon.effects.values import AskModel, Effect
 from antiphon.effects.written import as_text
@@ -39,16 +39,20 @@ def ask_from_json(journal: Records, data: Mapping[str, Any], said: str) -> tuple
     return from_json(head)[0], string(data.get("mode")), None if prompt is None else parts_from_json(prompt)
 
 
+#: The journal that has a turn, the key of the turn before it, and its own.
+_STORED = DerivedKey[tuple[str, str, str]]("stored")
+
+
 def chained(journal: Records, turns: Sequence[Turn], withheld: Withheld) -> tuple[str, list[SaidRow]]:
     """The key of a history, and the rows of it that this journal may not have yet."""
     before, new, name = "", list[SaidRow](), journal.name
     for turn in turns:
-        known = turn.memo.get("kept")
+        known = turn.derived.get(_STORED)
         if known is None or known[1] != before or known[0] != name:
             body = withheld.out(as_text(turn_json(turn)))
             key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
             new.append((key, before, body))
-            known = turn.memo["kept"] = (name, before, key)
+            known = turn.derived.set(_STORED, (name, before, key))
         before = known[2]
     return before, new
 
@@ -56,7 +60,7 @@ def chained(journal: Records, turns: Sequence[Turn], withheld: Withheld) -> tupl
 def forget_kept(effect: Effect) -> None:
     """What a model was to be shown is not kept after all."""
     for turn in effect.turns if isinstance(effect, AskModel) else ():
-        turn.memo.pop("kept", None)
+        turn.derived.remove(_STORED)
 
 
 def _turns(journal: Records, key: str) -> list[Any]:

@@ -19,7 +19,7 @@ from antiphon.errors import AntiphonError, StoreError
 from antiphon.store.withheld import FORMS, SHORT, Sought, is_sought, mapped, seek
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Turn
+    from antiphon.conversation import DerivedKey, Turn
     from antiphon.journal.seal import Seal
 
 #: What a text of JSON begins with that has references.
@@ -169,10 +169,13 @@ def _named(leaf: Any) -> Any:
     return _REFERENCE.sub(lambda match: f"[${unquote(match[3])}]" if match[1] else _SIGN, leaf)
 
 
+_WITHHELD = DerivedKey[tuple[Sought, bool]]("withheld")
+
+
 def _held(turn: Turn, sought: Sought) -> bool:
     """Whether one of the values is part of what a model is shown in a turn; each is looked at once."""
-    known = turn.memo.get("withheld")
+    known = turn.derived.get(_WITHHELD)
     if known is None or known[0] is not sought:
         text = as_text(turn_json(turn))
-        known = turn.memo["withheld"] = (sought, any(form in text for form in sought.quick))
+        known = turn.derived.set(_WITHHELD, (sought, any(form in text for form in sought.quick)))
     return known[1]

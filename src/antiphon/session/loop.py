@@ -10,7 +10,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, NoReturn
 
-from antiphon.conversation import Conversation, Note, Text, UserPart, UserTurn
+from antiphon.conversation import Conversation, DerivedKey, Note, Text, Turn, UserPart, UserTurn
 from antiphon.conversation.turns import user_parts
 from antiphon.effects import Node, Place, at, place
 from antiphon.errors import AntiphonError, Halted, NotReadyError
@@ -28,10 +28,8 @@ from antiphon.session.settings import KeptRun, Settings
 Prompt = str | UserPart | Sequence[str | UserPart]
 log = logging.getLogger("antiphon.session")
 _CANCELLED = "the run was cancelled"
-#: Where a conversation keeps the run that drives it: there can be one at a time.
-_DRIVER = "antiphon.session.run"
-#: And its turns as they were when a run ended without an answer.
-_UNANSWERED = "antiphon.session.unanswered"
+#: The turns of a conversation as they were when a run ended without an answer.
+_UNANSWERED = DerivedKey[tuple[Turn, ...]]("unanswered")
 
 
 class Loop:
@@ -97,13 +95,10 @@ class Loop:
         return self._place
 
     def _claim(self) -> None:
-        if self._conversation.memo.setdefault(_DRIVER, self) is not self:
-            raise NotReadyError(
-                "this conversation is already in a run; wait for its end, or cancel it, or go on in a `fork`"
-            )
+        self._conversation.claim(self)
 
     def _leave(self) -> None:
-        self._conversation.memo.pop(_DRIVER, None)
+        self._conversation.release()
 
     def request(self) -> bytes:
         """The body of the first request, as it would be sent; the conversation, which has no open calls, is changed."""
@@ -218,7 +213,7 @@ class Loop:
                 raised.run = self._record("failed", str(raised))
         told = self._error("cancelled", _CANCELLED) if isinstance(error, asyncio.CancelledError) else error
         if self._asking.requests:
-            self._conversation.memo[_UNANSWERED] = self._conversation.turns
+            self._conversation.derived.set(_UNANSWERED, self._conversation.turns)
         self._let_go(error)
         self.run.fail(told)
         return error
@@ -277,7 +272,7 @@ class Loop:
         ready = self._conversation.ready()
         if ready or ready.open_calls:
             return []
-        if self._conversation.memo.get(_UNANSWERED) is not self._conversation.turns:
+        if self._conversation.derived.get(_UNANSWERED) is not self._conversation.turns:
             raise NotReadyError(f"there is nothing to go on with: {ready.reason}")
         return [Text(GO_ON)]
 

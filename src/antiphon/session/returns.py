@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, Note, ToolCall, ToolResult, ToolSpec, Turn, UserTurn
+from antiphon.conversation import Conversation, DerivedKey, Note, ToolCall, ToolResult, ToolSpec, Turn, UserTurn
 from antiphon.errors import ContentError, MalformedJSONError, OptionError
 from antiphon.session.wanted import wanted
 from antiphon.wire import Target
@@ -71,6 +71,10 @@ def _check_wish(wish: Strategy, schema: Mapping[str, Any], target: Target | None
         )
 
 
+#: The form that the last request to a target asked for natively.
+_FORM = DerivedKey["Mapping[str, Any] | None"]("form")
+
+
 def _is_free(schema: Mapping[str, Any], target: Target, conversation: Conversation, has_tools: bool) -> bool:
     """Return whether a native schema leaves the beginning of the prompt as it was, or there was none.
 
@@ -78,16 +82,12 @@ def _is_free(schema: Mapping[str, Any], target: Target, conversation: Conversati
     """
     if target.facts.config_change == "items" or (len(conversation.turns) <= 1 and not has_tools):
         return True
-    return conversation.memo.get(_in_force(target)) == schema
+    return conversation.derived.get(_FORM, (target.provider, target.model)) == schema
 
 
 def remember_form(conversation: Conversation, target: Target, schema: Mapping[str, Any] | None) -> None:
     """Keep the form that the last request to a target asked for natively."""
-    conversation.memo[_in_force(target)] = schema
-
-
-def _in_force(target: Target) -> tuple[str, str, str]:
-    return ("form", target.provider, target.model)
+    conversation.derived.set(_FORM, schema, (target.provider, target.model))
 
 
 class Expected:
@@ -255,6 +255,9 @@ class _SaidForms:
                     self.numbers[stated[2]] = int(stated[1])
 
 
+_SAID_FORMS = DerivedKey[_SaidForms]("said forms")
+
+
 def _form_notes(turn: Turn) -> list[str]:
     parts = turn.parts if isinstance(turn, UserTurn) else ()
     return [part.text for part in parts if isinstance(part, Note) and part.kind == "form"]
@@ -265,9 +268,9 @@ def _form_text(schema: str, conversation: Conversation) -> str:
     if len(schema) <= _SHORT:
         return f"{_ANSWER_WITH}:\n{schema}"
     turns = conversation.turns
-    said: _SaidForms | None = conversation.memo.get("said_forms")
+    said = conversation.derived.get(_SAID_FORMS)
     if said is None or said.count > len(turns) or (said.count and turns[said.count - 1] is not said.last):
-        said = conversation.memo["said_forms"] = _SaidForms()
+        said = conversation.derived.set(_SAID_FORMS, _SaidForms())
     # The last turn may still grow.
     settled = max(len(turns) - 1, 0)
     said.add(turns[said.count : settled])

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, OpenQuestion, ProviderState, ToolSpec
+from antiphon.conversation import Conversation, DerivedKey, OpenQuestion, ProviderState, ToolSpec
 from antiphon.conversation.storage import from_json, to_json, turn_json
 from antiphon.conversation.turns import Turn
 from antiphon.errors import ContentError, FormatError, VersionError
 from antiphon.store.search import text_of
 from antiphon.store.withheld import Sought
-
-_MEMO = "antiphon.store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +35,17 @@ class Written:
     def note(cls, conversation: Conversation, path: Path, id: str, revision: int) -> None:
         """Remember that all of a conversation is in the store now."""
         parts = conversation.turns, conversation.system, conversation.tools, conversation.kept
-        conversation.memo[_MEMO] = cls(path, id, revision, *parts, conversation.questions, conversation.state.copy())
+        noted = cls(path, id, revision, *parts, conversation.questions, conversation.state.copy())
+        conversation.derived.set(_WRITTEN, noted)
 
     @classmethod
     def of(cls, conversation: Conversation, path: Path, id: str | None) -> Written | None:
         """What was noted for this store and id."""
-        noted: object = conversation.memo.get(_MEMO)
-        return noted if isinstance(noted, Written) and (noted.path, noted.id) == (path, id) else None
+        noted = conversation.derived.get(_WRITTEN)
+        return noted if noted is not None and (noted.path, noted.id) == (path, id) else None
+
+
+_WRITTEN = DerivedKey[Written]("written")
 
 
 def count_same(

@@ -8,7 +8,16 @@ from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, Self
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import AssistantPart, AssistantTurn, Conversation, Reasoning, ToolSpec, Turn, UserTurn
+from antiphon.conversation import (
+    AssistantPart,
+    AssistantTurn,
+    Conversation,
+    DerivedKey,
+    Reasoning,
+    ToolSpec,
+    Turn,
+    UserTurn,
+)
 from antiphon.errors import OptionError
 
 #: Said in the place of a user's turn that holds only content of another provider.
@@ -133,6 +142,12 @@ class Messages:
         return self._tail.copy()
 
 
+#: The encoding of a conversation, of a turn and of its tools, each by target.
+_FOLD = DerivedKey[_Fold]("messages")
+_SEGMENTS = DerivedKey[tuple[Segment, ...]]("segments")
+_TOOLS = DerivedKey[tuple[tuple[ToolSpec, ...], str]]("tools")
+
+
 def messages(
     conversation: Conversation,
     key: str,
@@ -151,9 +166,9 @@ def messages(
     """
     turns = conversation.turns
     settled = max(len(turns) - 2, 0)
-    fold: _Fold | None = conversation.memo.get(key)
+    fold = conversation.derived.get(_FOLD, key)
     if fold is None or not fold.continues(turns, settled, seed):
-        fold = conversation.memo[key] = _Fold(seed)
+        fold = conversation.derived.set(_FOLD, _Fold(seed), key)
     chain = fold.chain
     if fold.count < settled:
         fresh = turns[fold.count : settled]
@@ -179,12 +194,12 @@ def _fold(
     nothing: Segment,
 ) -> Segment | None:
     for turn in turns:
-        segments: tuple[Segment, ...] | None = turn.memo.get(key)
+        segments = turn.derived.get(_SEGMENTS, key)
         if segments is None:
             segments = tuple(encode_turn(turn))
             if not segments and isinstance(turn, UserTurn) and turn.visible_parts:
                 segments = (nothing,)
-            turn.memo[key] = segments
+            turn.derived.set(_SEGMENTS, segments, key)
         for segment in segments:
             if segment.bound is not None and segment.bound != chain.digest:
                 # It is bound to something else than what stands before it here.
@@ -223,11 +238,10 @@ def tools_json(
     conversation: Conversation, tools: tuple[ToolSpec, ...], key: str, encode_tool: Callable[[ToolSpec], str | None]
 ) -> str:
     """The declarations of tools, separated by commas; encoded again only when the tools change."""
-    memo_key = ("tools", key)
-    known: tuple[tuple[ToolSpec, ...], str] | None = conversation.memo.get(memo_key)
+    known = conversation.derived.get(_TOOLS, key)
     if known is None or known[0] is not tools:
         declared = [text for tool in tools if (text := encode_tool(tool)) is not None]
-        known = conversation.memo[memo_key] = (tools, ",".join(declared))
+        known = conversation.derived.set(_TOOLS, (tools, ",".join(declared)), key)
     return known[1]
 
 

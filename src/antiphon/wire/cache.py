@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from antiphon._json import dumps
 from antiphon._shape import obj, string
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, DerivedKey
 from antiphon.facts import Cache
 from antiphon.wire.options import Target
 from antiphon.wire.prompt import PrefixChange, Prompt
@@ -83,30 +83,32 @@ class CacheReport:
                 return f"{counts}: {self.server or 'the provider does not say why'}"
 
 
+_CACHE_KEY = DerivedKey[str]("cache key")
+#: The last prompt that a target answered: it has read the same of a fork.
+_SENT = DerivedKey[SentPrompt]("prompt", forks=True)
+
+
 def cache_key(conversation: Conversation, target: Target) -> str:
     """Return what is the same for all requests of a conversation and its forks, for providers that take such a key."""
     if target.provider not in _KEYED or not target.facts.cache.key:
         return ""
-    kept = ("cache key", target.model)
-    if kept not in conversation.memo:
+    known = conversation.derived.get(_CACHE_KEY, target.model)
+    if known is None:
         head = conversation.head
         told = [target.model, head.system, *(f"{tool.name} {dumps(tool.parameters)}" for tool in head.tools)]
-        conversation.memo[kept] = sha256("\n".join(told).encode()).hexdigest()[:16]
-    return conversation.memo[kept]
+        key = sha256("\n".join(told).encode()).hexdigest()[:16]
+        known = conversation.derived.set(_CACHE_KEY, key, target.model)
+    return known
 
 
 def last_sent(conversation: Conversation, target: Target) -> SentPrompt | None:
     """Return the last prompt that a target answered in this conversation, where it is remembered."""
-    return conversation.memo.get(_key(target))
+    return conversation.derived.get(_SENT, (target.provider, target.api, target.model))
 
 
 def remember_sent(conversation: Conversation, target: Target, sent: SentPrompt) -> None:
     """Keep the prompt that a target has answered."""
-    conversation.memo[_key(target)] = sent
-
-
-def _key(target: Target) -> tuple[str, str, str, str]:
-    return ("prompt", target.provider, target.api, target.model)
+    conversation.derived.set(_SENT, sent, (target.provider, target.api, target.model))
 
 
 def report_cache(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from antiphon._json import dumps
 from antiphon._shape import obj, string
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, DerivedKey
 from antiphon.wire.cache import TOLERANCE, SentPrompt
 from antiphon.wire.options import Target
 from antiphon.wire.prompt import PrefixChange, Prompt
@@ -34,6 +34,9 @@ class _Seen(NamedTuple):
     reported: frozenset[str] = frozenset()
 
 
+_SEEN = DerivedKey[_Seen]("seen", forks=True)
+
+
 def find_wrong_facts(
     conversation: Conversation,
     target: Target,
@@ -46,8 +49,8 @@ def find_wrong_facts(
 
     `before` is the prompt that was answered last, and `change` where this one differs from it.
     """
-    key = ("prompt", "seen", target.provider, target.api, target.model)
-    seen: _Seen = conversation.memo.get(key, _Seen())
+    subject = (target.provider, target.api, target.model)
+    seen = conversation.derived.get(_SEEN, subject) or _Seen()
     told = reply.state.transformations
     is_changed = seen.is_changed or change is not None or (before is None and bool(told))
     found = [*_unread_thinking(conversation, target, told, is_changed=is_changed)] if told else []
@@ -60,7 +63,7 @@ def find_wrong_facts(
     found += _read_below_minimum(target, reply.usage)
     fresh = {each.fact: each for each in found if each.fact not in seen.reported}
     if (now := _Seen(heads, is_changed, seen.reported | fresh.keys())) != seen:
-        conversation.memo[key] = now
+        conversation.derived.set(_SEEN, now, subject)
     return tuple(fresh.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from antiphon._json import dumps
 from antiphon._shape import string
@@ -11,6 +11,7 @@ from antiphon.conversation import (
     AssistantTurn,
     Citation,
     Conversation,
+    DerivedKey,
     Native,
     Note,
     ServerCall,
@@ -38,6 +39,11 @@ def is_readable(native: Native, target: Target) -> bool:
     return not is_sealed or origin.model.removeprefix("models/") == target.model.removeprefix("models/")
 
 
+#: How many turns were looked at, the last of them, and the lines that they found.
+_FOUND_LINES = DerivedKey[tuple[int, Turn | None, list[str]]]("found lines")
+_FINDINGS = DerivedKey[tuple[tuple[Native, str], ...]]("findings")
+
+
 def tell_findings(conversation: Conversation, target: Target) -> Note | None:
     """Add a note about what tools of other providers found, as far as nobody has told it yet; return the note."""
     lines = _all_lines(conversation, target)
@@ -54,13 +60,13 @@ def tell_findings(conversation: Conversation, target: Target) -> Note | None:
 
 def _all_lines(conversation: Conversation, target: Target) -> list[str]:
     """Return what all turns found that the target cannot read; only the last two turns are looked at again."""
-    turns, key = conversation.turns, ("findings", target.provider, target.api, target.model)
+    turns, subject = conversation.turns, (target.provider, target.api, target.model)
     settled = max(len(turns) - 2, 0)
-    count, last, known = cast(tuple[int, Turn | None, list[str]], conversation.memo.get(key, (0, None, [])))
+    count, last, known = conversation.derived.get(_FOUND_LINES, subject) or (0, None, list[str]())
     if count > settled or (count and turns[count - 1] is not last):
         count, known = 0, []
     known = known + _lines_of(turns[count:settled], target) if count < settled else known
-    conversation.memo[key] = (settled, turns[settled - 1] if settled else None, known)
+    conversation.derived.set(_FOUND_LINES, (settled, turns[settled - 1] if settled else None, known), subject)
     return known + _lines_of(turns[settled:], target)
 
 
@@ -82,9 +88,9 @@ def _lines(turn: AssistantTurn, target: Target) -> Sequence[str]:
 
 def _findings(turn: AssistantTurn) -> tuple[tuple[Native, str], ...]:
     """Return the blocks of a turn that hold findings, with the line for each; made once for each turn."""
-    known: tuple[tuple[Native, str], ...] | None = turn.memo.get(_findings)
+    known = turn.derived.get(_FINDINGS)
     if known is None:
-        known = turn.memo[_findings] = tuple(_found(turn))
+        known = turn.derived.set(_FINDINGS, tuple(_found(turn)))
     return known
 
 

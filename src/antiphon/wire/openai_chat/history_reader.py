@@ -33,7 +33,7 @@ def read(data: object, origin: Origin) -> Reading:
         rest["tool_choice"] = {"type": "function", "function": choice} if isinstance(choice, dict) else choice
     reading = reader.reader.done(rest)
     if reader.system_roles == {"developer"}:
-        reading.conversation.memo[SYSTEM_ROLE] = (origin.provider, reading.conversation.system, "developer")
+        reading.conversation.derived.set(SYSTEM_ROLE, (origin.provider, reading.conversation.system, "developer"))
     return reading
 
 

@@ -12,6 +12,7 @@ from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
     Conversation,
+    DerivedKey,
     Foreign,
     Image,
     Native,
@@ -50,7 +51,7 @@ _ID = re.compile(r".{1,40}", re.DOTALL)
 _ANY_ID = re.compile(r".+", re.DOTALL)
 _OPENAI = frozenset({"openai", "openai-chat", "azure"})
 #: Where a conversation keeps the role of the system text it was read with: the provider, the text and the role.
-SYSTEM_ROLE = ("openai-chat", "system role")
+SYSTEM_ROLE = DerivedKey[tuple[str, str, str]]("system role")
 
 
 def messages(conversation: Conversation, target: Target) -> tuple[str, body.Messages]:
@@ -66,7 +67,7 @@ def messages(conversation: Conversation, target: Target) -> tuple[str, body.Mess
     text = conversation.head.system if target.facts.mid_system == "yes" else conversation.system
     if not text:
         return "", found
-    known: tuple[str, str, str] = conversation.memo.get(SYSTEM_ROLE, ("", "", ""))
+    known = conversation.derived.get(SYSTEM_ROLE) or ("", "", "")
     role = known[2] if known[:2] == (target.provider, text) else target.profile.system_role
     return dumps({"role": role, "content": text}), found
 

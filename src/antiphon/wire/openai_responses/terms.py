@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon._shape import obj, string
-from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, ServerCall, ServerResult, Turn
+from antiphon.conversation import (
+    AssistantTurn,
+    Conversation,
+    DerivedKey,
+    Foreign,
+    Native,
+    ServerCall,
+    ServerResult,
+    Turn,
+)
 from antiphon.wire.options import Target
 
 API = "openai-responses"
@@ -132,16 +141,19 @@ class _Facts:
             (self.calls if kind in CLIENT_CALLS else self.outputs).add((id, item_id))
 
 
+_FACTS = DerivedKey[_Facts]("item facts")
+
+
 def terms_for(conversation: Conversation, target: Target, fields: Mapping[str, Any]) -> Terms:
     """The terms of a request with these fields."""
     turns = conversation.turns
     stored = fields.get("store") is not False or continues(fields)
     bare = Terms(target, stored, frozenset(), frozenset())
     # As with the messages themselves, only the last two turns can still change: the others are looked at once.
-    key, settled = ("facts", bare.key), max(len(turns) - 2, 0)
-    known: _Facts | None = conversation.memo.get(key)
+    settled = max(len(turns) - 2, 0)
+    known = conversation.derived.get(_FACTS, bare.key)
     if known is None or known.count > settled or (known.count and turns[known.count - 1] is not known.last):
-        known = conversation.memo[key] = _Facts()
+        known = conversation.derived.set(_FACTS, _Facts(), bare.key)
     known.add(turns[known.count : settled], bare)
     known.count, known.last = settled, turns[settled - 1] if settled else None
     fresh = _Facts()

@@ -1,0 +1,52 @@
+"""Values that packages keep with a conversation or a turn, and runs that reserve a conversation."""
+
+from __future__ import annotations
+
+import pytest
+
+from antiphon import Conversation
+from antiphon.conversation import DerivedKey, DerivedValues
+from antiphon.errors import NotReadyError
+
+SIZE = DerivedKey[int]("size")
+READ = DerivedKey[str]("read", forks=True)
+
+
+def test_a_value_is_found_by_its_key_and_subject() -> None:
+    values = DerivedValues()
+    assert values.get(SIZE) is None
+    assert values.set(SIZE, 3) == 3
+    values.set(SIZE, 4, "other")
+    assert (values.get(SIZE), values.get(SIZE, "other"), values.get(SIZE, "third")) == (3, 4, None)
+    values.remove(SIZE)
+    values.remove(SIZE)
+    assert (values.get(SIZE), values.get(SIZE, "other")) == (None, 4)
+
+
+def test_keys_of_one_name_are_apart() -> None:
+    values = DerivedValues()
+    values.set(SIZE, 3)
+    assert values.get(DerivedKey[int]("size")) is None
+
+
+def test_a_fork_of_the_whole_takes_along_what_goes_with_forks() -> None:
+    conversation = Conversation()
+    conversation.add_user("Hi.")
+    conversation.derived.set(SIZE, 3)
+    conversation.derived.set(READ, "all")
+    whole, part = conversation.fork(), conversation.fork(1)
+    assert (whole.derived.get(SIZE), whole.derived.get(READ)) == (None, "all")
+    assert part.derived.get(READ) is None
+    whole.derived.set(READ, "more")
+    assert conversation.derived.get(READ) == "all"
+
+
+def test_a_conversation_is_claimed_by_one_owner_at_a_time() -> None:
+    conversation, first, second = Conversation(), object(), object()
+    conversation.claim(first)
+    conversation.claim(first)
+    with pytest.raises(NotReadyError, match="already in a run"):
+        conversation.claim(second)
+    conversation.fork().claim(second)
+    conversation.release()
+    conversation.claim(second)
