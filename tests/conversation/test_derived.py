@@ -41,6 +41,16 @@ def test_a_fork_of_the_whole_takes_along_what_goes_with_forks() -> None:
     assert conversation.derived.get(READ) == "all"
 
 
+def test_a_copy_leaves_out_what_grows_where_both_go_on() -> None:
+    grown = DerivedKey[list[int]]("grown", grows=True)
+    values = DerivedValues()
+    values.set(SIZE, 3)
+    values.set(grown, [1])
+    assert values.copy().get(grown) == [1]
+    apart = values.copy(growing=False)
+    assert (apart.get(SIZE), apart.get(grown)) == (3, None)
+
+
 def test_a_conversation_is_claimed_by_one_owner_at_a_time() -> None:
     conversation, first, second = Conversation(), object(), object()
     conversation.claim(first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -11,14 +11,16 @@ T = TypeVar("T")
 class DerivedKey(Generic[T]):
     """The name and the type of a derived value; a package declares its own keys as constants.
 
-    A value with `forks` goes along when the whole conversation is forked.
+    A value with `forks` goes along when the whole conversation is forked. One with `grows` is changed in place as
+    turns are added, so two conversations must not share it.
     """
 
-    __slots__ = ("forks", "name")
+    __slots__ = ("forks", "grows", "name")
 
-    def __init__(self, name: str, *, forks: bool = False) -> None:
+    def __init__(self, name: str, *, forks: bool = False, grows: bool = False) -> None:
         self.name = name
         self.forks = forks
+        self.grows = grows
 
     def __repr__(self) -> str:
         return f"<DerivedKey {self.name}>"
@@ -51,8 +53,18 @@ class DerivedValues:
 
     def fork(self) -> DerivedValues:
         """Return the values that go along with a fork."""
+        return self._select(lambda key: key.forks)
+
+    def copy(self, *, growing: bool = True) -> DerivedValues:
+        """Return the same values for a conversation that takes the place of this one.
+
+        Without `growing`, both conversations can go on: they share no value that grows.
+        """
+        return self._select(lambda key: growing or not key.grows)
+
+    def _select(self, is_kept: Callable[[DerivedKey[Any]], bool]) -> DerivedValues:
         other = DerivedValues()
-        other._values = {key: value for key, value in self._values.items() if key[0].forks}
+        other._values = {key: value for key, value in self._values.items() if is_kept(key[0])}
         return other
 
     def snapshot(self) -> dict[tuple[str, Hashable], Any]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote
 
+from antiphon.conversation.derived import DerivedKey
 from antiphon.conversation.storage import turn_json
 from antiphon.effects.values import AskModel, Effect
 from antiphon.effects.written import as_text
@@ -19,7 +20,7 @@ from antiphon.errors import AntiphonError, StoreError
 from antiphon.store.withheld import FORMS, SHORT, Sought, is_sought, mapped, seek
 
 if TYPE_CHECKING:
-    from antiphon.conversation import DerivedKey, Turn
+    from antiphon.conversation import Turn
     from antiphon.journal.seal import Seal
 
 #: What a text of JSON begins with that has references.

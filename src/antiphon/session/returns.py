@@ -255,7 +255,7 @@ class _SaidForms:
                     self.numbers[stated[2]] = int(stated[1])
 
 
-_SAID_FORMS = DerivedKey[_SaidForms]("said forms")
+_SAID_FORMS = DerivedKey[_SaidForms]("said forms", grows=True)
 
 
 def _form_notes(turn: Turn) -> list[str]:

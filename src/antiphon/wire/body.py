@@ -143,7 +143,7 @@ class Messages:
 
 
 #: The encoding of a conversation, of a turn and of its tools, each by target.
-_FOLD = DerivedKey[_Fold]("messages")
+_FOLD = DerivedKey[_Fold]("messages", grows=True)
 _SEGMENTS = DerivedKey[tuple[Segment, ...]]("segments")
 _TOOLS = DerivedKey[tuple[tuple[ToolSpec, ...], str]]("tools")
 

@@ -87,7 +87,7 @@ class History:
         else:
             conversation, count = branch.conversation.fork(), branch.count
             # What was encoded and sent stays known: it is compared with the next request.
-            conversation.memo = dict(branch.conversation.memo)
+            conversation.derived = branch.conversation.derived.copy()
         for entry in self.entries[count:]:
             if (turn := entry.seen_in(view)) is not None:
                 _add(conversation, turn, self.kept)
@@ -197,6 +197,5 @@ def _with_free_handle(result: ToolResult, held: dict[str, str], kept: Mapping[st
 
 def _apart(branch: Branch) -> Branch:
     conversation = branch.conversation.fork()
-    # Under texts stands what grows while requests are encoded; the rest is what was sent last.
-    conversation.memo = {key: value for key, value in branch.conversation.memo.items() if isinstance(key, tuple)}
+    conversation.derived = branch.conversation.derived.copy(growing=False)
     return Branch(conversation, branch.count)

@@ -48,17 +48,6 @@ function Picture({ id, turn, piece, number }) {
 
 const Edit = later(() => import("./edit.js").then((module) => module.Edit));
 
-// A message without an answer is sent again from where it stands: it takes its own place.
-function Retry({ id }) {
-  const [isSent, setSent] = useState(false), [failure, setFailure] = useState("");
-  const send = (event) => {
-    setSent(true);
-    event.target.closest(".talked").focus();
-    act(address(id, "again")).then(() => setFailure(""), (error) => setFailure(error.message)).finally(() => setSent(false));
-  };
-  return html`<p class="unanswered"><span>${failure ? clean(failure) : said.unanswered}</span><button type="button" aria-label=${said.retryHint} title=${said.retryHint} disabled=${isSent} onClick=${send}>${said.retryMessage}</button></p>`;
-}
-
 function Mine({ id, turn, canFork, isBusy, isUnanswered }) {
   const [edited, setEdited] = useState(false);
   let number = 0;
@@ -109,6 +98,7 @@ function ends(all, took) {
 }
 
 const Trouble = later(() => import("./trouble.js").then((module) => module.Trouble));
+const Retry = later(() => import("./trouble.js").then((module) => module.Retry));
 
 // Which model, and what it may do. Any name can be typed.
 function Settings({ id, now, chosen, choose }) {

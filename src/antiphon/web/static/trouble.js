@@ -21,3 +21,14 @@ export function Trouble({ id, now }) {
     ${now.state === "elsewhere" && html`<p class="note">${said.elsewhere}</p>`}
     ${failure && html`<p class="failure">${clean(failure)}</p>`}</div>`;
 }
+
+// A message without an answer is sent again from where it stands: it takes its own place.
+export function Retry({ id }) {
+  const [isSent, setSent] = useState(false), [failure, setFailure] = useState("");
+  const send = (event) => {
+    setSent(true);
+    event.target.closest(".talked").focus();
+    act(address(id, "again")).then(() => setFailure(""), (error) => setFailure(error.message)).finally(() => setSent(false));
+  };
+  return html`<p class="unanswered"><span>${failure ? clean(failure) : said.unanswered}</span><button type="button" aria-label=${said.retryHint} title=${said.retryHint} disabled=${isSent} onClick=${send}>${said.retryMessage}</button></p>`;
+}

@@ -141,7 +141,7 @@ class _Facts:
             (self.calls if kind in CLIENT_CALLS else self.outputs).add((id, item_id))
 
 
-_FACTS = DerivedKey[_Facts]("item facts")
+_FACTS = DerivedKey[_Facts]("item facts", grows=True)
 
 
 def terms_for(conversation: Conversation, target: Target, fields: Mapping[str, Any]) -> Terms:
