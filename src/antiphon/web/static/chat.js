@@ -5,7 +5,7 @@ import { Composer } from "./composer.js";
 import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
-import { clean, Link } from "./plain.js";
+import { clean } from "./plain.js";
 import { headline, opened, opensItself, useRows, useSeen } from "./renderers.js";
 import { Ago, money } from "./runs.js";
 import { ask, inbox, mayAct, runLink } from "./state.js";
@@ -41,11 +41,7 @@ function Call({ id, turn, call }) {
 
 const Thinking = ({ text, open }) => html`<details class="thinking" open=${open}><summary>${said.thinking}</summary><div class="thought">${clean(text)}</div></details>`;
 
-function Picture({ id, turn, piece, number }) {
-  if (!piece.isShown) return html`<p class="quiet">${said.notShown} ${piece.url && html`<${Link} to=${piece.url}>${clean(piece.url)}<//>`}</p>`;
-  return html`<img class="sent" src=${`${address(id, "image")}?turn=${turn}&part=${piece.part}`} alt=${said.picture(number)} />`;
-}
-
+const Picture = later(() => import("./picture.js").then((module) => module.Picture));
 const Edit = later(() => import("./edit.js").then((module) => module.Edit));
 
 function Mine({ id, turn, canFork, isBusy, isUnanswered }) {
