@@ -6,9 +6,9 @@ import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
 import { clean } from "./plain.js";
-import { headline, opened, opensItself, useRows, useSeen } from "./renderers.js";
+import { headline, opensItself, useSeen } from "./renderers.js";
 import { Ago, money } from "./runs.js";
-import { ask, inbox, mayAct, runLink } from "./state.js";
+import { inbox, mayAct, runLink } from "./state.js";
 import { styled } from "./styled.js";
 import { texts } from "./texts.js";
 
@@ -16,18 +16,8 @@ const said = texts.chat;
 
 await styled("chat.css");
 
-function Opened({ id, turn, call }) {
-  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, more] = useRows(200);
-  useEffect(() => {
-    let isSeen = true;
-    ask(`${address(id, "call")}?turn=${turn}&call=${encodeURIComponent(call.id)}&rows=${rows}`)
-      .then((data) => isSeen && setFound(data), (error) => isSeen && setFailure(error.message));
-    return () => { isSeen = false; };
-  }, [id, turn, call.id, call.state, rows]);
-  if (failure) return html`<p class="failure">${clean(failure)}</p>`;
-  if (!found) return html`<p class="quiet">${texts.loading}</p>`;
-  return html`<div class="opened">${opened(found.call, found.views, more)}</div>`;
-}
+const Loading = () => html`<p class="quiet">${texts.loading}</p>`;
+const Opened = later(() => import("./pieces.js").then((module) => module.Opened), Loading);
 
 function Call({ id, turn, call }) {
   const [chosen, setChosen] = useState(null);
@@ -41,7 +31,7 @@ function Call({ id, turn, call }) {
 
 const Thinking = ({ text, open }) => html`<details class="thinking" open=${open}><summary>${said.thinking}</summary><div class="thought">${clean(text)}</div></details>`;
 
-const Picture = later(() => import("./picture.js").then((module) => module.Picture));
+const Picture = later(() => import("./pieces.js").then((module) => module.Picture));
 const Edit = later(() => import("./edit.js").then((module) => module.Edit));
 
 function Mine({ id, turn, canFork, isBusy, isUnanswered }) {
