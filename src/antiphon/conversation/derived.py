@@ -34,6 +34,15 @@ class DerivedValues:
     def __init__(self) -> None:
         self._values: dict[tuple[DerivedKey[Any], Hashable], Any] = {}
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let pydantic take turns as fields: derived values are accepted as they are and written as nothing."""
+        del source, handler
+        from pydantic_core import core_schema
+
+        as_nothing = core_schema.plain_serializer_function_ser_schema(lambda _: None, when_used="always")
+        return core_schema.any_schema(serialization=as_nothing)
+
     def get(self, key: DerivedKey[T], subject: Hashable = None) -> T | None:
         """Return the value, or None."""
         return cast("T | None", self._values.get((key, subject)))
