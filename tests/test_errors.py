@@ -27,6 +27,7 @@ CONTROL_FLOW = {
     "BadNumber",  # ends the reading of a number
     "Misread",  # ends the reading of an input
     "AtClient",  # a call that whoever asked runs himself
+    "TooManyPins",  # ends the search for scripts to pin
     "_NotConstant",
     "_Cut",
     "_Failed",
