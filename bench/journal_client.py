@@ -40,7 +40,7 @@ def antiphon_vibe(file: Path, *, is_kept: bool = True):
     from contextlib import nullcontext
 
     from antiphon.journal import Journal
-    from antiphon.lang.run.program import Host, load
+    from antiphon.lang.runtime.program import Host, load
 
     journal = Journal(file)
     program = file.with_name("loop.vibe")

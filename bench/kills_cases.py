@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import Session, connect, tool
-from antiphon.effects import HalfDone
+from antiphon.effects import IndeterminateEffect
 from antiphon.fakes import Answer, Call, Received
 from antiphon.journal import Journal
 
@@ -124,7 +124,7 @@ def _add_once(journal: Journal, number: int) -> str:
     while True:
         try:
             return journal.step(step, f"sum {number}")
-        except HalfDone:
+        except IndeterminateEffect:
             step = _leave_if_missing
 
 

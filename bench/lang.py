@@ -20,7 +20,7 @@ from typing import Any
 
 from lang_cases import twins
 
-from antiphon.lang.run.program import Host, load, loads
+from antiphon.lang.runtime.program import Host, load, loads
 
 ROUNDS = 100_000
 
@@ -182,15 +182,15 @@ print(report{k}([{{ id: {k}, customer: "Ann", lines: [pen{k}] }}]).title.upper()
 def compiling() -> None:
     """Lines a second, from text to all that is wrong with it, and to code; how long a MB takes to be formatted."""
     from antiphon.lang.formatter import format_source
-    from antiphon.lang.run.modules import Modules
+    from antiphon.lang.runtime.modules import ModuleLoader
     from antiphon.lang.syntax.source import Source
 
     for name, text in (("ordinary", program(500)), ("dense", dense(500))):
         source, lines = Source("large.vibe", text), text.count("\n")
-        assert not Modules().add(source).diagnostics
+        assert not ModuleLoader().add(source).diagnostics
         best = [9.0, 9.0, 9.0]
         for _ in range(5):
-            best[0] = min(best[0], seconds(lambda source: Modules().add(source), source))
+            best[0] = min(best[0], seconds(lambda source: ModuleLoader().add(source), source))
             best[1] = min(best[1], seconds(loads, text, "large.vibe"))
             best[2] = min(best[2], seconds(format_source, source))
         print(

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from antiphon.conversation import ToolCall
 from antiphon.journal import Journal, Running
-from antiphon.render import print_result
 from antiphon.results import table, terminal
+from antiphon.terminal import print_result
 from tests.web.browser import FLAGS, TOKEN, Site, chromium
 from tests.web.journals import begun, put, say, show
 

@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Any
 
 from antiphon.conversation import DerivedKey
-from antiphon.facts import lookup
+from antiphon.facts import lookup_facts
 from antiphon.providers import Model
 from antiphon.wire import Target
 
@@ -36,7 +36,7 @@ _TURNS = ("messages", "input", "contents")
 
 def pieces(body: dict[str, Any], target: Target) -> list[str]:
     """Return the prompt of a request, piece by piece."""
-    facts = lookup(target.provider, target.model)
+    facts = lookup_facts(target.provider, target.model)
     system = body.get("system", body.get("instructions", body.get("systemInstruction")))
     settings = {name: _at(body, name) for name in facts.in_prefix or ()}
     head = [_text(body.get("tools")), _text(system), _text({k: v for k, v in settings.items() if v is not None})]
@@ -104,7 +104,7 @@ class Watch:
         body = json.loads(model.request(conversation, **options))
         before = conversation.derived.get(_LAST)
         conversation.derived.set(_LAST, len(self.asked))
-        least = lookup(model.target.provider, model.target.model).cache.min or 0
+        least = lookup_facts(model.target.provider, model.target.model).cache.min or 0
         self.asked.append(Asked(pieces(body, model.target), before, least))
         return ask(conversation, **options)
 

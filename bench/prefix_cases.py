@@ -15,12 +15,12 @@ from typing import Any, Literal, TypedDict
 
 import httpx2
 
-from antiphon.cli.scripted import Scripted
-from antiphon.effects import Said
+from antiphon.cli.scripted_models import ScriptedTestModels
+from antiphon.effects import HumanAnswer
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Call, Fake, Received, Step
-from antiphon.lang.run import Host, loads
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.runtime import Host, loads
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.providers import NO_RETRY, connect
 from antiphon.session import Context, Session
@@ -138,7 +138,7 @@ def _interruption(make: Make, say: deque[Step], asks: int) -> None:
 
 def _approval(make: Make, say: deque[Step], asks: int) -> None:
     policy = Policy([Rule("ask", "count")])
-    session = make(tools=[count], policy=policy, people=lambda _: Said("", allowed=True))
+    session = make(tools=[count], policy=policy, people=lambda _: HumanAnswer("", allowed=True))
     for number in range(asks):
         say.extend([Call("count", {"things": f"sheep {number}"}), "Counted."])
         session.vibe(f"Count, if you may, {number}.")
@@ -221,9 +221,9 @@ def examples() -> Programs:
 
 
 def _replayed(make: Any, case: Any) -> Watch:
-    from antiphon.providers.recording import Replayer
+    from antiphon.providers.recording import ReplayTransport
 
-    watch, replayer = Watch(), Replayer(str(case.file("jsonl")))
+    watch, replayer = Watch(), ReplayTransport(str(case.file("jsonl")))
 
     def connected(name: str, **given: Any) -> Any:
         return connect(name, **{**given, "key": "replay", "transport": replayer})
@@ -246,7 +246,7 @@ def docs() -> Programs:
 
 
 def _scripted(text: str, answers: str) -> Watch:
-    watch, scripted = Watch(), Scripted()
+    watch, scripted = Watch(), ScriptedTestModels()
     scripted.play(json.loads(answers))
     host = Host(
         write=lambda _: None,

@@ -13,8 +13,8 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from antiphon.render import console, print_result, renderable
 from antiphon.results import Result, structured, table, terminal, text
+from antiphon.terminal import console, print_result, renderable
 
 
 def large_table(scale: float) -> Result:

@@ -12,7 +12,7 @@ import sys
 from environment import BENCH, PEERS, prepare, python, variables
 from typed_model import ANSWER
 
-from antiphon.cli.scripted import offered
+from antiphon.cli.scripted_models import list_offered_tools
 from antiphon.fakes import Answer, Call, Fake, Received
 
 CONTENDERS = {"antiphon": None, "pydantic_ai": PEERS}
@@ -23,7 +23,7 @@ GOAL = 1.1
 
 def answer(received: Received) -> Answer:
     """The order, by the one tool that there is; as text, where there is none."""
-    names = offered(received.body)
+    names = list_offered_tools(received.body)
     assert len(names) <= 1, names
     return Answer(calls=[Call(names[0], ANSWER)]) if names else Answer(json.dumps(ANSWER))
 

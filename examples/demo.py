@@ -15,7 +15,7 @@ from pathlib import Path
 from team.demo import Stage, found, play
 
 from antiphon.journal import Journal
-from antiphon.render import console
+from antiphon.terminal import console
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What is done here is written down here, and is none of the business of whoever looks.

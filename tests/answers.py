@@ -7,7 +7,7 @@ import re
 import urllib.parse
 from html.parser import HTMLParser
 
-from antiphon.views.markdown import Element
+from antiphon.views.markdown import MarkdownElement
 
 #: Sentences in which a careless parser eats characters.
 SENTENCES = (
@@ -112,12 +112,12 @@ NASTY = (
 )
 
 
-def to_html(nodes: tuple[Element | str, ...]) -> str:
+def to_html(nodes: tuple[MarkdownElement | str, ...]) -> str:
     """Return the blocks of a text as the HTML of the specification."""
     return "".join(map(_node_html, nodes))
 
 
-def _node_html(node: Element | str) -> str:
+def _node_html(node: MarkdownElement | str) -> str:
     if isinstance(node, str):
         return html.escape(node)
     tag, known = node.tag, node.attributes

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from antiphon.conversation import (
     Conversation,
-    Foreign,
     Image,
-    Native,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
@@ -80,11 +80,11 @@ def reasonings(draw: st.DrawFn) -> Reasoning:
         },
         "gemini": {"text": text, "thought": True, "thoughtSignature": signature},
     }
-    return Reasoning(text, draw(st.sampled_from([None, Native(where, data[api])])))
+    return Reasoning(text, draw(st.sampled_from([None, ProviderPayload(where, data[api])])))
 
 
 @st.composite
-def foreign_parts(draw: st.DrawFn, side: str) -> Foreign:
+def foreign_parts(draw: st.DrawFn, side: str) -> OpaquePart:
     """Blocks that only one API knows, as that API would have them on this side."""
     blocks: dict[str, dict[str, dict[str, Any]]] = {
         "user": {
@@ -101,7 +101,7 @@ def foreign_parts(draw: st.DrawFn, side: str) -> Foreign:
         },
     }
     api = draw(st.sampled_from(list(TARGETS)))
-    return Foreign(Native(origin(api), blocks[side][api]), draw(st.sampled_from(["", "[something]"])))
+    return OpaquePart(ProviderPayload(origin(api), blocks[side][api]), draw(st.sampled_from(["", "[something]"])))
 
 
 ids = st.sampled_from(["a", "b", "call_1", "toolu_01", "x" * 40]) | st.text("abc-_", min_size=1, max_size=5)

@@ -7,44 +7,44 @@ from collections.abc import Callable
 
 import pytest
 
-from antiphon._json import pruned
-from antiphon.agents.runners import read_summary
-from antiphon.agents.scanning import secret_in
-from antiphon.session.wanted import wanted
-from antiphon.tools.processes import is_secret
-from antiphon.wire.openai_chat.refused import refused_calls
-from antiphon.wire.overflow import overflow
-from antiphon.wire.reply import ErrorText
-from antiphon.wire.wording import page_text
+from antiphon._base.json import prune_deep_json
+from antiphon.session.output_type import make_output_type
+from antiphon.team.known_test_runners import parse_runner_summary
+from antiphon.team.secret_scan import find_secret
+from antiphon.tools.process_runner import is_secret_variable
+from antiphon.wire.context_overflow import make_overflow_error
+from antiphon.wire.openai_chat.rejected_calls import read_rejected_calls
+from antiphon.wire.reply import ProviderErrorInfo
+from antiphon.wire.text_conventions import extract_message
 
 _LENGTH = 5_000
 #: Readers by name, each with what is before a text that repeats, what is repeated, and what is after it.
 READERS: dict[str, tuple[Callable[[str], object], str, str, str]] = {
-    "summary-blanks": (read_summary, "Tests", " ", ""),
-    "summary-digits": (read_summary, "Tests 1 passed ", "1", "(1)\n"),
-    "summary-words": (read_summary, "", "1 a", "\n"),
-    "summary-colours": (read_summary, "", "\x1b[1", ""),
-    "secret-address": (secret_in, "", "+z", ""),
-    "secret-token": (secret_in, "", "-eyJ", ""),
-    "variable-address": (lambda text: is_secret("X", text), "://", ":", ""),
-    "variable-token": (lambda text: is_secret("X", text), "", "-eyJaaaaaaaaaa", ""),
-    "json-strings": (pruned, "", '"a\\', ""),
-    "json-breaks": (pruned, "", '"a\\\n', ""),
-    "answer-strings": (lambda text: wanted(float).inexact(text), "", '"a\\', ""),
-    "answer-digits": (lambda text: wanted(float).inexact(text), "", "1", ""),
+    "summary-blanks": (parse_runner_summary, "Tests", " ", ""),
+    "summary-digits": (parse_runner_summary, "Tests 1 passed ", "1", "(1)\n"),
+    "summary-words": (parse_runner_summary, "", "1 a", "\n"),
+    "summary-colours": (parse_runner_summary, "", "\x1b[1", ""),
+    "secret-address": (find_secret, "", "+z", ""),
+    "secret-token": (find_secret, "", "-eyJ", ""),
+    "variable-address": (lambda text: is_secret_variable("X", text), "://", ":", ""),
+    "variable-token": (lambda text: is_secret_variable("X", text), "", "-eyJaaaaaaaaaa", ""),
+    "json-strings": (prune_deep_json, "", '"a\\', ""),
+    "json-breaks": (prune_deep_json, "", '"a\\\n', ""),
+    "answer-strings": (lambda text: make_output_type(float).find_inexact_numbers(text), "", '"a\\', ""),
+    "answer-digits": (lambda text: make_output_type(float).find_inexact_numbers(text), "", "1", ""),
     "refused-calls": (
-        lambda text: refused_calls({"code": "tool_use_failed", "failed_generation": text}),
+        lambda text: read_rejected_calls({"code": "tool_use_failed", "failed_generation": text}),
         "",
         "<function=a>",
         "",
     ),
     "overflow-digits": (
-        lambda text: overflow(ErrorText(f"prompt is too long {text}"), ""),
+        lambda text: make_overflow_error(ProviderErrorInfo(f"prompt is too long {text}"), ""),
         "",
         "1",
         "",
     ),
-    "page-comments": (lambda text: page_text(text.encode()), "<", "<!--", ""),
+    "page-comments": (lambda text: extract_message(text.encode()), "<", "<!--", ""),
 }
 
 
@@ -76,10 +76,13 @@ def test_numbers_beyond_all_measure_are_no_counts(runner: str):
         "unittest": f"Ran {number} tests in 1s\n\nOK\n",
         "vitest": f" Tests  {number} passed ({number})\n",
     }
-    assert read_summary(texts[runner]) is None
+    assert parse_runner_summary(texts[runner]) is None
 
 
 def test_an_error_with_numbers_beyond_all_measure_is_read():
     number = "1" * 5_000
-    assert overflow(ErrorText(f"maximum context length is {number} tokens"), "too long") is None
-    assert overflow(ErrorText(f"prompt is too long: {number} in the completion"), "too long") is not None
+    assert make_overflow_error(ProviderErrorInfo(f"maximum context length is {number} tokens"), "too long") is None
+    assert (
+        make_overflow_error(ProviderErrorInfo(f"prompt is too long: {number} in the completion"), "too long")
+        is not None
+    )

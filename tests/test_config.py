@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from antiphon import Session, connect
 from antiphon.cli import cli
 from antiphon.config import Configuration, default_model, keys, load_configuration
-from antiphon.config.choice import LOCAL, provider_defaults
-from antiphon.config.dotenv import parse
-from antiphon.config.places import project_directories
-from antiphon.config.trust import decide, find_project
+from antiphon.config.default_model import LOCAL_MODEL, list_provider_defaults
+from antiphon.config.dotenv import parse_dotenv
+from antiphon.config.paths import find_project_directories
+from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.errors import ConfigurationError, MalformedJSONError
 from antiphon.fakes import Fake
-from antiphon.providers.local import weights
+from antiphon.local import weights
 from antiphon.providers.registry import PROVIDERS, resolve
 from tests.lazily import Lazily
 
@@ -49,7 +49,7 @@ def user(tmp_path: Path) -> Path:
 
 
 def trusted(directory: Path | None = None) -> None:
-    decide(find_project(directory), True)
+    record_trust_decision(find_project(directory), True)
 
 
 class TestOrder:
@@ -67,7 +67,7 @@ class TestOrder:
             patch.setenv("MISTRAL_API_KEY", "k" if "key" in given_by else "")
             choice = default_model(load_configuration(), **arguments)
         first = next(name for name in self.STEPS if name in given_by or name == "local")
-        named = {"key": provider_defaults()["mistral"], "local": LOCAL}
+        named = {"key": list_provider_defaults()["mistral"], "local": LOCAL_MODEL}
         assert (choice.source, choice.model) == (first, named.get(first, f"x/{first}"))
         assert [step.name for step in choice.steps] == list(self.STEPS[: self.STEPS.index(first) + 1])
         assert not any(step.model for step in choice.steps[:-1])
@@ -81,11 +81,11 @@ class TestOrder:
 
     def test_every_provider_has_a_model_that_is_sold_there(self) -> None:
         sold = {(provider.id, model.id) for provider in price_list.providers for model in provider.models}
-        for provider, model in provider_defaults().items():
+        for provider, model in list_provider_defaults().items():
             place, name = resolve(model)
             assert place.name == provider
             assert (provider, name) in sold
-        assert weights.find(LOCAL).name == weights.DEFAULT
+        assert weights.find_weights(LOCAL_MODEL).name == weights.DEFAULT_TIER
 
 
 class TestFiles:
@@ -109,7 +109,7 @@ class TestFiles:
 
     def test_within_home_the_search_ends_there(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(project))
-        assert project_directories(project / "a" / "b") == [project / "a" / "b", project / "a", project]
+        assert find_project_directories(project / "a" / "b") == [project / "a" / "b", project / "a", project]
 
     def test_a_directory_that_is_gone_has_no_configuration(self, project: Path) -> None:
         shutil.rmtree(project)
@@ -193,7 +193,7 @@ class TestValue:
             with monkeypatch.context() as user:
                 user.setenv("XDG_CONFIG_HOME", own["XDG_CONFIG_HOME"])
                 trusted(project)
-                keys.set_key("groq", f"groq-{name}")
+                keys.store_key("groq", f"groq-{name}")
             found[name] = load_configuration(project, own)
         for name, each in found.items():
             model = connect(default_model(each).model, environment=each.environment)
@@ -213,8 +213,8 @@ class TestValue:
             assert Session("openai-chat/gpt-5", configuration=configuration).vibe("Hi").value == "Hello."
 
     def test_a_stored_key_serves_a_session_without_any_call_before(self) -> None:
-        keys.set_key("mistral", "stored")
-        assert Session().model.name == provider_defaults()["mistral"]
+        keys.store_key("mistral", "stored")
+        assert Session().model.name == list_provider_defaults()["mistral"]
         assert Session("mistral/mistral-small").model.name == "mistral/mistral-small"
 
     def test_a_broken_file_of_keys_harms_nobody_who_needs_none(self, user: Path) -> None:
@@ -276,7 +276,7 @@ class TestDotenv:
         self, project: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("GEMINI_API_KEY", "real")
-        keys.set_key("anthropic", "stored")
+        keys.store_key("anthropic", "stored")
         (project / ".env").write_text(
             "GOOGLE_GEMINI_BASE_URL=http://evil\nGOOGLE_API_KEY=bait\nANTHROPIC_BASE_URL=http://evil\n"
             "OPENAI_BASE_URL=http://localhost:1\nOPENAI_API_KEY=own\nLITELLM_BASE_URL=http://localhost:2"
@@ -306,10 +306,10 @@ class TestDotenv:
         assert configured.environment["OPENAI_BASE_URL"] == "http://mine"
 
     def test_all_that_is_to_be_told_is_told(self, project: Path) -> None:
-        keys.set_key("anthropic", "stored")
+        keys.store_key("anthropic", "stored")
         (project / ".env").write_text("nothing\nOPENAI_API_KEY=a\0b\nANTHROPIC_BASE_URL=http://evil\n")
         trusted()
-        keys.keys_file().chmod(0o644)
+        keys.get_keys_path().chmod(0o644)
         configured = load_configuration()
         first, *lines, last = configured.notes
         assert "could be read by others" in first
@@ -339,16 +339,16 @@ class TestDotenv:
         ],
     )
     def test_the_usual_ways_to_write_values_are_read(self, line: str, value: str) -> None:
-        assert parse(line) == ({"A": value}, [])
+        assert parse_dotenv(line) == ({"A": value}, [])
 
     @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])))
     def test_any_quoted_text_comes_back(self, text: str) -> None:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-        assert parse(f'A="{escaped}"') == ({"A": text}, [])
+        assert parse_dotenv(f'A="{escaped}"') == ({"A": text}, [])
 
     @given(st.text())
     def test_no_file_breaks_the_parser(self, text: str) -> None:
-        values, _ = parse(text)
+        values, _ = parse_dotenv(text)
         assert all("\0" not in value for value in values.values())
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from antiphon import errors
 from antiphon.cli import cli
-from antiphon.cli.scripted import offered, spoken
+from antiphon.cli.scripted_models import list_offered_tools, make_scripted_step
 from antiphon.fakes import Answer, Call, Fake, Received, Step
 from tests.pages import MARK, PAGES, ROOT, Block, blocks, census
 
@@ -70,7 +70,11 @@ class Provider:
             yield self._say
 
     def _say(self, received: Received) -> Step:
-        return spoken(self.answers.pop(0), offered(received.body)) if self.answers else obliging(received)
+        return (
+            make_scripted_step(self.answers.pop(0), list_offered_tools(received.body))
+            if self.answers
+            else obliging(received)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +108,14 @@ def test_the_code_of_the_documentation_runs(
         if "file" in other.notes:
             Path(other.notes["file"]).write_text(other.body, encoding="utf-8")
     # What an example registers is gone when it is over.
-    import antiphon.render  # noqa: F401
-    from antiphon.facts.statements import forget_stated
+    import antiphon.terminal  # noqa: F401
+    from antiphon.facts.statements import forget_stated_facts
     from antiphon.providers.registry import PROVIDERS
-    from antiphon.render import registry
+    from antiphon.terminal import custom_renderers as registry
 
     for name in ("_renderers", "page_description"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
-    request.addfinalizer(forget_stated)
+    request.addfinalizer(forget_stated_facts)
     for name in PROVIDERS:
         # Whatever is added beside them is taken out below; these come back as they were.
         monkeypatch.setitem(PROVIDERS, name, PROVIDERS[name])

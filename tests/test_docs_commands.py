@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.scripted import offered, spoken
+from antiphon.cli.scripted_models import list_offered_tools, make_scripted_step
 from antiphon.fakes import Fake, Received, Step
 from tests.pages import PAGES, ROOT, Block, blocks
 from tests.shell import STOP, Shell
@@ -158,7 +158,7 @@ def _models(block: Block) -> Iterator[dict[str, str]]:
 
 def _step(answer: object) -> Step:
     def step(received: Received) -> Step:
-        return spoken(answer, offered(received.body))
+        return make_scripted_step(answer, list_offered_tools(received.body))
 
     return step
 

@@ -13,27 +13,28 @@ from antiphon.errors import AntiphonError
 
 #: Ways to leave something, which whoever began it catches: nobody else ever sees one.
 CONTROL_FLOW = {
-    "_Unusable",  # the sandbox cannot be made, told by the process inside it
-    "RoundStopped",  # ends a round of a program because another failed
-    "Finish",  # ends a run, from a tool
-    "End",  # ends a run, from inside
-    "Unsettled",  # an effect that has no outcome yet
-    "Nobody",  # no person to ask
+    "_FilesNotCopied",  # the sandbox cannot be made, told by the process inside it
+    "IterationAborted",  # ends an iteration of a program because another failed
+    "FinishRun",  # ends a run, from a tool
+    "StopRun",  # ends a run, from inside
+    "Suspended",  # an effect that has no outcome yet
+    "NobodyAvailable",  # no person to ask
     "Leave",  # ends a talk
     "PromptShown",  # ends a program that was to show its first prompt
-    "Stopped",  # ends a program that was cancelled, or a download
-    "Unfit",  # asks the next renderer
-    "Unreadable",  # ends the parsing of a statement
-    "BadNumber",  # ends the reading of a number
-    "Misread",  # ends the reading of an input
+    "ProgramAborted",  # ends a program that was cancelled
+    "DownloadCancelled",  # ends a download
+    "InvalidField",  # asks the next renderer
+    "SyntaxErrorReported",  # ends the parsing of a statement
+    "InvalidNumberLiteral",  # ends the reading of a number
+    "InputMismatch",  # ends the reading of an input
     "AtClient",  # a call that whoever asked runs himself
     "TooManyPins",  # ends the search for scripts to pin
     "_NotConstant",
-    "_Cut",
-    "_Failed",
-    "_Lacking",
-    "_Odd",
-    "_Unfit",
+    "_TruncatedFile",
+    "_AttemptFailed",
+    "_UnsupportedOption",
+    "_UnsupportedFormat",
+    "_UnsupportedSchema",
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.cli.scripted import offered, spoken
+from antiphon.cli.scripted_models import list_offered_tools, make_scripted_step
 from antiphon.fakes import Fake, Received, Step, load_script
 from tests.pages import blocks
 
@@ -129,7 +129,7 @@ def test_the_demonstration_kills_a_program_and_goes_on_with_it(
 
 def _triaged(received: Received) -> Step:
     record = {"sender": "Ada", "request": "Help.", "topic": "bug", "when": "today"}
-    return spoken(record, offered(received.body))
+    return make_scripted_step(record, list_offered_tools(received.body))
 
 
 def test_the_demonstration_ends_where_nobody_sits(demo: Any, capfd: pytest.CaptureFixture[str]):

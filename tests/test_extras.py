@@ -11,18 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon import Limits, Session
-from antiphon._extras import install_command
+from antiphon._base.optional_deps import build_install_command
 from antiphon.cli import cli
-from antiphon.effects import AskModel, Budget, OverBudget, Step
+from antiphon.effects import AskModel, Budget, EffectCall, OverBudget
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake
 from antiphon.journal import Dispatcher, Journal
-from antiphon.lang.run import loads
-from antiphon.tools.mcp import McpTools, mcp_server
+from antiphon.lang.runtime import loads
+from antiphon.tools.mcp import McpTools, make_mcp_server
 from antiphon.web import app
 
 #: Ours that import a package of an extra at their top.
-_ABOVE = ("antiphon.fakes.app", "antiphon.fakes.server", "antiphon.journal.worker")
+_ABOVE = ("antiphon.fakes.asgi", "antiphon.fakes.server", "antiphon.journal.worker")
 _NOWHERE = "postgresql://localhost/nowhere"
 
 
@@ -58,7 +58,7 @@ _NEEDS = [
     ("fakes", "starlette", _entered),
     ("fakes", "uvicorn", _entered),
     ("mcp", "mcp", _command("mcp")),
-    ("mcp", "mcp", lambda: mcp_server([])),
+    ("mcp", "mcp", lambda: make_mcp_server([])),
     ("mcp", "mcp", lambda: asyncio.run(_mcp_tools())),
     ("local", "xllamacpp", lambda: Session("local/0.5b").do("Hello.")),
     ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
@@ -115,7 +115,7 @@ def test_a_limit_in_dollars_without_prices_says_where_they_come_from(
     budget = Budget(max_cost=1)
     budget.cost = None
     with pytest.raises(OverBudget) as refused:
-        budget.before(Step("1", AskModel("m", "", ())))
+        budget.before(EffectCall("1", AskModel("m", "", ())))
     assert str(refused.value) == f"the limit of $1 cannot be kept: the cost of a model is not known{hint}"
 
 
@@ -145,13 +145,13 @@ def test_the_command_is_that_of_whoever_made_the_environment(
     monkeypatch.setattr(sys, "prefix", str(tmp_path / place))
     _installed(tmp_path / "packages", origin)
     monkeypatch.syspath_prepend(tmp_path / "packages")
-    assert install_command("web") == command
+    assert build_install_command("web") == command
 
 
 def test_an_environment_without_pip_is_one_of_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setitem(sys.modules, "pip", None)
-    assert install_command("web") == "uv pip install 'antiphon[web]'"
+    assert build_install_command("web") == "uv pip install 'antiphon[web]'"
 
 
 def _installed(packages: Path, origin: str | None) -> None:

@@ -27,7 +27,7 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.cli.scripted import offered, spoken
+from antiphon.cli.scripted_models import list_offered_tools, make_scripted_step
 from antiphon.fakes import Call, Fail, Fake, Received, Step
 
 ROOT = Path(__file__).parent.parent
@@ -128,10 +128,10 @@ class Stage:
             # It is not tried again.
             return Fail(400, "nothing is left to say")
         value = steps.pop(0)
-        tools = offered(received.body)
+        tools = list_offered_tools(received.body)
         if isinstance(value, dict) and "tool" not in value and "final_result" in tools:
             return Call("final_result", value)
-        return spoken(value, tools)
+        return make_scripted_step(value, tools)
 
 
 @pytest.fixture

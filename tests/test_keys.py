@@ -69,17 +69,17 @@ def test_a_stored_key_is_found_by_its_provider_and_never_printed(directory: Path
 
 
 def test_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys.set_key("anthropic", SECRET)
+    keys.store_key("anthropic", SECRET)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "real")
     variables = load_configuration().environment
     assert PROVIDERS["anthropic"].key(variables) == "real"
-    assert variables.key_place(PROVIDERS["anthropic"]) == "ANTHROPIC_API_KEY in the environment"
+    assert variables.describe_key_source(PROVIDERS["anthropic"]) == "ANTHROPIC_API_KEY in the environment"
 
 
 def test_only_the_owner_can_read_the_file(directory: Path) -> None:
     before = os.umask(0)
     try:
-        keys.set_key("groq", SECRET)
+        keys.store_key("groq", SECRET)
     finally:
         os.umask(before)
     assert (mode(directory), mode(directory / "keys.json")) == (0o700, 0o600)
@@ -87,7 +87,7 @@ def test_only_the_owner_can_read_the_file(directory: Path) -> None:
 
 
 def test_a_file_that_others_could_read_is_taken_away_from_them_and_told(directory: Path) -> None:
-    keys.set_key("groq", SECRET)
+    keys.store_key("groq", SECRET)
     (directory / "keys.json").chmod(0o644)
     code, text = run("list")
     assert (code, mode(directory / "keys.json")) == (0, 0o600)
@@ -121,7 +121,7 @@ def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(
 )
 def test_mistakes_are_told(provider: str, key: str, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
-        keys.set_key(provider, key)
+        keys.store_key(provider, key)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"OPENAI_API_KEY": 1}', "\x00\xff"])

@@ -24,8 +24,13 @@ from click.testing import CliRunner
 import antiphon
 from antiphon.cli import cli
 from antiphon.fakes import Fake
-from antiphon.lang.check.codes import codes
-from antiphon.lang.check.methods import (
+from antiphon.lang.runtime.modules import ModuleLoader
+from antiphon.lang.runtime.program import Program
+from antiphon.lang.runtime.python_interop import SYSTEM_TOOLS, TOOL_BUNDLES
+from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck.codes import list_codes
+from antiphon.lang.typecheck.methods import (
     ARRAY_METHODS,
     BUILTIN_VALUES,
     BUILTINS,
@@ -33,17 +38,12 @@ from antiphon.lang.check.methods import (
     NUMBER_METHODS,
     OBJECT_METHODS,
     TEXT_METHODS,
-    Builtin,
-    Method,
+    BuiltinSignature,
+    MethodSignature,
 )
-from antiphon.lang.check.models import SETTINGS
-from antiphon.lang.check.notation import show
-from antiphon.lang.check.types import NULL
-from antiphon.lang.run.foreign import BUNDLES, SYSTEM_TOOLS
-from antiphon.lang.run.modules import Modules
-from antiphon.lang.run.program import Program
-from antiphon.lang.run.system import MODULES, functions
-from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck.model_settings import MODEL_SETTINGS
+from antiphon.lang.typecheck.type_printer import format_type
+from antiphon.lang.typecheck.types import NULL
 from tests.lang_unit.harness import Ran, ran, step
 
 ROOT = Path(__file__).parent.parent
@@ -107,9 +107,9 @@ def test_a_program_of_the_documentation_does_what_is_written_below_it(
     for name, text in example.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     name = tmp_path / example.notes.get("file", "program.vibe")
-    modules = Modules()
+    modules = ModuleLoader()
     main = modules.add(Source(str(name), example.code))
-    wrong = [each.render(source) for source, each in modules.problems() if each.severity == "error"]
+    wrong = [each.render(source) for source, each in modules.list_problems() if each.severity == "error"]
     if wrong:
         assert "fails" in example.notes, "\n".join(wrong)
         _compare(example, _here("\n".join(wrong), tmp_path), None)
@@ -211,7 +211,7 @@ def _write(example: Example, output: str, sent: str | None) -> None:
 # Tables
 
 
-def _method_rows(methods: dict[str, Method]) -> Iterator[str]:
+def _method_rows(methods: dict[str, MethodSignature]) -> Iterator[str]:
     yield from ("| method | gives | |", "|---|---|---|")
     for name, each in methods.items():
         doc = each.doc
@@ -224,12 +224,12 @@ def _builtin_rows() -> Iterator[str]:
         doc = f"{each.doc}{' In `test` blocks only.' if each.in_tests else ''}"
         yield f"| `{name}({_parameters(each)})` | {_type(each.returns)} | {doc} |"
     for name, type_ in BUILTIN_VALUES.items():
-        yield f"| `{name}` | `{show(type_)}` | What stands after `--` on the command line. |"
+        yield f"| `{name}` | `{format_type(type_)}` | What stands after `--` on the command line. |"
 
 
-def _parameters(each: Method | Builtin) -> str:
+def _parameters(each: MethodSignature | BuiltinSignature) -> str:
     parts = [f"{name}{'?' * (at >= each.required)}" for at, name in enumerate(each.parameters)]
-    if isinstance(each, Builtin) and each.variadic:
+    if isinstance(each, BuiltinSignature) and each.variadic:
         parts[-1] = f"{parts[-1].removesuffix('?')}, …"
     return ", ".join(parts)
 
@@ -241,8 +241,8 @@ def _type(name: str) -> str:
 
 def _setting_rows() -> Iterator[str]:
     yield from ("| setting | type | |", "|---|---|---|")
-    for name, each in SETTINGS.items():
-        type_ = "tools" if name == "tools" else f"`{show(each.type)}`".replace(" | ", "`, `")
+    for name, each in MODEL_SETTINGS.items():
+        type_ = "tools" if name == "tools" else f"`{format_type(each.type)}`".replace(" | ", "`, `")
         yield f"| `{name}` | {type_} | {each.doc} |"
 
 
@@ -254,12 +254,15 @@ def _tool_rows() -> Iterator[str]:
     for name, inner in SYSTEM_TOOLS.items():
         parameters = ", ".join(tools[inner].parameters.get("properties", {}))
         yield f"| `{name}({parameters})` | {tools[inner].description.splitlines()[0]} |"
-    yield f"| {', '.join(f'`{each}`' for each in BUNDLES)} | Arrays of tools: those that only look, and all of them. |"
+    yield (
+        f"| {', '.join(f'`{each}`' for each in TOOL_BUNDLES)} | Arrays of tools: those that only"
+        f" look, and all of them. |"
+    )
 
 
 def _code_rows() -> Iterator[str]:
     yield from ("| code | |", "|---|---|")
-    for code, title in codes().items():
+    for code, title in list_codes().items():
         yield f"| `{code}` | {title} |"
 
 
@@ -278,19 +281,19 @@ TABLES = {
 
 def _system_rows(module: str) -> Iterator[str]:
     yield from (f'| from `"system/{module}"` | gives | |', "|---|---|---|")
-    for name, each in functions(module).items():
+    for name, each in load_system_functions(module).items():
         last = len(each.parameters) - each.optional
         given = ", ".join(f"{one}{'?' * (at >= last)}" for at, one in enumerate(each.parameters))
-        returns = "" if each.returns == NULL else f"`{show(each.returns)}`".replace(" | ", "` or `")
+        returns = "" if each.returns == NULL else f"`{format_type(each.returns)}`".replace(" | ", "` or `")
         yield f"| `{name}({given})` | {returns} | {each.doc} |"
 
 
-TABLES |= {f"system {each}": partial(_system_rows, each) for each in MODULES}
+TABLES |= {f"system {each}": partial(_system_rows, each) for each in SYSTEM_MODULES}
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_generated_table_is_up_to_date(name: str):
-    is_data = name.removeprefix("system ") in MODULES
+    is_data = name.removeprefix("system ") in SYSTEM_MODULES
     page = ROOT / "docs" / "language" / ("data.md" if is_data else "reference.md")
     text = page.read_text(encoding="utf-8")
     (old,) = (match for match in _TABLE.finditer(text) if match[1] == name)

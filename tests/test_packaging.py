@@ -22,11 +22,11 @@ _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
 #: What the package holds besides modules: what is not named here was not meant to be published.
 _DATA = (
     "antiphon/py.typed",
-    "antiphon/lang/check/explain/V*.md",
+    "antiphon/lang/typecheck/explain/V*.md",
     "antiphon/lang/syntax/grammar.txt",
     "antiphon/facts/facts.json",
     "antiphon/facts/data/*.toml",
-    "antiphon/providers/local/manifest.toml",
+    "antiphon/local/manifest.toml",
     "antiphon/web/static/index.html",
     "antiphon/web/static/icon.svg",
     "antiphon/web/static/*.css",

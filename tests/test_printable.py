@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon._printable import printable, printable_line
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.lang import ProgramErrors
-from antiphon.lang.run import loads
-from antiphon.render import safe
+from antiphon.lang.runtime import loads
+from antiphon.terminal import safe
 
 
 @pytest.mark.parametrize(
@@ -30,23 +30,23 @@ from antiphon.render import safe
     ],
 )
 def test_what_would_be_obeyed_or_missed_is_written_out(text: str, shown: str):
-    assert printable(text) == shown
+    assert escape_unprintable(text) == shown
 
 
 def test_no_control_and_no_format_character_is_left():
     every = "".join(map(chr, range(sys.maxunicode + 1)))
-    left = {unicodedata.category(char) for char in printable(every) if char != "\n"}
+    left = {unicodedata.category(char) for char in escape_unprintable(every) if char != "\n"}
     assert not left & {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 @given(st.text())
 def test_what_a_result_shows_is_printable_too(text: str):
-    assert printable(safe(text)) == safe(text)
-    assert printable(printable(text)) == printable(text)
+    assert escape_unprintable(safe(text)) == safe(text)
+    assert escape_unprintable(escape_unprintable(text)) == escape_unprintable(text)
 
 
 def test_a_name_with_a_line_break_stays_in_its_line():
-    assert printable_line("a\nantiphon: trusted\x1b[1A") == r"a\nantiphon: trusted\x1b[1A"
+    assert escape_unprintable_line("a\nantiphon: trusted\x1b[1A") == r"a\nantiphon: trusted\x1b[1A"
     with pytest.raises(ProgramErrors) as raised:
         loads("let = 1", "a\nok.vibe")
     assert r"a\nok.vibe:1:5" in str(raised.value)

@@ -13,20 +13,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon._json import dumps, loads
+from antiphon._base.json import dump_json, load_json
 from antiphon.conversation import (
     Chat,
     Conversation,
     DerivedKey,
     Image,
-    Native,
     OpenQuestion,
     Origin,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
 )
-from antiphon.conversation.storage import from_json, to_json
+from antiphon.conversation.serialization import conversation_from_json, conversation_to_json
 from antiphon.conversation.turns import AssistantTurn
 from antiphon.errors import ContentError, FormatError, NotSavedError
 from antiphon.store import Entry, Store
@@ -74,12 +74,12 @@ def rows(path: Path, sql: str) -> list[Any]:
 def test_what_is_loaded_equals_what_was_saved(store: Store, conversation: Conversation):
     loaded, expected = store.load(save(store, conversation)), in_a_file(conversation)
     assert loaded == expected
-    assert to_json(loaded) == to_json(expected)
+    assert conversation_to_json(loaded) == conversation_to_json(expected)
 
 
 def in_a_file(conversation: Conversation) -> Conversation:
     """What a file gives back: the same, but for lone surrogates in arguments that a program made."""
-    return from_json(loads(dumps(to_json(conversation))))[0]
+    return conversation_from_json(load_json(dump_json(conversation_to_json(conversation))))[0]
 
 
 def contents(path: Path, id: str) -> list[list[Any]]:
@@ -179,7 +179,7 @@ def test_an_unknown_id_is_not_saved_under(store: Store):
 def test_a_conversation_that_cannot_be_written_changes_nothing(store: Store):
     conversation = talk("hello")
     id = save(store, conversation)
-    native = Native(Origin("p", "a", "m"), {})
+    native = ProviderPayload(Origin("p", "a", "m"), {})
     conversation.add_assistant([Text("x", native)])
     native.data["bad"] = {1, 2}
     with pytest.raises(ContentError, match="no JSON form"):
@@ -209,7 +209,7 @@ def test_an_entry_says_what_is_known(store: Store):
     )
     assert (entry.turns, entry.input_tokens, entry.output_tokens, entry.tokens, entry.cost) == (2, 30, 5, 35, 0.25)
     assert before <= entry.created <= entry.updated <= datetime.now(UTC)
-    assert store.export(id)["conversation"] == to_json(conversation)
+    assert store.export(id)["conversation"] == conversation_to_json(conversation)
 
 
 def test_what_nobody_said_is_unknown(store: Store):

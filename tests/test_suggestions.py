@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
 
 KNOWN = ["print", "length", "toolCalls", "readFile", "x", "of", "_secret"]
 
@@ -26,17 +26,17 @@ KNOWN = ["print", "length", "toolCalls", "readFile", "x", "of", "_secret"]
     ],
 )
 def test_the_nearest_name_is_found_if_it_is_near(name: str, meant: str | None) -> None:
-    assert nearest(name, KNOWN) == meant
+    assert suggest_name(name, KNOWN) == meant
 
 
 @given(st.text(min_size=1, max_size=80), st.lists(st.text(max_size=80)))
 def test_what_is_suggested_is_known_and_another_name(name: str, known: list[str]) -> None:
-    found = nearest(name, known)
+    found = suggest_name(name, known)
     assert found is None or (found in known and found != name)
 
 
 @given(st.text("abcdefgh", min_size=5, max_size=20), st.data())
 def test_one_wrong_letter_is_forgiven(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(name) - 1))
-    assert nearest(name[:at] + "z" + name[at + 1 :], [name]) == name
-    assert nearest(name[:at] + name[at + 1 :], [name]) == name
+    assert suggest_name(name[:at] + "z" + name[at + 1 :], [name]) == name
+    assert suggest_name(name[:at] + name[at + 1 :], [name]) == name

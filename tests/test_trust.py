@@ -19,11 +19,17 @@ from typing import Any
 import pytest
 
 from antiphon.cli import trust
-from antiphon.config import default_model, destination, keys, load_configuration
-from antiphon.config.facts import facts
-from antiphon.config.trust import decide, decisions, find_project, revoke, trust_file
+from antiphon.config import default_model, find_model_destination, keys, load_configuration
+from antiphon.config.trust import (
+    find_project,
+    forget_trust_decision,
+    get_trust_path,
+    list_trust_decisions,
+    record_trust_decision,
+)
+from antiphon.config.trust_report import describe_config_file
 from antiphon.errors import ConfigurationError
-from antiphon.lang.reach import reach
+from antiphon.lang.capabilities import describe_capabilities
 from antiphon.lang.syntax.source import Source
 from antiphon.providers.registry import PROVIDERS
 from tests import forks
@@ -78,7 +84,7 @@ def listener() -> Iterator[tuple[str, list[str]]]:
 
 
 def trusted() -> None:
-    decide(find_project(), True)
+    record_trust_decision(find_project(), True)
 
 
 class TestFiles:
@@ -103,16 +109,16 @@ class TestFiles:
     def test_no_text_is_filled_from_a_dotenv_before(self, repository: Path) -> None:
         (repository / ".env").write_text("TOKEN=x")
         assert load_configuration().dotenv == {}
-        decide(find_project(), True)
+        record_trust_decision(find_project(), True)
         assert load_configuration().dotenv == {"TOKEN": "x"}
 
     def test_modules_of_the_page_are_told_and_wait_for_trust(self, repository: Path) -> None:
         path = repository / "antiphon.toml"
         path.write_text('[page]\nrenderers = "looks"')
         told = f"modules in {repository}/looks run in the page, and may do there what you may"
-        assert facts(path, path.read_text()) == [told]
+        assert describe_config_file(path, path.read_text()) == [told]
         assert load_configuration().renderers() == []
-        decide(find_project(), True)
+        record_trust_decision(find_project(), True)
         assert load_configuration().renderers() == [(path, repository / "looks")]
 
     def test_what_is_used_is_what_was_hashed(self, repository: Path) -> None:
@@ -121,7 +127,7 @@ class TestFiles:
         project = find_project()
         path.write_text('model = "openai/unseen"')
         assert project.text(path) == 'model = "openai/seen"'
-        assert facts(path, project.text(path))[0].startswith("model openai/seen")
+        assert describe_config_file(path, project.text(path))[0].startswith("model openai/seen")
         path.unlink()
         assert project.nearest("antiphon.toml") == path
         (repository / ".env").write_text("A=1")
@@ -149,7 +155,7 @@ class TestFiles:
                 (inner / ".env").write_text("OPENAI_BASE_URL=http://evil")
                 monkeypatch.chdir(inner)
         assert find_project().state == "changed"
-        assert len(find_project().news) == 1
+        assert len(find_project().changed_files) == 1
         assert load_configuration().model == ""
         trusted()
         assert load_configuration().model == "gpt-5"
@@ -158,7 +164,7 @@ class TestFiles:
         for name in ("a", "b"):
             (repository / name).mkdir()
             (repository / name / "antiphon.toml").write_text('model = "gpt-5"')
-            decide(find_project(repository / name), True)
+            record_trust_decision(find_project(repository / name), True)
         assert is_trusted(repository / "a")
         assert is_trusted(repository / "b")
 
@@ -174,13 +180,13 @@ class TestFiles:
     def test_it_is_kept_outside_for_the_user_alone(self, repository: Path) -> None:
         (repository / ".env").write_text("A=1")
         trusted()
-        assert stat.S_IMODE(trust_file().stat().st_mode) == 0o600
-        assert not trust_file().is_relative_to(repository)
-        trust_file().chmod(0o666)
+        assert stat.S_IMODE(get_trust_path().stat().st_mode) == 0o600
+        assert not get_trust_path().is_relative_to(repository)
+        get_trust_path().chmod(0o666)
         with pytest.raises(ConfigurationError, match="could have been written by others"):
             is_trusted()
-        trust_file().chmod(0o600)
-        trust_file().write_text('{"/": {"trusted": 1}}')
+        get_trust_path().chmod(0o600)
+        get_trust_path().write_text('{"/": {"trusted": 1}}')
         with pytest.raises(ConfigurationError, match="delete it and decide again"):
             is_trusted()
 
@@ -197,12 +203,12 @@ class TestFiles:
         ]
 
     def test_a_note_about_keys_is_told_whatever_becomes_of_the_file(self, repository: Path) -> None:
-        keys.set_key("anthropic", "stored")
+        keys.store_key("anthropic", "stored")
         (repository / ".env").write_bytes(b"A=\xff")
         for decision in (None, True):
             if decision:
                 trusted()
-            keys.keys_file().chmod(0o644)
+            keys.get_keys_path().chmod(0o644)
             first, second = load_configuration().notes
             assert "could be read by others" in first
             assert str(repository) in second
@@ -210,7 +216,7 @@ class TestFiles:
 
     def test_the_users_own_keys_are_stronger(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GOOGLE_API_KEY", "real")
-        keys.set_key("anthropic", "stored")
+        keys.store_key("anthropic", "stored")
         (repository / ".env").write_text("GEMINI_API_KEY=bait\nANTHROPIC_API_KEY=bait\nOPENAI_API_KEY=own")
         trusted()
         variables = load_configuration().environment
@@ -237,7 +243,7 @@ class TestFiles:
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-real")
-        own = trust_file().with_name("config.toml")
+        own = get_trust_path().with_name("config.toml")
         own.parent.mkdir(parents=True)
         own.write_text('[mcp.a]\nurl = "${PLACE:-http://good}"\nheaders = {K = "${ANTHROPIC_API_KEY}"}')
         (repository / ".env").write_text("PLACE=http://evil")
@@ -249,7 +255,7 @@ class TestFiles:
         (repository / ".env").write_text("OPENAI_BASE_URL=http://proxy/v1\nOPENAI_API_KEY=k\nANTIPHON_MODEL=gpt-5")
         trusted()
         path = repository / ".env"
-        place = destination(load_configuration(), "gpt-5")
+        place = find_model_destination(load_configuration(), "gpt-5")
         assert (place.address, place.address_from) == ("http://proxy/v1", f"OPENAI_BASE_URL in {path}")
         assert place.key_from == f"OPENAI_API_KEY in {path}"
         assert f"Requests go to http://proxy/v1 (OPENAI_BASE_URL in {path})" in antiphon("models", "--why").out
@@ -345,8 +351,8 @@ class TestCommand:
         assert json.loads(antiphon("trust", "--json").out)["news"] == [".env"]
         assert "no longer trusted" in antiphon("trust", "--revoke").out
         assert "nothing was decided" in antiphon("trust", "--revoke").out
-        assert decisions() == {}
-        assert not revoke(repository)
+        assert list_trust_decisions() == {}
+        assert not forget_trust_decision(repository)
 
     def test_nothing_to_trust_is_no_error(self) -> None:
         assert antiphon("trust").code == 0
@@ -430,7 +436,7 @@ class TestCommand:
                 chat.send("/quit\n")
                 chat.ends()
         assert not (repository / "started").exists()
-        assert decisions()[str(repository)]["trusted"] is False
+        assert list_trust_decisions()[str(repository)]["trusted"] is False
 
 
 PROGRAMS = {
@@ -535,7 +541,7 @@ class TestPrograms:
         (repository / "helper.py").write_text("from swapped_beside import ONE\n\ndef f() -> int:\n    return ONE")
         (repository / "swapped_beside.py").write_text("ONE = 1")
         antiphon("trust", "--yes")
-        decided = trust.check_program
+        decided = trust.explain_untrusted_program
 
         def swapped(*arguments: Any, **more: Any) -> str:
             said = decided(*arguments, **more)
@@ -543,7 +549,7 @@ class TestPrograms:
             (repository / "swapped_beside.py").write_text("ONE = 2")
             return said
 
-        monkeypatch.setattr(trust, "check_program", swapped)
+        monkeypatch.setattr(trust, "explain_untrusted_program", swapped)
         assert antiphon("run", "x.vibe").out == "1\n"
 
     @pytest.mark.parametrize("name", ["helper", "cached_beside"])
@@ -611,11 +617,11 @@ class TestPrograms:
 
     def test_everything_a_program_reaches_is_read_from_it(self) -> None:
         text = 'model a = { name: "m", url: "http://${host}/" }\nfunction f() { if true { print(env("A" + "B")) } }'
-        assert reach(Source("x", text)) == [
+        assert describe_capabilities(Source("x", text)) == [
             'sends prompts to `"http://${host}/"`',
             'reads the environment variable `"A" + "B"`',
         ]
-        assert reach(Source("x", 'model a = { name: "m", provider: "openai" }\nprint(do "x" a)')) == []
+        assert describe_capabilities(Source("x", 'model a = { name: "m", provider: "openai" }\nprint(do "x" a)')) == []
 
 
 class TestUntrusted:

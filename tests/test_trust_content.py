@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.config.trust import decisions, find_project
-from antiphon.web.renderers import Renderers
+from antiphon.config.trust import find_project, list_trust_decisions
+from antiphon.web.renderers import RendererModules
 from tests.cli.terminal import Terminal
 from tests.lang_unit.commands import antiphon
 from tests.test_trust import VARIABLES
@@ -151,7 +151,7 @@ class TestWhatIsPinned:
         (repository / "drawn" / "map.js").write_text("one")
         (repository / "antiphon.toml").write_text('[page]\nrenderers = "drawn"')
         assert antiphon("trust", "--yes").code == 0
-        renderers = Renderers(None)
+        renderers = RendererModules(None)
         (name,) = renderers.names()
         assert renderers.module(name) == b"one"
         (repository / "drawn" / "map.js").write_text("two")
@@ -227,4 +227,4 @@ def test_what_was_typed_before_the_question_is_no_answer(repository: Path) -> No
         time.sleep(0.2)
         terminal.send("n\n")
         terminal.expect("It is not trusted")
-    assert decisions()[str(repository)]["trusted"] is False
+    assert list_trust_decisions()[str(repository)]["trusted"] is False

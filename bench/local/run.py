@@ -24,7 +24,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from antiphon import AntiphonError, Conversation, Session, connect
-from antiphon.providers.local import ensure
+from antiphon.local import ensure
 from antiphon.session import Limits
 from antiphon.tools import Tool, as_tool
 from antiphon.tools.builtin import read_only_tools

@@ -26,10 +26,10 @@ from plays import play  # noqa: E402
 from stories import TESTS, Story, judge, make_repository, stories  # noqa: E402
 
 from antiphon import AntiphonError, connect  # noqa: E402
-from antiphon.agents import Message, Team, TeamSettings  # noqa: E402
 from antiphon.fakes import Fake  # noqa: E402
 from antiphon.journal import Journal  # noqa: E402
 from antiphon.session import Event, RequestEnded  # noqa: E402
+from antiphon.team import ChannelMessage, Team, TeamSettings  # noqa: E402
 
 MODES = ("team", "solo")
 ROLES = ("pm", "architect", "coder")
@@ -138,7 +138,7 @@ async def _worked(team: Team, story: Story, watch: Callable[[str, Event], object
     try:
         async with asyncio.timeout(story.minutes * 60):
             for _ in range(_ANSWERS):
-                state = await team.awork(watch)
+                state = await team.arun(watch)
                 if state.ended is not None:
                     return "" if state.ended.merged else f"nothing was merged: {asked}"
                 if not state.questions:
@@ -153,7 +153,7 @@ async def _worked(team: Team, story: Story, watch: Callable[[str, Event], object
         return f"{type(error).__name__}: {_line(str(error))}"
 
 
-def _answer(question: Message, story: Story) -> str:
+def _answer(question: ChannelMessage, story: Story) -> str:
     """What the human says: a specification is good, a task that gets no further is given up."""
     about = str(question.data.get("about", "")).partition(":")[0]
     return {"spec": "yes", "task": "drop"}.get(about, story.answer)

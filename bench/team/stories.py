@@ -15,7 +15,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from zipfile import ZipFile
 
-from antiphon.agents.checks import run_checks
+from antiphon.team.sandboxed_tests import run_sandboxed_tests
 
 HERE = Path(__file__).resolve().parent
 #: Without the plugins of whatever else is installed, which take longer than the tests.
@@ -105,7 +105,7 @@ def judge(story: Story, repository: Path, head: str, *, sandbox: bool = True) ->
         with ZipFile(io.BytesIO(_git(repository, "archive", "--format=zip", head))) as archive:
             archive.extractall(temporary)
         shutil.copytree(story.home / "checks", Path(temporary, _HIDDEN))
-        report = asyncio.run(run_checks(temporary, _JUDGING, seconds=120, sandbox=sandbox))
+        report = asyncio.run(run_sandboxed_tests(temporary, _JUDGING, seconds=120, sandbox=sandbox))
     return "" if report.passed else f"{report.why}: {_last_line(report.output)}"
 
 

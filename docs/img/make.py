@@ -17,9 +17,9 @@ from rich.text import Text
 
 from antiphon import results
 from antiphon.lang import VibeLexer
-from antiphon.render import print_result
-from antiphon.render.style import code_theme
 from antiphon.results import Result
+from antiphon.terminal import print_result
+from antiphon.terminal.theme import make_code_theme
 from tests.shell import Shell
 
 HERE = Path(__file__).parent
@@ -62,7 +62,7 @@ def run_picture() -> None:
     program = (root / "examples" / "mail_triage.vibe").read_text(encoding="utf-8")
     console = _console(100)
     console.print(_typed("cat examples/mail_triage.vibe"))
-    console.print(Syntax(program.partition("\n\n")[2].rstrip(), VibeLexer(), theme=code_theme()))
+    console.print(Syntax(program.partition("\n\n")[2].rstrip(), VibeLexer(), theme=make_code_theme()))
     console.print()
     console.print(_typed("antiphon run examples/mail_triage.vibe"))
     recording = ("--model", "local/0.5b", "--replay", "examples/recordings/mail_triage.jsonl")

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from antiphon.cli.scripted import offered, spoken
+from antiphon.cli.scripted_models import list_offered_tools, make_scripted_step
 from antiphon.fakes import Fake, Received, Step
-from antiphon.lang.run import Host, load
+from antiphon.lang.runtime import Host, load
 from antiphon.session import Question
 
 HERE = Path(__file__).parent
@@ -123,7 +123,7 @@ def _play(case: Case, place: Path) -> str:
 
 def _step(answer: Any) -> Step:
     def step(received: Received) -> Step:
-        return spoken(answer, offered(received.body))
+        return make_scripted_step(answer, list_offered_tools(received.body))
 
     return step
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from antiphon.agents import Team, sandbox_problem
 from antiphon.fakes import Fake, load_script
 from antiphon.journal import Journal
-from antiphon.render import console
+from antiphon.team import Team, sandbox_problem
+from antiphon.terminal import console
 
 HERE = Path(__file__).resolve().parent
 MODEL = "anthropic/claude-sonnet-5"

@@ -1,6 +1,7 @@
 """Conversations with language models in which every tool call and its result stay paired.
 
-The names below are what most programs need; each is imported when it is first used, so that `import antiphon` is quick.
+This module exports the names that most programs need. Each is imported on first use, so `import antiphon`
+is quick.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
     from antiphon.errors import AntiphonError
-    from antiphon.lang.run import install_importer, load, loads, run
+    from antiphon.lang.runtime import install_importer, load, loads, run
     from antiphon.providers import Model, connect
     from antiphon.results import Result
     from antiphon.runs import map
@@ -40,11 +41,11 @@ _HOMES = {
     "ToolResult": "antiphon.conversation",
     "ToolSpec": "antiphon.conversation",
     "connect": "antiphon.providers",
-    "install_importer": "antiphon.lang.run",
-    "load": "antiphon.lang.run",
-    "loads": "antiphon.lang.run",
+    "install_importer": "antiphon.lang.runtime",
+    "load": "antiphon.lang.runtime",
+    "loads": "antiphon.lang.runtime",
     "map": "antiphon.runs",
-    "run": "antiphon.lang.run",
+    "run": "antiphon.lang.runtime",
     "tool": "antiphon.tools",
 }
 

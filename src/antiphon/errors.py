@@ -1,77 +1,77 @@
-"""Every error that Antiphon raises, as one tree; behind those that another package exports, which one it is.
+"""The tree of all errors that Antiphon raises; a package in parentheses exports that class.
 
 AntiphonError
-├── ContentError             text, an image or arguments that no provider takes
-│   └── MalformedJSONError   bytes that are not the JSON they should be
-├── PairingError             a tool result without its call, a second result, a call used twice
-├── NotReadyError            a request was asked for while calls are open or nothing is left to answer
-├── PrefixBroken             a prompt that does not begin with the one before it, where that is an error
+├── ContentError             text, an image or arguments that no provider accepts
+│   └── MalformedJSONError   bytes that are not valid JSON
+├── PairingError             a tool result without its call, a second result, a duplicate call id
+├── NotReadyError            a request while calls are open or nothing is left to answer
+├── PrefixBroken             a prompt that does not extend the previous one, which `prefix="error"` forbids
 ├── CompactionError          a summary failed; nothing was changed
 ├── FormatError              a saved or foreign history that cannot be read
 │   └── VersionError         a saved conversation of a version this release does not know
-├── OptionError              an option the chosen provider or model does not take
-│   └── OptionRefused        the server refused what an option asked for
-├── ConfigurationError       no such provider, no key, no base URL
-├── WeightsError             a local model's file that cannot be had, or is not what it should be
-│   └── SourceFailed         one of the places it comes from did not give it; the next is asked
+├── OptionError              an option that the chosen provider or model does not accept
+│   └── OptionRefused        the server rejected the value of an option
+├── ConfigurationError       an unknown provider, a missing key, a missing base URL
+├── WeightsError             the file of a local model is unavailable or invalid
+│   └── SourceFailed         one download source failed; the next one is tried
 ├── StoreError               the store of conversations cannot be read or written
 │   ├── NotSavedError        no saved conversation has this id
-│   └── StoreUnreachable     the server of a journal is not there; it may be back soon
-├── ReplayMismatch           a request that is not the one recorded (antiphon.providers)
+│   └── StoreUnreachable     the database server of a journal is down; it may be back soon
+├── ReplayMismatch           a request that differs from the recorded one (antiphon.providers)
 ├── ToolDefinitionError      a function that cannot be a tool (antiphon.tools)
-├── InvalidArguments         arguments that do not fit the tool they are for (antiphon.tools)
-├── ToolFailure              what a tool could not do, in words for the model (antiphon.tools)
-│   ├── Pause                a question to a person, for which the call waits (antiphon.tools)
-│   ├── Missing              no such file or directory
-│   ├── Outside              a path that leads out of the directories that may be used
-│   └── Unreachable          an MCP server that does not answer
-├── OverBudget               a request beyond what all together may use (antiphon.effects)
-├── DifferentEffect          something else than was recorded at its place (antiphon.effects)
-├── HalfDone                 an effect of which it is not known whether it took effect (antiphon.effects)
-├── Halted                   a run may do nothing more, whatever its code catches
-│   ├── Changed              it asks for something else than the last time (antiphon.journal)
-│   ├── TakenOver            somebody else goes on with it, or has ended it (antiphon.journal)
-│   └── JournalFailed        what it does can no longer be written down (antiphon.journal)
-├── NotThere                 a value of the environment that is not what it was
-├── SecretRefused            a message that holds what looks like a secret (antiphon.agents)
-├── RepositoryError          what could not be done in a git repository (antiphon.agents)
-├── OverCap                  a request beyond what a team may spend
-├── InCircles                an agent that does the same again and again
-├── Unfinished               a run that somebody else is at (antiphon.journal)
-├── Differs                  a history of an AG-UI client that is not the one that is saved
+├── InvalidArguments         arguments that do not match the tool's schema (antiphon.tools)
+├── ToolFailure              a failed tool call, with a message for the model (antiphon.tools)
+│   ├── NeedsHumanInput      a question to a person that the call depends on (antiphon.tools)
+│   ├── PathNotFound         no such file or directory
+│   ├── PathOutsideRoots     a path outside the permitted directories
+│   └── McpServerUnreachable  an MCP server that does not answer
+├── OverBudget               a request beyond the shared budget (antiphon.effects)
+├── EffectMismatch           an effect that differs from the one recorded at its path (antiphon.effects)
+├── IndeterminateEffect      an effect that started and may or may not have completed (antiphon.effects)
+├── SessionAborted           a run must stop, whatever its code catches
+│   ├── Changed              it asks for something other than last time (antiphon.journal)
+│   ├── TakenOver            another process owns the run, or has ended it (antiphon.journal)
+│   └── JournalFailed        its steps can no longer be written to the journal (antiphon.journal)
+├── NotThere                 an environment variable whose value has changed
+├── SecretRefused            a message that contains what looks like a secret (antiphon.team)
+├── RepositoryError          a failed operation in a git repository (antiphon.team)
+├── TeamBudgetExceeded       a request beyond the budget of a team
+├── AgentLoopDetected        an agent that repeats the same steps
+├── Unfinished               a run that another process owns (antiphon.journal)
+├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
-│   ├── Waiting              a person is needed, and nobody is there (antiphon.session)
-│   ├── LimitReached         a limit leaves no room for more (antiphon.session)
-│   ├── Refused              the model refused to answer (antiphon.session)
-│   ├── Stuck                the model repeats itself (antiphon.session)
-│   ├── Empty                neither an answer nor a call (antiphon.session)
+│   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)
+│   ├── LimitReached         a limit forbids the next request (antiphon.session)
+│   ├── ModelRefused         the model refused to answer (antiphon.session)
+│   ├── LoopDetected         the model repeats itself (antiphon.session)
+│   ├── EmptyAnswer          neither an answer nor a call (antiphon.session)
 │   ├── Truncated            cut off by the token limit (antiphon.session)
-│   ├── NotDone              stopped by the provider before the answer was done (antiphon.session)
-│   ├── Cancelled            somebody ended it (antiphon.session)
-│   └── ReturnError          no value of the type that was asked for (antiphon.session)
-├── ProgramErrors            all that is wrong with the text of a program (antiphon.lang)
-├── VibeError                what went wrong while a program ran (antiphon.lang.run)
-│   ├── InputError           a value from outside that is not what an input wants
-│   ├── Thrown               what the program itself threw, and nobody caught
-│   ├── NobodyThere          a person is needed, and nobody answers
-│   │   └── Asleep           it goes on when it is time
+│   ├── NotDone              stopped by the provider before the answer was complete (antiphon.session)
+│   ├── Cancelled            the run was cancelled (antiphon.session)
+│   └── ReturnError          no value of the requested type (antiphon.session)
+├── ProgramErrors            all errors in the text of a program (antiphon.lang)
+├── VibeError                an error while a program ran (antiphon.lang.runtime)
+│   ├── InputError           an invalid value for an input
+│   ├── UserError            an error that the program threw and did not catch
+│   ├── ProgramSuspended     a person is needed, and none answers
+│   │   └── ProgramSleeping  the program resumes at a later time
 │   └── ImportFailed         a module, package or server that cannot be imported
-└── ProviderError            the provider, or the way to it, failed
+└── ProviderError            the provider or the connection to it failed
     ├── ConnectionFailed     no connection, or it broke
     │   └── StreamCut        a stream ended before its reply was complete
     ├── TimedOut             the server was silent for too long
     ├── AnswerTooLong        an answer of more bytes or seconds than `connect` allows
-    ├── BadReply             an answer that is not what the API promises
-    ├── UnknownStop          an answer that ended for a reason nobody knows
+    ├── BadReply             an answer that violates the API's contract
+    ├── UnknownStop          an answer with an unknown stop reason
     ├── ContinuationFailed   an answer that could not be continued to its end
-    └── StatusError          an HTTP status that says no
+    └── StatusError          an HTTP error status
         ├── RequestRejected  400, 413, 422: the request itself
         │   └── ContextOverflow  the conversation is too long for the model
         ├── AuthenticationFailed  401, 403
         ├── NotFound         404: no such model or address
         │   └── ContainerGone    the provider's container has expired, and its files with it
         ├── RateLimited      429
-        ├── QuotaExceeded    429: a quota that does not come back soon
+        ├── QuotaExceeded    429: a quota that does not reset soon
         ├── OutOfCredit      402, and other statuses with the same words
         └── ServerFailed     5xx, 529
 """
@@ -82,20 +82,20 @@ from typing import Any
 
 
 class AntiphonError(Exception):
-    """The root: catching it catches everything this package raises on purpose.
+    """Base class of all errors that Antiphon raises on purpose.
 
-    Where it ended a run, `run` says what that had used and said.
+    If the error ended a run, `run` records what the run used and said.
     """
 
     run: Any = None
 
 
 class ContentError(AntiphonError, ValueError):
-    """Text, an image or arguments that no provider takes."""
+    """Text, an image or arguments that no provider accepts."""
 
 
 class MalformedJSONError(ContentError):
-    """Bytes that are not the JSON they should be."""
+    """Bytes that are not valid JSON."""
 
 
 class PairingError(AntiphonError):
@@ -110,20 +110,20 @@ class PairingError(AntiphonError):
 
 
 class NotReadyError(AntiphonError):
-    """A request was asked for while calls are open or there is nothing to answer.
+    """A request while calls are open or there is nothing to answer.
 
-    Where a reply came but no longer fits into the conversation, `reply` holds it.
+    If a reply came but no longer fits into the conversation, `reply` holds it.
     """
 
     reply: object = None
 
 
 class PrefixBroken(AntiphonError):
-    """A prompt does not begin with the one before it, and `prefix="error"` forbids that; nothing was sent."""
+    """A prompt does not extend the previous one, although `prefix="error"` requires it. Nothing was sent."""
 
 
 class CompactionError(AntiphonError):
-    """A summary failed, or nothing more can be left out; the conversation is as it was."""
+    """A summary failed, or nothing more can be dropped. The conversation is unchanged."""
 
 
 class FormatError(AntiphonError):
@@ -135,13 +135,13 @@ class VersionError(FormatError):
 
 
 class OptionError(AntiphonError, ValueError):
-    """An option the chosen provider or model does not take."""
+    """An option that the chosen provider or model does not accept."""
 
 
 class OptionRefused(OptionError):
-    """The server refused what an option asked for, so the request was not sent again without it.
+    """The server rejected the value of an option, and the request was not repeated without it.
 
-    `fact` names what was learned about the model and `now` its value; `said` holds the server's words.
+    `fact` names what was learned about the model and `now` its value; `said` holds the server's message.
     """
 
     def __init__(self, message: str, *, fact: str = "", now: object = None, said: str = "") -> None:
@@ -152,41 +152,41 @@ class OptionRefused(OptionError):
 
 
 class ConfigurationError(AntiphonError):
-    """No such provider, no key for it, or no address."""
+    """An unknown provider, a missing key or a missing address."""
 
 
 class WeightsError(AntiphonError):
-    """The file of a local model cannot be had, or is not what it should be."""
+    """The file of a local model is unavailable or invalid."""
 
 
 class StoreError(AntiphonError):
-    """The store of conversations cannot be opened, read or written; nothing half-done is left in it."""
+    """The store of conversations cannot be opened, read or written. No partial write remains."""
 
 
 class NotSavedError(StoreError):
-    """No saved conversation has this id, or several begin with it."""
+    """No saved conversation has this id, or it is an ambiguous prefix."""
 
 
 class StoreUnreachable(StoreError):
-    """The server of a journal is not there, or has ended the connection; it may be back soon."""
+    """The database server of a journal is down or closed the connection. It may be back soon."""
 
 
-class Halted(AntiphonError):
-    """A run may do nothing more. Neither a program nor a tool turns this into something that it goes on with."""
+class SessionAborted(AntiphonError):
+    """A run must stop. Neither a program nor a tool may catch this and continue."""
 
-    #: What `antiphon runs resume` has to be told so that the run gets further; nothing, where it need not be.
+    #: The option that `antiphon runs resume` needs to get past this error; empty if it needs none.
     option: str = ""
 
 
-class Unsettled(Exception):
-    """Raised while performing an effect that has no outcome yet, because somebody, or a time, is waited for."""
+class Suspended(Exception):
+    """Raised by an effect that has no outcome yet, because it waits for a person or a point in time."""
 
 
 class ProviderError(AntiphonError):
-    """The provider, or the way to it, failed. `provider` names it.
+    """The provider or the connection to it failed. `provider` names it.
 
-    Where a reply came that cannot be used, or a part of one, `reply` holds it. `is_seen` says whether a part of it was
-    handed on while it came.
+    If an unusable or partial reply came, `reply` holds it. `is_seen` tells whether a part of it was already
+    passed to the caller.
     """
 
     reply: Any = None
@@ -202,7 +202,7 @@ class ConnectionFailed(ProviderError):
 
 
 class StreamCut(ConnectionFailed):
-    """A stream ended before its reply was complete. `partial` holds the text that had come."""
+    """A stream ended before its reply was complete. `partial` holds the text received so far."""
 
     def __init__(self, message: str, *, provider: str = "", partial: str = "") -> None:
         super().__init__(message, provider=provider)
@@ -210,19 +210,19 @@ class StreamCut(ConnectionFailed):
 
 
 class TimedOut(ProviderError):
-    """The server was silent for longer than `timeout`; it may still be working, so it was not asked again."""
+    """The server was silent for longer than `timeout`. It may still be working, so the request was not retried."""
 
 
 class AnswerTooLong(ProviderError):
-    """An answer of more than `max_bytes`, or that took more than `max_seconds`; it was not asked for again."""
+    """An answer exceeded `max_bytes` or `max_seconds`. The request was not retried."""
 
 
 class BadReply(ProviderError):
-    """The provider answered 200 with something its API does not promise."""
+    """The provider answered 200 with content that violates its API's contract."""
 
 
 class UnknownStop(ProviderError):
-    """An answer ended for a reason that this release does not know; `word` is the provider's word for it.
+    """An answer ended for a reason that this release does not know; `word` is the provider's name for it.
 
     The answer may be incomplete, so it is not added to the conversation. `reply` holds it.
     """
@@ -236,7 +236,7 @@ class UnknownStop(ProviderError):
 class ContinuationFailed(ProviderError):
     """An answer that came in several steps could not be continued to its end.
 
-    `reply` holds the steps that came, `partial` all of their text, with what had come of a step that broke off.
+    `reply` holds the complete steps, `partial` all of their text, including the text of an interrupted step.
     """
 
     def __init__(self, message: str, *, provider: str = "", partial: str = "", reply: Any = None) -> None:
@@ -246,7 +246,7 @@ class ContinuationFailed(ProviderError):
 
 
 class StatusError(ProviderError):
-    """An HTTP status that says no, with the provider's own words in `text`."""
+    """An HTTP error status, with the provider's message in `text`."""
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class StatusError(ProviderError):
 
 
 class RequestRejected(StatusError):
-    """400, 413 or 422: the request itself is not acceptable."""
+    """400, 413 or 422: the request itself is invalid."""
 
 
 class ContextOverflow(RequestRejected):
@@ -280,7 +280,7 @@ class ContextOverflow(RequestRejected):
 
 
 class AuthenticationFailed(StatusError):
-    """401 or 403: the key is missing, wrong or not allowed to do this."""
+    """401 or 403: the key is missing, wrong or lacks permission."""
 
 
 class NotFound(StatusError):
@@ -296,11 +296,11 @@ class RateLimited(StatusError):
 
 
 class QuotaExceeded(StatusError):
-    """429: a quota of the account or of the day is used up; asking again soon is of no use."""
+    """429: a quota of the account or of the day is exhausted; retrying soon does not help."""
 
 
 class OutOfCredit(StatusError):
-    """The account has no credit left, said with 402, or with 400 or 403 in words."""
+    """The account has no credit left, reported as 402, or as 400 or 403 with such a message."""
 
 
 class ServerFailed(StatusError):

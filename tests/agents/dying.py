@@ -23,12 +23,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from antiphon.agents import Team
-from antiphon.agents.git import Git
 from antiphon.conversation import Conversation
 from antiphon.errors import NotSavedError
 from antiphon.journal import Journal
 from antiphon.store.database import Database
+from antiphon.team import Team
+from antiphon.team.git import GitRunner
 from tests.agents.teams import Acting, calls, git, left, repository, settings, told
 
 DIED = 9
@@ -195,7 +195,7 @@ def _watch(count: Path, moments: set[int]) -> None:
 
     Database.write = dying(Database.write)  # type: ignore[method-assign]
     Database.write_at = dying(Database.write_at)  # type: ignore[method-assign]
-    Git._run = dying(Git._run)  # type: ignore[method-assign]
+    GitRunner._run = dying(GitRunner._run)  # type: ignore[method-assign]
 
 
 def _pass(count: Path, moments: set[int]) -> None:

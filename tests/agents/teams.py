@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon.agents import Team, TeamSettings, TeamState
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
 from antiphon.journal import Journal
+from antiphon.team import Team, TeamSettings, TeamState
 from tests.session.scripted import Scripted, calls
 
 #: Tests that take no time: every line of `wanted` must be in `calc.py`.

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon import Session
-from antiphon.agents import Channel, SecretRefused
 from antiphon.errors import ContentError
 from antiphon.fakes import Answer, Fake, call
 from antiphon.journal import Journal
+from antiphon.team import Channel, SecretRefused
 from tests.session.scripted import Scripted
 
 
@@ -231,7 +231,7 @@ def test_a_post_is_made_once_with_the_call_that_made_it(tmp_path: Path, antiphon
     journal._database.write(lambda c: c.execute("UPDATE runs SET state='interrupted', owner='' WHERE id=?", (run.id,)))
     again = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), journal=journal)
     channel.join(again, "ada")
-    again.resume(run.id)
+    again.resume_run(run.id)
     assert texts(channel.messages()) == ["hello all"]
 
 

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.agents import checks
-from antiphon.agents.checks import CheckReport, sandbox_problem
-from antiphon.agents.runners import find_command
+from antiphon.team import sandboxed_tests as checks
+from antiphon.team.known_test_runners import detect_test_command
+from antiphon.team.sandboxed_tests import CheckReport, sandbox_problem
 
 
-def run_checks(tree: str | Path, command: str, **options: object) -> CheckReport:
-    return asyncio.run(checks.run_checks(tree, command, **options))  # type: ignore[arg-type]
+def run_sandboxed_tests(tree: str | Path, command: str, **options: object) -> CheckReport:
+    return asyncio.run(checks.run_sandboxed_tests(tree, command, **options))  # type: ignore[arg-type]
 
 
 PROBLEM = sandbox_problem()
@@ -47,7 +47,7 @@ def tree(tmp_path: Path) -> Path:
 def check(tree: Path, code: str, sandbox: bool = True, **options: object) -> CheckReport:
     """Run Python in a directory; the interpreter is that of these tests."""
     (tree / "check.py").write_text(code)
-    return run_checks(tree, f"{sys.executable} check.py", sandbox=sandbox, **options)  # type: ignore[arg-type]
+    return run_sandboxed_tests(tree, f"{sys.executable} check.py", sandbox=sandbox, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -66,13 +66,13 @@ def alive(mark: str) -> bool:
 
 @every_way
 def test_a_report_says_how_the_tests_ended(tree: Path, sandbox: bool):
-    passed = run_checks(tree, "echo fine; echo also >&2", sandbox=sandbox)
+    passed = run_sandboxed_tests(tree, "echo fine; echo also >&2", sandbox=sandbox)
     assert (passed.passed, passed.why, passed.code, passed.output) == (True, "passed", 0, "fine\nalso\n")
-    failed = run_checks(tree, "echo oh; exit 3", sandbox=sandbox)
+    failed = run_sandboxed_tests(tree, "echo oh; exit 3", sandbox=sandbox)
     assert (failed.passed, failed.why, failed.code, failed.output) == (False, "failed", 3, "oh\n")
-    killed = run_checks(tree, "kill -SEGV $$", sandbox=sandbox)
+    killed = run_sandboxed_tests(tree, "kill -SEGV $$", sandbox=sandbox)
     assert (killed.why, killed.code) == ("failed", -signal.SIGSEGV)
-    absent = run_checks(tree, "no-such-program", sandbox=sandbox)
+    absent = run_sandboxed_tests(tree, "no-such-program", sandbox=sandbox)
     assert (absent.why, absent.code) == ("could not start", 127)
     assert "no-such-program" in absent.output
     assert passed.command == "echo fine; echo also >&2"
@@ -80,7 +80,7 @@ def test_a_report_says_how_the_tests_ended(tree: Path, sandbox: bool):
 
 @every_way
 def test_tests_that_do_not_end_are_ended(tree: Path, sandbox: bool, sleep: str):
-    report = run_checks(tree, f"echo begun; trap '' TERM; {sleep}", seconds=2, sandbox=sandbox)
+    report = run_sandboxed_tests(tree, f"echo begun; trap '' TERM; {sleep}", seconds=2, sandbox=sandbox)
     assert (report.why, report.code, report.output) == ("timed out", None, "begun\n")
     assert 2 <= report.seconds < 100
     assert not alive(sleep)
@@ -97,13 +97,13 @@ def test_tests_that_take_too_much_memory_are_ended(tree: Path, sandbox: bool):
 
 @every_way
 def test_endless_output_is_bounded_with_its_beginning_and_its_end(tree: Path, sandbox: bool):
-    report = run_checks(tree, "echo first; yes | head -c 1000000; echo last", most=1000, sandbox=sandbox)
+    report = run_sandboxed_tests(tree, "echo first; yes | head -c 1000000; echo last", most=1000, sandbox=sandbox)
     assert report.passed
     assert report.output.startswith("first\ny\n")
     assert report.output.endswith("y\nlast\n")
     assert report.dropped == 1_000_011 - 1000
     assert f"[… {report.dropped:,} bytes left out …]" in report.output
-    assert run_checks(tree, "yes", seconds=1, most=1000, sandbox=sandbox).why == "timed out"
+    assert run_sandboxed_tests(tree, "yes", seconds=1, most=1000, sandbox=sandbox).why == "timed out"
 
 
 @every_way
@@ -125,7 +125,7 @@ def test_tests_end_with_whoever_asked_for_them(tree: Path, sandbox: bool, sleep:
     child = os.fork()
     if child == 0:
         try:
-            run_checks(tree, sleep, sandbox=sandbox)
+            run_sandboxed_tests(tree, sleep, sandbox=sandbox)
         finally:
             os._exit(0)
     until = time.monotonic() + 20
@@ -142,7 +142,7 @@ def test_tests_end_with_whoever_asked_for_them(tree: Path, sandbox: bool, sleep:
 @every_way
 def test_tests_that_are_cancelled_leave_nothing(tree: Path, sandbox: bool, sleep: str):
     async def cancelled() -> None:
-        running = asyncio.ensure_future(checks.run_checks(tree, sleep, sandbox=sandbox))
+        running = asyncio.ensure_future(checks.run_sandboxed_tests(tree, sleep, sandbox=sandbox))
         while not alive(sleep):
             await asyncio.sleep(0.02)
         running.cancel()
@@ -175,7 +175,7 @@ def test_a_report_cannot_be_forged_by_the_tests(tree: Path, sandbox: bool):
 
 
 def test_a_lost_keeper_is_no_success(tree: Path):
-    report = run_checks(tree, "kill -9 $PPID; sleep 0.1", sandbox=False)
+    report = run_sandboxed_tests(tree, "kill -9 $PPID; sleep 0.1", sandbox=False)
     assert report.why == "failed"
     assert "looked after them" in report.output
 
@@ -187,7 +187,7 @@ def test_no_core_is_dumped(tree: Path, sandbox: bool):
         pytest.skip("none is dumped on this system")
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
     try:
-        assert run_checks(tree, "ulimit -c", sandbox=sandbox).output == "0\n"
+        assert run_sandboxed_tests(tree, "ulimit -c", sandbox=sandbox).output == "0\n"
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
 
@@ -229,7 +229,7 @@ def test_files_are_copied_as_they_are(tree: Path):
     (tree / "shut" / "inner").write_text("inner\n")
     (tree / "shut").chmod(0o555)
     os.mkfifo(tree / "pipe")
-    report = run_checks(tree, "./link; stat -c %Y run; readlink dead; ls; cat shut/inner; stat -c %a shut")
+    report = run_sandboxed_tests(tree, "./link; stat -c %Y run; readlink dead; ls; cat shut/inner; stat -c %a shut")
     assert report.output == "ran\n1000000000\n/nowhere\ndead\nempty\nlink\nrun\nshut\ninner\n555\n"
 
 
@@ -238,9 +238,9 @@ def test_what_confines_them_cannot_be_undone(tree: Path, tmp_path: Path):
     outside = tmp_path / "checkout" / "written"
     outside.parent.mkdir()
     undo = f"mount -o remount,bind,rw / ; mount -o remount,bind,rw {outside.parent} ; umount -l /tmp ; touch {outside}"
-    assert run_checks(tree, undo, checkout=outside.parent).why == "failed"
+    assert run_sandboxed_tests(tree, undo, checkout=outside.parent).why == "failed"
     # In a namespace of their own they could mount what has no limit.
-    inner = run_checks(tree, "unshare -rm true")
+    inner = run_sandboxed_tests(tree, "unshare -rm true")
     assert not inner.passed
     assert "unshare failed" in inner.output
     assert not outside.exists()
@@ -260,7 +260,7 @@ def test_they_are_no_root_and_have_no_powers_whoever_starts_them(tree: Path):
     if os.geteuid() == 0:
         assert ids.endswith("[]")
         # Outside they are nobody: what is root's alone is not theirs.
-        assert run_checks(tree, "cat /proc/self/uid_map").output.split() == ["1000", "65534", "1"]
+        assert run_sandboxed_tests(tree, "cat /proc/self/uid_map").output.split() == ["1000", "65534", "1"]
 
 
 @confined
@@ -369,14 +369,14 @@ def test_settings_of_the_administrator_are_not_read(tree: Path):
         file.write(b"hush")
         file.flush()
         os.chmod(file.name, 0o644)
-        assert run_checks(tree, f"cat {file.name} 2>/dev/null; ls -A /usr/local/etc; ls /usr/bin/env").output == (
-            "/usr/bin/env\n"
-        )
+        assert run_sandboxed_tests(
+            tree, f"cat {file.name} 2>/dev/null; ls -A /usr/local/etc; ls /usr/bin/env"
+        ).output == ("/usr/bin/env\n")
 
 
 @confined
 def test_the_kernel_ends_them_first_where_memory_is_short(tree: Path):
-    assert run_checks(tree, "cat /proc/self/oom_score_adj").output == "1000\n"
+    assert run_sandboxed_tests(tree, "cat /proc/self/oom_score_adj").output == "1000\n"
 
 
 @confined
@@ -429,7 +429,7 @@ def test_nothing_of_the_home_is_read(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("OPENAI_API_KEY", "hush")
         monkeypatch.setenv("SSH_AUTH_SOCK", "/hush")
         command = f"cat {' '.join(map(str, places))} 2>/dev/null; env; ls -a ~; tool; touch written"
-        report = run_checks(tree, command, checkout=checkout)
+        report = run_sandboxed_tests(tree, command, checkout=checkout)
         assert report.passed
         assert "hush" not in report.output
         assert "HOME=/tmp/home\n" in report.output
@@ -447,7 +447,7 @@ def test_a_checkout_below_what_may_be_read_is_hidden():
         (checkout / ".env").write_text("hush")
         (tree / "mine").write_text("mine\n")
         command = f"ls -A {checkout}; cat mine {checkout}/.env; ls {checkout}/.venv; ls /usr/bin/env"
-        report = run_checks(tree, command, checkout=checkout)
+        report = run_sandboxed_tests(tree, command, checkout=checkout)
         assert report.output.replace(f"cat: {checkout}/.env: No such file or directory\n", "") == (
             ".venv\ntree\nmine\nbin\n/usr/bin/env\n"
         )
@@ -458,7 +458,7 @@ def test_secrets_among_the_files_are_withheld_and_that_is_said(tree: Path):
     for name in (".env", "deploy/server.pem", "secrets.py", "tests/key.pem", ".env.example"):
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text(name)
-    report = run_checks(tree, "find . -type f | sort")
+    report = run_sandboxed_tests(tree, "find . -type f | sort")
     assert report.output.splitlines() == [
         "[not shown to the tests, as they look like secrets: .env, deploy/server.pem]",
         *("./.env.example", "./secrets.py", "./tests/key.pem"),
@@ -526,7 +526,7 @@ def test_all_that_is_written_has_one_limit(tree: Path):
     )
     assert check(tree, code, memory=100_000_000).output in ("True 28\n", "")
     (tree / "large").write_bytes(b"x" * 3_000_000)
-    report = run_checks(tree, "true", memory=2_000_000)
+    report = run_sandboxed_tests(tree, "true", memory=2_000_000)
     assert (report.why, "take more than 2,000,000 bytes" in report.output) == ("could not start", True)
 
 
@@ -548,8 +548,8 @@ def test_processes_are_limited(tree: Path):
 ORDINARY = 54321
 SCRIPT = """
 import asyncio, json, sys
-from antiphon.agents.checks import run_checks
-report = asyncio.run(run_checks(sys.argv[1], sys.argv[2]))
+from antiphon.team.sandboxed_tests import run_sandboxed_tests
+report = asyncio.run(run_sandboxed_tests(sys.argv[1], sys.argv[2]))
 print(json.dumps([report.why, report.output]))
 """
 
@@ -599,13 +599,13 @@ def test_without_a_sandbox_secrets_are_still_not_told(tree: Path, monkeypatch: p
     # These lead to a home, or a repository, that is not theirs.
     for name in ("GIT_DIR", "XDG_CONFIG_HOME", "SSH_ASKPASS"):
         monkeypatch.setenv(name, "/hush")
-    report = run_checks(tree, "env; touch ~/x $TMPDIR/y", sandbox=False)
+    report = run_sandboxed_tests(tree, "env; touch ~/x $TMPDIR/y", sandbox=False)
     assert report.passed
     assert "hush" not in report.output
 
 
 def test_a_directory_that_is_gone_is_said(tree: Path):
-    report = run_checks(tree / "gone", "true")
+    report = run_sandboxed_tests(tree / "gone", "true")
     assert report.why == "could not start"
     assert "gone" in report.output
 
@@ -621,7 +621,7 @@ def test_what_is_installed_in_the_checkout_is_there_to_be_read(tree: Path, tmp_p
         program = checkout / name / f"from-{name[:4].strip('.')}"
         program.write_text("#!/bin/sh\necho $0; touch $0.written\n")
         program.chmod(0o755)
-    report = run_checks(tree, "from-ven; .venv/bin/from-ven; from-node", checkout=checkout)
+    report = run_sandboxed_tests(tree, "from-ven; .venv/bin/from-ven; from-node", checkout=checkout)
     assert report.output.count("Read-only file system") == 3
     assert f"{tree}/.venv/bin/from-ven\n" in report.output
     assert f"{tree}/node_modules/.bin/from-node\n" in report.output
@@ -638,7 +638,9 @@ def test_the_code_of_the_task_is_tested_and_not_that_of_the_checkout(
         (root / "pyproject.toml").write_text("")
     monkeypatch.setenv("PYTHONPATH", str(checkout / "src"))
     assert (
-        run_checks(tree, f"{sys.executable} -c 'import thing_under_test'", sandbox=sandbox, checkout=checkout).output
+        run_sandboxed_tests(
+            tree, f"{sys.executable} -c 'import thing_under_test'", sandbox=sandbox, checkout=checkout
+        ).output
         == "tree\n"
     )
 
@@ -676,14 +678,14 @@ def test_the_command_is_found_where_it_is_plain(tree: Path, files: dict[str, str
     for name, text in files.items():
         (tree / name).parent.mkdir(exist_ok=True, parents=True)
         (tree / name).write_text(text)
-    found = find_command(tree)
+    found = detect_test_command(tree)
     assert (found and found.removeprefix("python3 -m ").removeprefix("python -m ")) == command
 
 
 def test_a_link_to_outside_is_not_read_for_the_command(tree: Path, tmp_path: Path):
     (tmp_path / "Makefile").write_text("test:\n\tx\n")
     (tree / "Makefile").symlink_to(tmp_path / "Makefile")
-    assert find_command(tree) is None
+    assert detect_test_command(tree) is None
 
 
 @confined
@@ -696,10 +698,10 @@ def test_real_tests_of_pytest_are_run(tree: Path):
         "from thing import twice\ndef test_twice(tmp_path): assert twice(3) == 6\n"
     )
     command = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider"
-    failed = run_checks(tree, command)
+    failed = run_sandboxed_tests(tree, command)
     assert failed.why == "failed"
     assert "assert 5 == 6" in failed.output
     # Of the same size and maybe in the same second, for which Python would take the byte code of before.
     (tree / "src" / "thing.py").write_text("def twice(n): return n * 2\n")
-    assert run_checks(tree, command).passed
+    assert run_sandboxed_tests(tree, command).passed
     assert not list(tree.rglob("*.pyc"))

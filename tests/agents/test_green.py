@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.agents import Team
-from antiphon.agents.changes import role_of, shadowed
-from antiphon.agents.runners import find_command, named_runner, read_summary
+from antiphon.team import Team
+from antiphon.team.diffs import classify_file, find_shadowed_module
+from antiphon.team.known_test_runners import detect_test_command, find_named_runner, parse_runner_summary
 from tests.agents.teams import APPROVE, SPEC, SUBMIT, Script, accept, begin, calls, facts, git, repository, said, tasks
 
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -p no:cacheprovider"
@@ -174,16 +174,18 @@ def test_a_file_in_a_submodule_is_not_left_out_in_silence(tmp_path: Path):
     ],
 )
 def test_summaries_of_runners_are_read(runner: str, output: str, count: int, failed: int):
-    found = read_summary(output)
+    found = parse_runner_summary(output)
     assert found is not None
     assert (found.runner, found.count, found.failed) == (runner, count, failed)
-    assert read_summary(f"nothing of {runner}\n") is None
+    assert parse_runner_summary(f"nothing of {runner}\n") is None
 
 
 def test_a_command_names_its_runner():
-    assert named_runner("python -m pytest -q") == named_runner("uv run pytest") == "pytest"
-    assert named_runner("cargo test --all") == "cargo"
-    assert named_runner("make test") == named_runner("npm test") == named_runner("sh pytest_like.sh") == ""
+    assert find_named_runner("python -m pytest -q") == find_named_runner("uv run pytest") == "pytest"
+    assert find_named_runner("cargo test --all") == "cargo"
+    assert (
+        find_named_runner("make test") == find_named_runner("npm test") == find_named_runner("sh pytest_like.sh") == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,20 +205,35 @@ def test_a_command_names_its_runner():
     ],
 )
 def test_files_that_decide_how_tests_run_are_setup(name: str):
-    assert role_of(name) == "test setup"
+    assert classify_file(name) == "test setup"
 
 
 def test_names_that_take_the_place_of_others():
     assert (
-        shadowed("pytest.py") == shadowed("src/_pytest/__init__.py") == shadowed("tests/sitecustomize.py") == "runner"
+        find_shadowed_module("pytest.py")
+        == find_shadowed_module("src/_pytest/__init__.py")
+        == find_shadowed_module("tests/sitecustomize.py")
+        == "runner"
     )
-    assert shadowed("json.py") == shadowed("src/types/__init__.py") == shadowed("json.cpython-311.so") == "library"
-    assert shadowed("pkg/types.py") == shadowed("calc.py") == shadowed("docs/json.md") == shadowed("pytest/a.py") == ""
+    assert (
+        find_shadowed_module("json.py")
+        == find_shadowed_module("src/types/__init__.py")
+        == find_shadowed_module("json.cpython-311.so")
+        == "library"
+    )
+    assert (
+        find_shadowed_module("pkg/types.py")
+        == find_shadowed_module("calc.py")
+        == find_shadowed_module("docs/json.md")
+        == find_shadowed_module("pytest/a.py")
+        == ""
+    )
 
 
 def test_a_long_makefile_is_read_at_once(tmp_path: Path):
     (tmp_path / "Makefile").write_text("a " * 200_000 + "\n" + "test " * 100_000)
-    code = f"from antiphon.agents.runners import find_command; print(find_command({str(tmp_path)!r}))"
+    code = "from antiphon.team.known_test_runners import detect_test_command as detect"
+    code += f"; print(detect({str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "None\n"
-    assert find_command(tmp_path) is None
+    assert detect_test_command(tmp_path) is None

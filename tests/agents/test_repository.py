@@ -13,24 +13,24 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.agents import worktree as worktrees
-from antiphon.agents.changes import changes, diff, role_of, summary
-from antiphon.agents.git import RepositoryError
-from antiphon.agents.repository import Repository, Workplace, begin
-from antiphon.agents.worktree import (
-    Committed,
-    Conflict,
-    Marked,
-    Merged,
-    Moved,
-    Rebased,
+from antiphon.team import worktree as worktrees
+from antiphon.team.diffs import classify_file, list_task_changes, summarize_branch, task_text_diff
+from antiphon.team.git import RepositoryError
+from antiphon.team.repository import Repository, TeamWorkspace, open_workspace
+from antiphon.team.worktree import (
+    BranchMerged,
+    BranchMoved,
+    CommitResult,
+    MarkersLeft,
+    MergeConflict,
+    UpdatedTask,
     Worktree,
-    begin_task,
-    commit,
-    merge,
-    rebase,
-    remove_task,
-    sweep,
+    commit_worktree,
+    fast_forward_main,
+    open_worktree,
+    remove_stale_worktrees,
+    remove_worktree,
+    update_from_main,
 )
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a team needs locks and programs of POSIX systems")
@@ -82,8 +82,8 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def work(home: Path, place: Path) -> Workplace:
-    return begin(Repository.find(home), "t", place)
+def work(home: Path, place: Path) -> TeamWorkspace:
+    return open_workspace(Repository.find(home), "t", place)
 
 
 def print_of(home: Path) -> dict[str, str]:
@@ -119,44 +119,44 @@ def content_of(home: Path, branch: str, name: str) -> str:
 
 def test_nothing_of_the_users_changes_whatever_a_team_does(home: Path, place: Path):
     before = print_of(home)
-    work = begin(Repository.find(home), "t", place)
-    first, second = begin_task(work, "one"), begin_task(work, "two")
+    work = open_workspace(Repository.find(home), "t", place)
+    first, second = open_worktree(work, "one"), open_worktree(work, "two")
     write(first, "new.py", "n\n")
     write(first, "a.py", "one\ntwo\nfirst\n")
     write(second, "a.py", "one\ntwo\nsecond\n")
-    one, two = commit(first, "One", "coder-1"), commit(second, "Two", "coder-2")
-    assert merge(work, one.id) == Merged(one.id)
-    assert merge(work, two.id) == Moved(one.id)
-    assert isinstance(rebase(second), Conflict)
-    assert isinstance(rebase(second, marking=True), Conflict)
-    changes(work, "two"), diff(work, "two"), summary(work)
-    remove_task(work, "one", keep_branch=False)
-    remove_task(work, "two")
-    sweep(work)
+    one, two = commit_worktree(first, "One", "coder-1"), commit_worktree(second, "Two", "coder-2")
+    assert fast_forward_main(work, one.id) == BranchMerged(one.id)
+    assert fast_forward_main(work, two.id) == BranchMoved(one.id)
+    assert isinstance(update_from_main(second), MergeConflict)
+    assert isinstance(update_from_main(second, marking=True), MergeConflict)
+    list_task_changes(work, "two"), task_text_diff(work, "two"), summarize_branch(work)
+    remove_worktree(work, "one", keep_branch=False)
+    remove_worktree(work, "two")
+    remove_stale_worktrees(work)
     assert print_of(home) == before
     assert run_git(home, "status", "--porcelain").splitlines() == [" M a.py", "M  src/b.py", "?? mine.txt"]
 
 
-def test_what_is_not_committed_is_not_seen_and_that_is_said(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_what_is_not_committed_is_not_seen_and_that_is_said(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     assert Path(task.path, "a.py").read_text() == "one\ntwo\nthree\n"
     assert Path(task.path, "src", "b.py").read_text() == "b = 1\n"
     assert not Path(task.path, "mine.txt").exists()
     assert Repository.find(home).notes == ("3 files with changes that are not committed: the team does not see them",)
 
 
-def test_modes_and_links_are_those_of_the_commit(work: Workplace):
-    task = begin_task(work, "one")
+def test_modes_and_links_are_those_of_the_commit(work: TeamWorkspace):
+    task = open_worktree(work, "one")
     assert os.access(Path(task.path, "run.sh"), os.X_OK)
     assert os.readlink(Path(task.path, "link")) == "a.py"
-    assert not commit(task, "Nothing", "coder").new
+    assert not commit_worktree(task, "Nothing", "coder").new
 
 
-def test_the_work_can_be_taken_by_the_commands_that_are_told(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_the_work_can_be_taken_by_the_commands_that_are_told(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "new.py", "n\n")
-    merge(work, commit(task, "Add something\n\nBecause.", "coder-1").id)
-    told = summary(work)
+    fast_forward_main(work, commit_worktree(task, "Add something\n\nBecause.", "coder-1").id)
+    told = summarize_branch(work)
     assert [(each.author, each.subject) for each in told.commits] == [("coder-1", "Add something")]
     assert [(each.path, each.status, each.added) for each in told.changes] == [("new.py", "added", 1)]
     for what, command in told.commands:
@@ -178,12 +178,12 @@ def test_a_repository_without_commits_gets_an_empty_first_one_that_teams_share(t
     assert found.head is None
     assert found.branch == "main"
     before = print_of(root)
-    one, two = begin(found, "one", place), begin(found, "two", place)
+    one, two = open_workspace(found, "one", place), open_workspace(found, "two", place)
     assert one.head() == two.head()
-    task = begin_task(one, "x")
-    assert not commit(task, "Nothing", "coder").new
+    task = open_worktree(one, "x")
+    assert not commit_worktree(task, "Nothing", "coder").new
     write(task, "a.py", "a\n")
-    merge(one, commit(task, "Add", "coder").id)
+    fast_forward_main(one, commit_worktree(task, "Add", "coder").id)
     assert print_of(root) == before
     run_git(root, "merge", "-q", "antiphon/one/main")
     assert (root / "a.py").read_text() == "a\n"
@@ -235,7 +235,7 @@ def test_any_state_of_the_users_tree_is_one_to_begin_from(home: Path, place: Pat
     run_git(home, "worktree", "add", "-q", str(tmp_path / "second"), "other")
     second = Repository.find(tmp_path / "second" / "src")
     assert (second.branch, second.top) == ("other", str(tmp_path / "second"))
-    assert begin_task(begin(second, "t", place), "x").branch == "antiphon/t/x"
+    assert open_worktree(open_workspace(second, "t", place), "x").branch == "antiphon/t/x"
     assert run_git(home, "rev-parse", "antiphon/t/x")
 
 
@@ -248,56 +248,56 @@ def test_a_shallow_clone_and_one_with_submodules_are_worked_on(tmp_path: Path, h
     found = Repository.find(tmp_path / "shallow")
     assert found.notes[0].startswith("there are submodules")
     assert "shallow" in found.notes[1]
-    work = begin(found, "t", place)
-    one, two = begin_task(work, "one"), begin_task(work, "two")
-    assert not commit(one, "Nothing", "coder").new
+    work = open_workspace(found, "t", place)
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
+    assert not commit_worktree(one, "Nothing", "coder").new
     write(one, "x.py", "x\n")
     write(two, "y.py", "y\n")
     write(two, "inner/lost.py", "in a submodule\n")
-    merge(work, commit(one, "X", "coder").id)
-    assert commit(two, "Y", "coder").left_out == ("inner",)
-    assert isinstance(rebase(two), Rebased)
+    fast_forward_main(work, commit_worktree(one, "X", "coder").id)
+    assert commit_worktree(two, "Y", "coder").left_out == ("inner",)
+    assert isinstance(update_from_main(two), UpdatedTask)
     assert run_git(tmp_path / "shallow", "ls-tree", "antiphon/t/two", "inner").startswith("160000")
 
 
 def test_a_branch_of_the_users_that_is_in_the_way_is_named(home: Path, place: Path):
     run_git(home, "branch", "antiphon")
     with pytest.raises(RepositoryError, match="git branch -m antiphon NEW-NAME"):
-        begin(Repository.find(home), "t", place)
+        open_workspace(Repository.find(home), "t", place)
 
 
-def test_a_branch_that_the_user_looks_at_is_not_moved_under_his_feet(home: Path, work: Workplace):
+def test_a_branch_that_the_user_looks_at_is_not_moved_under_his_feet(home: Path, work: TeamWorkspace):
     run_git(home, "reset", "-q", "--hard")
     run_git(home, "switch", "-q", work.main)
-    task = begin_task(work, "one")
+    task = open_worktree(work, "one")
     write(task, "x.py", "x\n")
-    made = commit(task, "X", "coder")
+    made = commit_worktree(task, "X", "coder")
     with pytest.raises(RepositoryError, match=r"is checked out at .*switch to another branch"):
-        merge(work, made.id)
+        fast_forward_main(work, made.id)
     run_git(home, "switch", "-q", "main")
-    assert merge(work, made.id) == Merged(made.id)
+    assert fast_forward_main(work, made.id) == BranchMerged(made.id)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "-x", ".x", "a b", "x" * 65, "ä", "a\n"])
-def test_names_that_are_no_part_of_a_branch_are_refused(home: Path, place: Path, work: Workplace, name: str):
+def test_names_that_are_no_part_of_a_branch_are_refused(home: Path, place: Path, work: TeamWorkspace, name: str):
     with pytest.raises(RepositoryError, match="cannot name a team"):
-        begin(Repository.find(home), name, place)
+        open_workspace(Repository.find(home), name, place)
     with pytest.raises(RepositoryError, match="cannot name a task"):
-        begin_task(work, name)
+        open_worktree(work, name)
 
 
 def test_a_place_inside_of_the_repository_is_refused(home: Path):
     for inside in (home / "teams", home / ".git" / "teams"):
         with pytest.raises(RepositoryError, match="outside of it"):
-            begin(Repository.find(home), "t", inside)
+            open_workspace(Repository.find(home), "t", inside)
 
 
-def test_two_repositories_do_not_share_the_directory_of_a_team(tmp_path: Path, work: Workplace, place: Path):
+def test_two_repositories_do_not_share_the_directory_of_a_team(tmp_path: Path, work: TeamWorkspace, place: Path):
     other = tmp_path / "other"
     other.mkdir()
     run_git(other, "init", "-q")
     with pytest.raises(RepositoryError, match="give this team another name"):
-        begin(Repository.find(other), work.team, place)
+        open_workspace(Repository.find(other), work.team, place)
 
 
 # Hostile repositories
@@ -368,49 +368,49 @@ def test_no_program_of_a_hostile_repository_is_run(home: Path, place: Path, tmp_
     (home / ".git" / "info" / "attributes").write_text(attributes)
     (home / "a.py").write_text("eno\ntwo\nthree\n")
 
-    work = begin(Repository.find(home), "t", place)
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+    work = open_workspace(Repository.find(home), "t", place)
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     for task in (one, two):
         write(task, "a.py", f"{task.task}\n")
         write(task, "x.md", f"{task.task}\n")
-    merge(work, commit(one, "One", "coder").id)
-    commit(two, "Two", "coder")
-    rebase(two)
-    diff(work, "two"), changes(work, "two"), summary(work)
-    sweep(work)
+    fast_forward_main(work, commit_worktree(one, "One", "coder").id)
+    commit_worktree(two, "Two", "coder")
+    update_from_main(two)
+    task_text_diff(work, "two"), list_task_changes(work, "two"), summarize_branch(work)
+    remove_stale_worktrees(work)
     assert not sprung.exists(), sprung.read_text()
     assert "gpgsig" not in run_git(home, "cat-file", "commit", "antiphon/t/main")
 
 
-def test_attributes_that_a_coder_writes_run_nothing(work: Workplace, tmp_path: Path):
+def test_attributes_that_a_coder_writes_run_nothing(work: TeamWorkspace, tmp_path: Path):
     sprung = tmp_path / "sprung"
     (tmp_path / ".gitconfig").write_text(f'[filter "evil"]\n\tclean = touch {sprung}\n\trequired\n')
-    task = begin_task(work, "one")
+    task = open_worktree(work, "one")
     write(task, ".gitattributes", "* filter=evil diff=evil merge=evil\n")
     write(task, "x.py", "x\n")
-    assert commit(task, "X", "coder").new
+    assert commit_worktree(task, "X", "coder").new
     assert not sprung.exists()
 
 
 # What coders do to their files
 
 
-def test_there_is_no_git_to_break_and_a_false_one_is_not_followed(home: Path, work: Workplace, tmp_path: Path):
-    task = begin_task(work, "one")
+def test_there_is_no_git_to_break_and_a_false_one_is_not_followed(home: Path, work: TeamWorkspace, tmp_path: Path):
+    task = open_worktree(work, "one")
     assert not Path(task.path, ".git").exists()
     write(task, ".git", f"gitdir: {tmp_path}/elsewhere\n")
     write(task, "x.py", "x\n")
-    first = commit(task, "X", "coder")
+    first = commit_worktree(task, "X", "coder")
     Path(task.path, ".git").unlink()
     write(task, ".git/config", "[core]\n\tworktree = /etc\n\tfsmonitor = false\n")
     write(task, ".git/HEAD", "ref: refs/heads/main\n")
-    second = commit(task, "Again", "coder")
-    assert (first.new, second) == (True, Committed(first.id, False))
+    second = commit_worktree(task, "Again", "coder")
+    assert (first.new, second) == (True, CommitResult(first.id, False))
     assert "x.py" in files_of(home, task.branch)
 
 
-def test_repositories_inside_become_plain_directories(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_repositories_inside_become_plain_directories(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     for name, with_commit in (("empty", False), ("full", True), ("empty/deeper", True), ("src", True)):
         inner = Path(task.path, name)
         inner.mkdir(exist_ok=True)
@@ -418,66 +418,66 @@ def test_repositories_inside_become_plain_directories(home: Path, work: Workplac
         if with_commit:
             run_git(inner, "commit", "-q", "--allow-empty", "-m", "x")
         write(task, f"{name}/f.py", "f\n")
-    assert commit(task, "Nested", "coder").left_out == ()
+    assert commit_worktree(task, "Nested", "coder").left_out == ()
     assert {"empty/f.py", "full/f.py", "empty/deeper/f.py", "src/f.py", "src/b.py"} <= set(files_of(home, task.branch))
 
 
-def test_links_are_committed_as_links_and_never_followed(home: Path, work: Workplace, tmp_path: Path):
+def test_links_are_committed_as_links_and_never_followed(home: Path, work: TeamWorkspace, tmp_path: Path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("secret\n")
-    task = begin_task(work, "one")
+    task = open_worktree(work, "one")
     Path(task.path, "out").symlink_to(outside)
     Path(task.path, "file").symlink_to(outside / "secret")
-    commit(task, "Links", "coder")
+    commit_worktree(task, "Links", "coder")
     assert content_of(home, task.branch, "out") == str(outside)
     assert content_of(home, task.branch, "file") == str(outside / "secret")
-    assert "secret\n" not in diff(work, "one").text.splitlines(keepends=True)
+    assert "secret\n" not in task_text_diff(work, "one").text.splitlines(keepends=True)
     # A directory that became a link is not written through when files are brought up to date.
-    other = begin_task(work, "two")
+    other = open_worktree(work, "two")
     write(other, "src/more.py", "more\n")
-    merge(work, commit(other, "More", "coder").id)
+    fast_forward_main(work, commit_worktree(other, "More", "coder").id)
     for name in os.listdir(Path(task.path, "src")):
         Path(task.path, "src", name).unlink()
     Path(task.path, "src").rmdir()
     Path(task.path, "src").symlink_to(outside)
-    commit(task, "Swap", "coder")
-    rebase(task, marking=True)
-    remove_task(work, "one")
+    commit_worktree(task, "Swap", "coder")
+    update_from_main(task, marking=True)
+    remove_worktree(work, "one")
     assert os.listdir(outside) == ["secret"]
 
 
 NAMES = [b"new\nline", b'quo"te', b"back\\slash", b"\xff\xfe", "ü".encode(), b"tab\t", b":(top)x", b"-x", b" ", b"*"]
 
 
-def test_odd_names_are_kept(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_odd_names_are_kept(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     for name in NAMES:
         with open(os.path.join(os.fsencode(task.path), name), "wb") as file:
             file.write(name)
-    assert commit(task, "Odd", "coder").left_out == ()
+    assert commit_worktree(task, "Odd", "coder").left_out == ()
     listed = subprocess.run(
         ["git", "ls-tree", "-z", "--name-only", task.branch], cwd=home, capture_output=True, check=True
     ).stdout
     assert set(NAMES) <= set(listed.split(b"\0"))
-    found = {change.path: change for change in changes(work, "one")}
+    found = {change.path: change for change in list_task_changes(work, "one")}
     assert {"new\nline", "\\xff\\xfe", "ü", "-x"} <= set(found)
     assert found["new\nline"].added == 2
-    remove_task(work, "one")
-    assert Path(begin_task(work, "one").path, "new\nline").exists()
+    remove_worktree(work, "one")
+    assert Path(open_worktree(work, "one").path, "new\nline").exists()
 
 
-def test_what_git_cannot_hold_is_left_out_and_named(home: Path, work: Workplace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(worktrees, "LARGEST_FILE", 1000)
-    task = begin_task(work, "one")
+def test_what_git_cannot_hold_is_left_out_and_named(home: Path, work: TeamWorkspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(worktrees, "MAX_FILE_BYTES", 1000)
+    task = open_worktree(work, "one")
     write(task, "huge.bin", "x" * 1001)
     write(task, "a.py", "y" * 1001)
     write(task, ".GIT/x", "x")
     write(task, "fine.py", "x\n")
     os.mkfifo(Path(task.path, "pipe"))
-    made = commit(task, "Large", "coder")
+    made = commit_worktree(task, "Large", "coder")
     assert made.left_out == (".GIT/x", "a.py", "huge.bin")
-    assert commit(task, "Again", "coder") == Committed(made.id, False, made.left_out)
+    assert commit_worktree(task, "Again", "coder") == CommitResult(made.id, False, made.left_out)
     assert {"fine.py", "a.py"} <= set(files_of(home, task.branch))
     assert content_of(home, task.branch, "a.py") == "one\ntwo\nthree"
     assert "huge.bin" not in files_of(home, task.branch)
@@ -488,58 +488,58 @@ def test_what_tests_leave_behind_and_what_the_user_ignores_is_not_committed(home
     (tmp_path / "ignore").write_text("*.log\n")
     with open(tmp_path / ".gitconfig", "a") as config:
         config.write(f"[core]\n\texcludesFile = {tmp_path}/ignore\n")
-    task = begin_task(begin(Repository.find(home), "t", place), "one")
+    task = open_worktree(open_workspace(Repository.find(home), "t", place), "one")
     for name in ("src/__pycache__/b.pyc", ".pytest_cache/x", "mine/x", "y.log", "node_modules/x/index.js"):
         write(task, name, "x")
-    assert not commit(task, "Nothing", "coder").new
+    assert not commit_worktree(task, "Nothing", "coder").new
 
 
-def test_work_that_cannot_be_committed_is_an_error_with_gits_words(work: Workplace):
-    task = begin_task(work, "one")
+def test_work_that_cannot_be_committed_is_an_error_with_gits_words(work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, ".gitattributes", "*.py working-tree-encoding=no-such-thing\n")
     write(task, "x.py", "x\n")
     with pytest.raises(RepositoryError, match="no-such-thing"):
-        commit(task, "X", "coder")
+        commit_worktree(task, "X", "coder")
     Path(task.path, ".gitattributes").unlink()
-    assert commit(task, "X", "coder").new
+    assert commit_worktree(task, "X", "coder").new
 
 
-def test_files_that_are_gone_or_became_a_link_come_back_as_last_committed(work: Workplace, tmp_path: Path):
-    task = begin_task(work, "one")
+def test_files_that_are_gone_or_became_a_link_come_back_as_last_committed(work: TeamWorkspace, tmp_path: Path):
+    task = open_worktree(work, "one")
     write(task, "x.py", "x\n")
-    commit(task, "X", "coder")
+    commit_worktree(task, "X", "coder")
     for become in (lambda: None, lambda: Path(task.path).symlink_to(tmp_path), lambda: Path(task.path).write_text("")):
         os.rename(task.path, tmp_path / "away")
         become()
         with pytest.raises(RepositoryError, match="`begin_task` gets them back"):
-            commit(task, "Again", "coder")
-        assert sorted(os.listdir(begin_task(work, "one").path)) == ["a.py", "link", "run.sh", "src", "tests", "x.py"]
+            commit_worktree(task, "Again", "coder")
+        assert sorted(os.listdir(open_worktree(work, "one").path)) == ["a.py", "link", "run.sh", "src", "tests", "x.py"]
         subprocess.run(["rm", "-r", str(tmp_path / "away")], check=True)
 
 
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"garbage"), lambda path: path.unlink()])
-def test_a_damaged_index_is_made_anew(home: Path, work: Workplace, harm: Callable[[Path], None]):
+def test_a_damaged_index_is_made_anew(home: Path, work: TeamWorkspace, harm: Callable[[Path], None]):
     (home / ".git" / "info" / "exclude").write_text("*.sh\n")
-    work = begin(work.repository, "t", Path(work.place).parent)
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+    work = open_workspace(work.repository, "t", Path(work.place).parent)
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     Path(one.path, "a.py").unlink()
-    merge(work, commit(one, "Without", "coder").id)
+    fast_forward_main(work, commit_worktree(one, "Without", "coder").id)
     harm(Path(work.path(".index", "two")))
-    assert not commit(two, "Nothing", "coder").new
+    assert not commit_worktree(two, "Nothing", "coder").new
     harm(Path(work.path(".index", "two")))
     write(two, "y.py", "y\n")
-    commit(two, "Y", "coder")
+    commit_worktree(two, "Y", "coder")
     harm(Path(work.path(".index", "two")))
-    assert isinstance(rebase(two), Rebased)
+    assert isinstance(update_from_main(two), UpdatedTask)
     assert sorted(files_of(home, two.branch)) == ["link", "run.sh", "src/b.py", "tests/test_b.py", "y.py"]
     assert not Path(two.path, "a.py").exists()
 
 
-def test_the_author_is_the_agent_whatever_it_is_called(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_the_author_is_the_agent_whatever_it_is_called(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     for number, name in enumerate(["Coder <x>\n", "", "ü", "...", "a\0b"]):
         write(task, "n.py", str(number))
-        commit(task, "N\0\ud800" if number else "", name)
+        commit_worktree(task, "N\0\ud800" if number else "", name)
     log = run_git(home, "log", "-5", "--format=%an <%ae>", task.branch).splitlines()
     assert log == [
         "a b <a-b@localhost>",
@@ -553,15 +553,15 @@ def test_the_author_is_the_agent_whatever_it_is_called(home: Path, work: Workpla
 # Changes
 
 
-def test_changes_tell_tests_and_what_decides_on_them_from_code(work: Workplace):
-    task = begin_task(work, "one")
+def test_changes_tell_tests_and_what_decides_on_them_from_code(work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "a.py", "one\n2\nthree\nfour\n")
     write(task, "tests/test_b.py", "")
     write(task, "conftest.py", "c\n")
     Path(task.path, "src", "b.py").unlink()
     Path(task.path, "image.png").write_bytes(b"\0\1\2")
-    commit(task, "Much", "coder")
-    found = {each.path: (each.status, each.added, each.deleted, each.role) for each in changes(work, "one")}
+    commit_worktree(task, "Much", "coder")
+    found = {each.path: (each.status, each.added, each.deleted, each.role) for each in list_task_changes(work, "one")}
     assert found == {
         "a.py": ("modified", 2, 1, "code"),
         "tests/test_b.py": ("modified", 0, 1, "test"),
@@ -586,19 +586,19 @@ def test_changes_tell_tests_and_what_decides_on_them_from_code(work: Workplace):
     ],
 )
 def test_roles_are_told_by_names(path: str, role: str):
-    assert role_of(path) == role
+    assert classify_file(path) == role
 
 
-def test_a_diff_names_what_is_no_text_and_says_where_it_is_cut(work: Workplace):
-    task = begin_task(work, "one")
+def test_a_diff_names_what_is_no_text_and_says_where_it_is_cut(work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "a.py", "one\n2\nthree\n")
     Path(task.path, "image.png").write_bytes(b"\0\1\2" * 1000)
-    commit(task, "Much", "coder")
-    whole = diff(work, "one")
+    commit_worktree(task, "Much", "coder")
+    whole = task_text_diff(work, "one")
     assert "-two\n+2\n" in whole.text
     assert "Binary files /dev/null and b/image.png differ" in whole.text
     assert not whole.cut
-    part = diff(work, "one", most=100)
+    part = task_text_diff(work, "one", most=100)
     assert part.cut
     assert part.size == whole.size == len(whole.text)
     assert part.text.endswith(f"characters of a diff of {whole.size:,} bytes]\n")
@@ -606,55 +606,55 @@ def test_a_diff_names_what_is_no_text_and_says_where_it_is_cut(work: Workplace):
     assert len(part.text.partition("[cut")[0]) <= 100
 
 
-def test_changes_are_those_of_the_task_also_after_others_and_after_its_merge(work: Workplace):
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+def test_changes_are_those_of_the_task_also_after_others_and_after_its_merge(work: TeamWorkspace):
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     write(one, "x.py", "x\n")
     write(two, "y.py", "y\n")
-    merge(work, commit(one, "X", "coder").id)
-    commit(two, "Y", "coder")
-    rebased = rebase(two)
-    assert isinstance(rebased, Rebased)
-    assert [each.path for each in changes(work, "two")] == ["y.py"]
-    merge(work, rebased.head)
-    assert changes(work, "two") == ()
-    assert [each.path for each in changes(work, "two", rebased.onto)] == ["y.py"]
-    assert "x.py" not in diff(work, "two", rebased.onto).text
+    fast_forward_main(work, commit_worktree(one, "X", "coder").id)
+    commit_worktree(two, "Y", "coder")
+    rebased = update_from_main(two)
+    assert isinstance(rebased, UpdatedTask)
+    assert [each.path for each in list_task_changes(work, "two")] == ["y.py"]
+    fast_forward_main(work, rebased.head)
+    assert list_task_changes(work, "two") == ()
+    assert [each.path for each in list_task_changes(work, "two", rebased.onto)] == ["y.py"]
+    assert "x.py" not in task_text_diff(work, "two", rebased.onto).text
 
 
 # Bringing work together
 
 
-def test_tasks_side_by_side_are_merged_one_after_the_other(home: Path, work: Workplace):
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+def test_tasks_side_by_side_are_merged_one_after_the_other(home: Path, work: TeamWorkspace):
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     write(one, "a.py", "one!\ntwo\nthree\n")
     write(two, "src/b.py", "b = 3\n")
-    first, second = commit(one, "One", "coder"), commit(two, "Two", "coder")
-    assert merge(work, first.id) == Merged(first.id)
-    assert merge(work, first.id) == Merged(first.id)
-    assert merge(work, second.id) == Moved(first.id)
-    rebased = rebase(two)
-    assert isinstance(rebased, Rebased)
-    assert rebased == Rebased(rebased.head, first.id) == rebase(two)
+    first, second = commit_worktree(one, "One", "coder"), commit_worktree(two, "Two", "coder")
+    assert fast_forward_main(work, first.id) == BranchMerged(first.id)
+    assert fast_forward_main(work, first.id) == BranchMerged(first.id)
+    assert fast_forward_main(work, second.id) == BranchMoved(first.id)
+    rebased = update_from_main(two)
+    assert isinstance(rebased, UpdatedTask)
+    assert rebased == UpdatedTask(rebased.head, first.id) == update_from_main(two)
     assert Path(two.path, "a.py").read_text() == "one!\ntwo\nthree\n"
-    assert merge(work, rebased.head) == Merged(rebased.head)
+    assert fast_forward_main(work, rebased.head) == BranchMerged(rebased.head)
     assert content_of(home, work.main, "a.py") == "one!\ntwo\nthree"
     assert content_of(home, work.main, "src/b.py") == "b = 3"
-    assert not commit(two, "Nothing", "coder").new
-    assert rebase(one) == Rebased(rebased.head, rebased.head)
+    assert not commit_worktree(two, "Nothing", "coder").new
+    assert update_from_main(one) == UpdatedTask(rebased.head, rebased.head)
     assert Path(one.path, "src", "b.py").read_text() == "b = 3\n"
 
 
-def test_a_conflict_shows_both_sides_and_leaves_all_as_it_was(work: Workplace):
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+def test_a_conflict_shows_both_sides_and_leaves_all_as_it_was(work: TeamWorkspace):
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     write(one, "a.py", "one\nfirst\nthree\n")
     Path(one.path, "run.sh").unlink()
     write(two, "a.py", "one\nsecond\nthree\n")
     write(two, "run.sh", "#!/bin/bash\n")
-    first, second = commit(one, "One", "coder"), commit(two, "Two", "coder")
-    merge(work, first.id)
+    first, second = commit_worktree(one, "One", "coder"), commit_worktree(two, "Two", "coder")
+    fast_forward_main(work, first.id)
     before = {path: path.read_bytes() for path in Path(two.path).rglob("*") if path.is_file()}
-    found = rebase(two)
-    assert isinstance(found, Conflict)
+    found = update_from_main(two)
+    assert isinstance(found, MergeConflict)
     assert found.onto == first.id
     assert {each.path: (each.base, each.theirs, each.ours) for each in found.files} == {
         "a.py": ("one\ntwo\nthree\n", "one\nfirst\nthree\n", "one\nsecond\nthree\n"),
@@ -662,57 +662,59 @@ def test_a_conflict_shows_both_sides_and_leaves_all_as_it_was(work: Workplace):
     }
     assert {path: path.read_bytes() for path in Path(two.path).rglob("*") if path.is_file()} == before
     assert work.head("two") == second.id
-    assert rebase(two) == found
+    assert update_from_main(two) == found
 
 
-def test_a_conflict_can_be_marked_in_the_files_and_is_merged_only_when_the_marks_are_gone(home: Path, work: Workplace):
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+def test_a_conflict_can_be_marked_in_the_files_and_is_merged_only_when_the_marks_are_gone(
+    home: Path, work: TeamWorkspace
+):
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     write(one, "a.py", "one\nfirst\nthree\n")
     write(two, "a.py", "one\nsecond\nthree\n")
-    merge(work, commit(one, "One", "coder").id)
-    commit(two, "Two", "coder")
-    assert isinstance(rebase(two, marking=True), Conflict)
+    fast_forward_main(work, commit_worktree(one, "One", "coder").id)
+    commit_worktree(two, "Two", "coder")
+    assert isinstance(update_from_main(two, marking=True), MergeConflict)
     marked = Path(two.path, "a.py").read_text()
     assert "<<<<<<< before-two\nfirst\n=======\nsecond\n>>>>>>> two\n" in marked
-    assert merge(work, commit(two, "Nothing", "coder").id) == Marked(("a.py",))
+    assert fast_forward_main(work, commit_worktree(two, "Nothing", "coder").id) == MarkersLeft(("a.py",))
     write(two, "a.py", "one\nfirst and second\nthree\n")
-    resolved = commit(two, "Resolve", "coder")
-    assert merge(work, resolved.id) == Merged(resolved.id)
+    resolved = commit_worktree(two, "Resolve", "coder")
+    assert fast_forward_main(work, resolved.id) == BranchMerged(resolved.id)
     assert run_git(home, "merge-base", "--is-ancestor", "antiphon/t/one", work.main) == ""
 
 
-def test_uncommitted_work_is_not_lost_in_a_rebase(work: Workplace):
-    task = begin_task(work, "one")
+def test_uncommitted_work_is_not_lost_in_a_rebase(work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "x.py", "x\n")
     with pytest.raises(RepositoryError, match="commit them first"):
-        rebase(task)
+        update_from_main(task)
     assert Path(task.path, "x.py").exists()
 
 
-def test_a_branch_that_somebody_moved_is_not_written_over(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_a_branch_that_somebody_moved_is_not_written_over(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "x.py", "x\n")
-    made = commit(task, "X", "coder")
+    made = commit_worktree(task, "X", "coder")
     run_git(home, "branch", "-f", task.branch, "main")
     with pytest.raises(RepositoryError, match=f"git branch -f antiphon/t/one {made.id[:12]}"):
-        commit(task, "Y", "coder")
+        commit_worktree(task, "Y", "coder")
     run_git(home, "branch", "-f", task.branch, made.id)
-    assert not commit(task, "Y", "coder").new
+    assert not commit_worktree(task, "Y", "coder").new
     run_git(home, "branch", "-D", task.branch)
     with pytest.raises(RepositoryError, match="is gone"):
-        begin_task(work, "one")
+        open_worktree(work, "one")
 
 
-def test_two_that_merge_at_once_both_arrive(home: Path, work: Workplace):
-    tasks = [begin_task(work, f"task-{number}") for number in range(4)]
+def test_two_that_merge_at_once_both_arrive(home: Path, work: TeamWorkspace):
+    tasks = [open_worktree(work, f"task-{number}") for number in range(4)]
 
     def go(task: Worktree) -> None:
         write(task, f"{task.task}.py", "x\n")
-        commit(task, task.task, "coder")
+        commit_worktree(task, task.task, "coder")
         while True:
-            rebased = rebase(task)
-            assert isinstance(rebased, Rebased)
-            if isinstance(merge(work, rebased.head), Merged):
+            rebased = update_from_main(task)
+            assert isinstance(rebased, UpdatedTask)
+            if isinstance(fast_forward_main(work, rebased.head), BranchMerged):
                 return
 
     threads = [threading.Thread(target=go, args=(task,)) for task in tasks]
@@ -723,7 +725,7 @@ def test_two_that_merge_at_once_both_arrive(home: Path, work: Workplace):
     assert {f"{task.task}.py" for task in tasks} <= set(files_of(home, work.main))
 
 
-def test_a_branch_is_found_however_git_keeps_it(home: Path, work: Workplace):
+def test_a_branch_is_found_however_git_keeps_it(home: Path, work: TeamWorkspace):
     first = work.head()
     run_git(home, "pack-refs", "--all", "--prune")
     assert work.head() == first
@@ -738,13 +740,13 @@ def test_a_branch_is_found_however_git_keeps_it(home: Path, work: Workplace):
 
 
 def test_two_teams_on_one_repository_do_not_disturb_each_other(home: Path, place: Path):
-    one, two = begin(Repository.find(home), "one", place), begin(Repository.find(home), "two", place)
-    first, second = begin_task(one, "x"), begin_task(two, "x")
+    one, two = open_workspace(Repository.find(home), "one", place), open_workspace(Repository.find(home), "two", place)
+    first, second = open_worktree(one, "x"), open_worktree(two, "x")
     write(first, "x.py", "first\n")
     write(second, "x.py", "second\n")
-    merge(one, commit(first, "X", "coder").id)
-    commit(second, "X", "coder")
-    assert sweep(one) == ("x",)
+    fast_forward_main(one, commit_worktree(first, "X", "coder").id)
+    commit_worktree(second, "X", "coder")
+    assert remove_stale_worktrees(one) == ("x",)
     assert Path(second.path, "x.py").read_text() == "second\n"
     assert content_of(home, "antiphon/one/main", "x.py") == "first"
     assert content_of(home, "antiphon/two/x", "x.py") == "second"
@@ -754,72 +756,72 @@ def test_two_teams_on_one_repository_do_not_disturb_each_other(home: Path, place
 # Removing
 
 
-def test_the_files_of_a_task_are_removed_whatever_they_have_become(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_the_files_of_a_task_are_removed_whatever_they_have_become(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "deep/er/x.py", "x\n")
     for path in ("deep/er/x.py", "deep/er", "deep"):
         Path(task.path, path).chmod(0o400)
     os.mkfifo(Path(task.path, "pipe"))
-    remove_task(work, "one")
-    remove_task(work, "one")
+    remove_worktree(work, "one")
+    remove_worktree(work, "one")
     assert os.listdir(work.path(".gone")) == []
     assert not Path(task.path).exists()
     assert run_git(home, "rev-parse", task.branch)
-    remove_task(work, "one", keep_branch=False)
+    remove_worktree(work, "one", keep_branch=False)
     assert work.find(task.branch) is None
 
 
-def test_a_sweep_removes_the_dead_keeps_the_living_and_loses_no_commit(home: Path, work: Workplace):
+def test_a_sweep_removes_the_dead_keeps_the_living_and_loses_no_commit(home: Path, work: TeamWorkspace):
     for name in ("alive", "merged", "unmerged"):
-        task = begin_task(work, name)
+        task = open_worktree(work, name)
         write(task, f"{name}.py", "x\n")
-        made = commit(task, name, "coder")
+        made = commit_worktree(task, name, "coder")
         if name == "merged":
-            merge(work, made.id)
+            fast_forward_main(work, made.id)
     run_git(home, "branch", "antiphon/other/x")
-    assert sweep(work, ["alive"]) == ("merged", "unmerged")
+    assert remove_stale_worktrees(work, ["alive"]) == ("merged", "unmerged")
     assert sorted(name for name in os.listdir(work.place) if name[0] != ".") == ["alive"]
     branches = run_git(home, "branch", "--format=%(refname:short)").split()
     expected = ["antiphon/other/x", "antiphon/t/alive", "antiphon/t/main", "antiphon/t/unmerged", "main", "other"]
     assert sorted(branches) == expected
-    assert sweep(work, ["alive"]) == ()
+    assert remove_stale_worktrees(work, ["alive"]) == ()
 
 
-def test_a_branch_that_the_user_looks_at_does_not_stop_a_sweep(home: Path, work: Workplace):
-    one, two = begin_task(work, "one"), begin_task(work, "two")
+def test_a_branch_that_the_user_looks_at_does_not_stop_a_sweep(home: Path, work: TeamWorkspace):
+    one, two = open_worktree(work, "one"), open_worktree(work, "two")
     run_git(home, "reset", "-q", "--hard")
     run_git(home, "switch", "-q", one.branch)
-    assert sweep(work) == ("one", "two")
+    assert remove_stale_worktrees(work) == ("one", "two")
     assert work.find(one.branch) is not None
     assert work.find(two.branch) is None
 
 
-def test_a_place_that_cannot_be_written_is_an_error_and_no_traceback(home: Path, tmp_path: Path, work: Workplace):
+def test_a_place_that_cannot_be_written_is_an_error_and_no_traceback(home: Path, tmp_path: Path, work: TeamWorkspace):
     (tmp_path / "file").write_text("")
     with pytest.raises(RepositoryError, match=r"file.*: (Not a directory|File exists)"):
-        begin(Repository.find(home), "t", tmp_path / "file")
+        open_workspace(Repository.find(home), "t", tmp_path / "file")
     os.rename(work.path(".at"), work.path(".away"))
     with pytest.raises(RepositoryError, match="No such file or directory"):
-        begin_task(work, "one")
+        open_worktree(work, "one")
 
 
 # Ends at any moment
 
 
-def test_locks_of_the_dead_are_removed_and_those_of_others_are_named(home: Path, work: Workplace):
-    task = begin_task(work, "one")
+def test_locks_of_the_dead_are_removed_and_those_of_others_are_named(home: Path, work: TeamWorkspace):
+    task = open_worktree(work, "one")
     write(task, "x.py", "x\n")
     Path(work.path(".index", "one.lock")).write_text("")
     (home / ".git" / "refs" / "heads" / "antiphon" / "t" / "one.lock").write_text("")
-    made = commit(task, "X", "coder")
+    made = commit_worktree(task, "X", "coder")
     assert made.new
     (home / ".git" / "refs" / "heads" / "antiphon" / "t" / "main.lock").write_text("")
-    assert merge(work, made.id) == Merged(made.id)
+    assert fast_forward_main(work, made.id) == BranchMerged(made.id)
     (home / ".git" / "packed-refs.lock").write_text("")
     with pytest.raises(RepositoryError, match=r"packed-refs\.lock"):
-        remove_task(work, "one", keep_branch=False)
+        remove_worktree(work, "one", keep_branch=False)
     (home / ".git" / "packed-refs.lock").unlink()
-    remove_task(work, "one", keep_branch=False)
+    remove_worktree(work, "one", keep_branch=False)
 
 
 EFFECTS = ("subprocess.Popen", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree")
@@ -827,19 +829,19 @@ EFFECTS = ("subprocess.Popen", "os.rename", "os.mkdir", "os.remove", "os.rmdir",
 
 def story(home: Path, place: Path) -> None:
     """Two tasks from beginning to end; what is done is seen from what is there, as it would be from a journal."""
-    work = begin(Repository.find(home), "t", place)
+    work = open_workspace(Repository.find(home), "t", place)
     for name, text in (("one", "one!\ntwo\nthree\n"), ("two", "one\ntwo\nthree!\n")):
-        task = begin_task(work, name)
+        task = open_worktree(work, name)
         write(task, "a.py", text) if work.head(name) == work.repository.head else None
         write(task, f"{name}.py", "x\n")
-        commit(task, name, "coder")
+        commit_worktree(task, name, "coder")
     for name in ("one", "two"):
-        rebased = rebase(begin_task(work, name))
-        assert isinstance(rebased, Rebased)
-        assert isinstance(merge(work, rebased.head), Merged)
-    assert [each.author for each in summary(work).commits].count("coder") == 2
-    remove_task(work, "one", keep_branch=False)
-    sweep(work)
+        rebased = update_from_main(open_worktree(work, name))
+        assert isinstance(rebased, UpdatedTask)
+        assert isinstance(fast_forward_main(work, rebased.head), BranchMerged)
+    assert [each.author for each in summarize_branch(work).commits].count("coder") == 2
+    remove_worktree(work, "one", keep_branch=False)
+    remove_stale_worktrees(work)
 
 
 def killed_at(number: int, home: Path, place: Path) -> bool:

@@ -10,14 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.agents import facts
-from antiphon.agents.channels import Message
-from antiphon.agents.facts import fact_from_json, fact_json
-from antiphon.agents.seats import submission
-from antiphon.agents.settings import TeamSettings, settings_json
-from antiphon.agents.state import TeamState
-from antiphon.agents.steps import Ask, Assign, BeginTurn, Check, End, Merge, Step, TakeTurn, next_steps, wakes_at
 from antiphon.errors import FormatError
+from antiphon.team import events as facts
+from antiphon.team.channels import ChannelMessage
+from antiphon.team.events import event_from_json, event_to_json
+from antiphon.team.members import make_submission
+from antiphon.team.scheduler import (
+    AskQuestion,
+    AssignTask,
+    CheckTask,
+    FinishTeam,
+    MergeTask,
+    StartTurn,
+    TakeTurn,
+    TeamStep,
+    next_steps,
+    next_wake_time,
+)
+from antiphon.team.settings import TeamSettings, settings_to_json
+from antiphon.team.state import TeamState
 
 
 class Told:
@@ -25,55 +36,57 @@ class Told:
 
     def __init__(self, **given: Any) -> None:
         self.state = TeamState()
-        self.messages: list[Message] = []
-        self.note(facts.Begun("Fix it", "/r", "c0", settings_json(TeamSettings(**given))))
+        self.messages: list[ChannelMessage] = []
+        self.note(facts.TeamStarted("Fix it", "/r", "c0", settings_to_json(TeamSettings(**given))))
 
-    def post(self, author: str, kind: str, text: str, **more: Any) -> Message:
-        message = Message(len(self.messages) + 1, "t/x", 0.0, author, more.pop("to", ""), kind, text, **more)
+    def post(self, author: str, kind: str, text: str, **more: Any) -> ChannelMessage:
+        message = ChannelMessage(len(self.messages) + 1, "t/x", 0.0, author, more.pop("to", ""), kind, text, **more)
         self.messages.append(message)
         self.state.apply(message)
         return message
 
-    def note(self, fact: facts.Fact) -> None:
-        self.post("@team", "fact", "x", data=fact_json(fact))
+    def note(self, fact: facts.TeamEvent) -> None:
+        self.post("@team", "fact", "x", data=event_to_json(fact))
 
-    def steps(self, **unread: list[Message]) -> list[Step]:
+    def steps(self, **unread: list[ChannelMessage]) -> list[TeamStep]:
         return next_steps(self.state, {f"@{name}": each for name, each in unread.items()}, 100.0)
 
-    def take(self, outcome: Any, value: Any = None, agent: str = "", **unread: list[Message]) -> facts.TurnBegun:
+    def take(
+        self, outcome: Any, value: Any = None, agent: str = "", **unread: list[ChannelMessage]
+    ) -> facts.TurnStarted:
         """Begin the turn that is due, and end it."""
-        begin = next(each for each in self.steps(**unread) if isinstance(each, BeginTurn) and agent in ("", each.agent))
+        begin = next(each for each in self.steps(**unread) if isinstance(each, StartTurn) and agent in ("", each.agent))
         number = self.state.turn_count + 1
-        turn = facts.TurnBegun(number, begin.agent, begin.thread, begin.why, begin.why, begin.task)
+        turn = facts.TurnStarted(number, begin.agent, begin.thread, begin.why, begin.why, begin.task)
         self.note(turn)
         self.note(facts.TurnEnded(number, outcome, value))
         return turn
 
-    def ask(self, step: Ask) -> Message:
+    def ask(self, step: AskQuestion) -> ChannelMessage:
         job = self.state.jobs.get(step.about)
         data = {"about": step.about, **({"to": job.agent} if job else {})}
         return self.post("@team", "question", step.text, data=data)
 
     def answer(self, text: str) -> None:
         """Ask what is to be asked, and answer it."""
-        ask = next(each for each in self.steps() if isinstance(each, Ask))
+        ask = next(each for each in self.steps() if isinstance(each, AskQuestion))
         asked = self.ask(ask)
         self.post("@human", "answer", text, reply_to=asked.id, to=self.state.recipient(asked, text))
 
     def check(self, task: str = "1", passed: bool = True, why: str = "", **more: Any) -> None:
-        self.note(facts.Checked(task, why or ("passed" if passed else "failed"), passed, "c1", **more))
+        self.note(facts.TaskChecked(task, why or ("passed" if passed else "failed"), passed, "c1", **more))
 
 
 def working(*tasks: Any, **given: Any) -> Told:
     """A team whose tasks are written down."""
     team = Told(**given)
     hello = team.post("@human", "chat", "Fix it", to="@pm")
-    team.take("submitted", submission("submit_spec", title="t", text="x"), pm=[hello])
+    team.take("submitted", make_submission("submit_spec", title="t", text="x"), pm=[hello])
     team.answer("Yes.")
     made = [
         {"title": each, "spec": each, "checks": [], "after": []} if isinstance(each, str) else each for each in tasks
     ]
-    team.take("submitted", submission("create_tasks", tasks=made or [_task("one")]))
+    team.take("submitted", make_submission("create_tasks", tasks=made or [_task("one")]))
     return team
 
 
@@ -83,14 +96,14 @@ def _task(title: str, *after: int) -> dict[str, Any]:
 
 def handed_in(team: Told, task: str = "1", coder: str = "@coder-1") -> None:
     if team.state.tasks[task].state == "planned":
-        assert Assign(task, coder) in team.steps()
-        team.note(facts.Assigned(task, coder))
+        assert AssignTask(task, coder) in team.steps()
+        team.note(facts.TaskAssigned(task, coder))
         team.take("said", "my plan", coder)
-    team.take("submitted", submission("submit_work", summary="done"), coder)
+    team.take("submitted", make_submission("submit_work", summary="done"), coder)
 
 
 def reviewed(team: Told, decision: str) -> None:
-    team.take("submitted", submission("review", decision=decision, notes="n"), "@architect")
+    team.take("submitted", make_submission("review", decision=decision, notes="n"), "@architect")
 
 
 def test_a_task_goes_its_way_from_hand_to_hand() -> None:
@@ -98,14 +111,14 @@ def test_a_task_goes_its_way_from_hand_to_hand() -> None:
     task = team.state.tasks["1"]
     assert (team.state.phase, task.state) == ("work", "planned")
     handed_in(team)
-    assert (task.state, task.plan, team.steps()) == ("testing", "my plan", [Check("1")])
+    assert (task.state, task.plan, team.steps()) == ("testing", "my plan", [CheckTask("1")])
     team.check()
     assert task.state == "review"
     reviewed(team, "approve")
-    assert (task.state, team.steps()) == ("merging", [Merge("1")])
+    assert (task.state, team.steps()) == ("merging", [MergeTask("1")])
     team.note(facts.TaskMerged("1", "c1", "c0"))
-    assert (task.state, team.state.head, team.steps()) == ("merged", "c1", [End()])
-    team.note(facts.Ended("c1", ("1",)))
+    assert (task.state, team.state.head, team.steps()) == ("merged", "c1", [FinishTeam()])
+    team.note(facts.TeamFinished("c1", ("1",)))
     assert (team.state.phase, team.steps()) == ("done", [])
 
 
@@ -156,7 +169,7 @@ def test_conflicts_go_back_and_after_three_to_the_human() -> None:
         handed_in(team)
         team.check()
         reviewed(team, "approve")
-        team.note(facts.Conflicted("1", ("a",), "c2"))
+        team.note(facts.TaskConflicted("1", ("a",), "c2"))
         assert team.state.tasks["1"].state == ("coding" if count < 3 else "human")
     assert team.state.tasks["1"].files == "c2"
 
@@ -167,26 +180,26 @@ def test_tasks_are_merged_one_at_a_time_and_not_while_their_coder_speaks() -> No
         handed_in(team, task, coder)
         team.check(task)
         reviewed(team, "approve")
-    assert [each for each in team.steps() if isinstance(each, Merge)] == [Merge("1")]
+    assert [each for each in team.steps() if isinstance(each, MergeTask)] == [MergeTask("1")]
     hello = team.post("@human", "chat", "hello", to="@coder-1")
-    assert team.steps(**{"coder-1": [hello]}) == [Merge("1")]
-    team.note(facts.TurnBegun(99, "@coder-1", "coder-1/1", "talk", ""))
-    assert not [each for each in team.steps() if isinstance(each, Merge)]
+    assert team.steps(**{"coder-1": [hello]}) == [MergeTask("1")]
+    team.note(facts.TurnStarted(99, "@coder-1", "coder-1/1", "talk", ""))
+    assert not [each for each in team.steps() if isinstance(each, MergeTask)]
 
 
 def test_tasks_wait_for_those_they_come_after() -> None:
     team = working("one", _task("two", 1), coders=2)
-    assert team.steps() == [Assign("1", "@coder-1")]
+    assert team.steps() == [AssignTask("1", "@coder-1")]
     handed_in(team)
     team.check()
     reviewed(team, "approve")
     team.note(facts.TaskMerged("1", "c1", "c0"))
-    assert Assign("2", "@coder-1") in team.steps()
+    assert AssignTask("2", "@coder-1") in team.steps()
 
 
 def test_an_agent_that_hands_in_nothing_is_reminded_twice() -> None:
     team = working()
-    team.note(facts.Assigned("1", "@coder-1"))
+    team.note(facts.TaskAssigned("1", "@coder-1"))
     turns = [team.take("said", "hm").why for _ in range(4)]
     assert turns == ["plan", "work", "nudge", "nudge"]
     assert team.state.tasks["1"].state == "human"
@@ -194,15 +207,15 @@ def test_an_agent_that_hands_in_nothing_is_reminded_twice() -> None:
 
 def test_a_turn_that_is_paused_goes_on_when_it_may() -> None:
     team = working()
-    team.note(facts.Assigned("1", "@coder-1"))
-    team.note(facts.TurnBegun(7, "@coder-1", "coder-1/1", "plan", "x", "1"))
+    team.note(facts.TaskAssigned("1", "@coder-1"))
+    team.note(facts.TurnStarted(7, "@coder-1", "coder-1/1", "plan", "x", "1"))
     assert team.steps() == [TakeTurn(7, "@coder-1")]
     team.note(facts.TurnPaused(7, "busy", until=200.0))
-    assert (team.steps(), wakes_at(team.state)) == ([], 200.0)
+    assert (team.steps(), next_wake_time(team.state)) == ([], 200.0)
     assert next_steps(team.state, {}, 201.0) == [TakeTurn(7, "@coder-1")]
     team.note(facts.TurnPaused(7, "spent", over="cap"))
-    assert (team.steps(), wakes_at(team.state)) == ([], None)
-    team.note(facts.Raised(9.0))
+    assert (team.steps(), next_wake_time(team.state)) == ([], None)
+    team.note(facts.LimitsRaised(9.0))
     assert team.steps() == [TakeTurn(7, "@coder-1")]
     about = {"about": "call", "turn": 7, "run": "t.7", "path": "p"}
     first, second = (team.post("@coder-1", "question", "May it?", data={**about, "path": path}) for path in "ab")
@@ -217,12 +230,12 @@ def test_a_turn_that_is_paused_goes_on_when_it_may() -> None:
 
 
 def test_facts_are_read_as_they_were_written_and_others_are_errors() -> None:
-    fact = facts.Checked("1", "passed", True, "c", files=("a",), tests=("t",))
-    assert fact_from_json(fact_json(fact)) == fact
+    fact = facts.TaskChecked("1", "passed", True, "c", files=("a",), tests=("t",))
+    assert event_from_json(event_to_json(fact)) == fact
     with pytest.raises(FormatError, match="does not know"):
-        fact_from_json({"fact": "danced"})
+        event_from_json({"fact": "danced"})
     with pytest.raises(FormatError, match="cannot be read"):
-        fact_from_json({"fact": "turn", "number": 1})
+        event_from_json({"fact": "turn", "number": 1})
 
 
 # Whatever happens
@@ -235,7 +248,7 @@ class Played(Told):
         self.choices = choices
         self.merged: dict[str, bool] = {}
         super().__init__(**given)
-        self.unread: dict[str, list[Message]] = {"@pm": [self.post("@human", "chat", "Fix it", to="@pm")]}
+        self.unread: dict[str, list[ChannelMessage]] = {"@pm": [self.post("@human", "chat", "Fix it", to="@pm")]}
 
     def choose(self, *given: Any) -> Any:
         return given[self.choices.pop() % len(given)] if self.choices else given[0]
@@ -244,35 +257,35 @@ class Played(Told):
         """Do one of the things that can be done; whether there was one."""
         state = self.state
         steps = next_steps(state, self.unread, 0.0)
-        begins = [each.agent for each in steps if isinstance(each, BeginTurn)]
+        begins = [each.agent for each in steps if isinstance(each, StartTurn)]
         assert len(begins) == len(set(begins))
         assert not set(begins) & {turn.begun.agent for turn in state.turns.values()}
         if not steps:
             return self._outside()
         match self.choose(*steps):
-            case BeginTurn(agent, thread, why, task, _):
+            case StartTurn(agent, thread, why, task, _):
                 self.unread.pop(agent, None)
                 number = state.turn_count + 1
-                self.note(facts.TurnBegun(number, agent, thread, why, why, task, state.threads.get(thread, 0)))
+                self.note(facts.TurnStarted(number, agent, thread, why, why, task, state.threads.get(thread, 0)))
             case TakeTurn(number, agent):
                 self._turn(number, agent)
-            case Ask(about, text):
-                self.ask(Ask(about, text))
-            case Assign(task, coder):
-                self.note(facts.Assigned(task, coder))
-            case Check(task):
+            case AskQuestion(about, text):
+                self.ask(AskQuestion(about, text))
+            case AssignTask(task, coder):
+                self.note(facts.TaskAssigned(task, coder))
+            case CheckTask(task):
                 self.check(task, self.choose(True, False), files=("a",))
-            case Merge(task):
+            case MergeTask(task):
                 green = state.tasks[task].check is not None and state.tasks[task].check.passed  # type: ignore[union-attr]
                 if self.choose(0, 0, 1):
-                    self.note(facts.Conflicted(task, ("a",), "c2"))
+                    self.note(facts.TaskConflicted(task, ("a",), "c2"))
                 elif not self.choose(True, True, False):
                     self.check(task, passed=False, merging=True)
                 else:
                     self.merged[task] = green
                     self.note(facts.TaskMerged(task, f"m{task}", state.head))
-            case End():
-                self.note(facts.Ended(state.head))
+            case FinishTeam():
+                self.note(facts.TeamFinished(state.head))
         return True
 
     def _turn(self, number: int, agent: str) -> None:
@@ -288,10 +301,10 @@ class Played(Told):
         }
         match self.choose("submit", "submit", "said", "asked", "stuck", "paused"):
             case "submit" if wants and turn.why not in ("talk", "plan", "planning"):
-                self.note(facts.TurnEnded(number, "submitted", submission(wants, **given[wants])))
+                self.note(facts.TurnEnded(number, "submitted", make_submission(wants, **given[wants])))
             case "asked":
                 self.post(agent, "question", "Which?", task=turn.task)
-                self.note(facts.TurnEnded(number, "asked", submission("chat_ask_user", question="Which?")))
+                self.note(facts.TurnEnded(number, "asked", make_submission("chat_ask_user", question="Which?")))
             case "stuck":
                 self.note(facts.TurnEnded(number, "stuck", "circles"))
             case "paused":
@@ -309,7 +322,7 @@ class Played(Told):
         text = self.choose("yes", "other words", "drop")
         to = self.state.recipient(question, text)
         said = self.post(
-            "@human", "answer", text, reply_to=question.id, to=to or "@team", task=self.state.lane(question, to)
+            "@human", "answer", text, reply_to=question.id, to=to or "@team", task=self.state.answer_task(question, to)
         )
         if to:
             self.unread.setdefault(to, []).append(said)

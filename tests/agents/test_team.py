@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from antiphon import tool
-from antiphon.agents import RepositoryError, SecretRefused, Team
-from antiphon.agents.facts import Ended, TurnPaused
-from antiphon.agents.roles import SOLO
-from antiphon.agents.toolbox import writing
 from antiphon.conversation import Conversation, ToolCall
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError, NotSavedError, OptionError, RateLimited, ServerFailed
 from antiphon.journal import Journal, TakenOver
+from antiphon.team import RepositoryError, SecretRefused, Team
+from antiphon.team.events import TeamFinished, TurnPaused
+from antiphon.team.roles import SOLO_ROLE
+from antiphon.team.tools import make_write_tools
 from antiphon.tools import Policy, Rule, execute
 from tests.agents.teams import (
     APPROVE,
@@ -752,7 +752,7 @@ def _deploying(where: Path) -> Any:
             file.write(f"{place}\n")
         return f"deployed to {place}"
 
-    return replace(SOLO, more_tools=[tool(deploy)], policy=Policy([Rule("ask", "deploy")]))
+    return replace(SOLO_ROLE, more_tools=[tool(deploy)], policy=Policy([Rule("ask", "deploy")]))
 
 
 @pytest.mark.parametrize("allowed", [True, False])
@@ -768,7 +768,7 @@ def test_what_needs_approval_is_asked_in_the_one_inbox(tmp_path: Path, repo: Pat
     other.answer(first, "yes")
     assert not (tmp_path / "deployed").exists()
     asked = other.state.questions[second]
-    other.journal.answer(asked.data["run"], asked.data["path"], Said("" if allowed else "no", allowed=allowed))
+    other.journal.answer(asked.data["run"], asked.data["path"], HumanAnswer("" if allowed else "no", allowed=allowed))
     other.answer(second, "yes" if allowed else "no")
     assert other.work().phase == "done"
     assert sorted((tmp_path / "deployed").read_text().split()) == (["here", "there"] if allowed else ["here"])
@@ -836,7 +836,7 @@ def test_any_state_of_the_users_files_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_left_out_and_named(tmp_path: Path, repo: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("antiphon.agents.worktree.LARGEST_FILE", 1000)
+    monkeypatch.setattr("antiphon.team.worktree.MAX_FILE_BYTES", 1000)
     team = whole(tmp_path, repo, ["plan", FIX, calls("write_file", path="big", content="x" * 2000), SUBMIT])
     assert accept(team).phase == "done"
     assert "too large or no file: big" in "".join(team._models["architect"].told)  # type: ignore[union-attr]
@@ -871,7 +871,7 @@ def test_a_disk_that_is_full_stops_the_team_and_loses_nothing(tmp_path: Path, re
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("antiphon.agents.worktree.write_whole", full)
+        patch.setattr("antiphon.team.worktree.write_atomically", full)
         with pytest.raises(Exception, match="No space left"):
             team.work()
     assert team.work().phase == "done"
@@ -935,7 +935,7 @@ def test_what_somebody_does_who_was_left_behind_is_not_written_down(tmp_path: Pa
     other = Team.open(team.id, team.journal, models=team._models)
     answer_all(other, "this")
     with pytest.raises(TakenOver):
-        team.note(Ended("x"), "done")
+        team.note(TeamFinished("x"), "done")
     # What the human says is not a matter of who runs it.
     team.raise_cost(7)
     assert other.refresh().settings.cost == 7
@@ -1005,7 +1005,7 @@ def test_an_edit_that_is_done_again_after_a_crash_is_done_once(tmp_path: Path) -
     (tmp_path / "tree").mkdir()
     file = tmp_path / "tree" / "a"
     file.write_text("end\n")
-    edit = writing(str(tmp_path / "tree"), tmp_path / "notes")["edit_file"]
+    edit = make_write_tools(str(tmp_path / "tree"), tmp_path / "notes")["edit_file"]
 
     def do(key: str) -> str:
         made = ToolCall.read("c1", "edit_file", {"path": "a", "old": "end", "new": "more\nend"})
@@ -1018,7 +1018,7 @@ def test_an_edit_that_is_done_again_after_a_crash_is_done_once(tmp_path: Path) -
     assert file.read_text() == "more\nmore\nend\n"
     # Noted, and then killed before it was done.
     (tmp_path / "notes2").mkdir()
-    again = writing(str(tmp_path / "tree"), tmp_path / "notes2")["edit_file"]
+    again = make_write_tools(str(tmp_path / "tree"), tmp_path / "notes2")["edit_file"]
     for note in (tmp_path / "notes").iterdir():
         (tmp_path / "notes2" / note.name).write_text('"other"')
     made = ToolCall.read("c1", "edit_file", {"path": "a", "old": "end", "new": "more\nend"})

@@ -7,7 +7,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from antiphon.cli import cli
-from antiphon.config.trust import decide, find_project
+from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.fakes import Fake
 
 
@@ -45,5 +45,5 @@ def tools_sent(fake: Fake, number: int = -1) -> list[str]:
 def trusted_repository(place: Path) -> Path:
     """Make this directory a repository that the user trusts."""
     (place / ".git").mkdir(exist_ok=True)
-    decide(find_project(place), True)
+    record_trust_decision(find_project(place), True)
     return place

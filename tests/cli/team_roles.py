@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.fakes import Answer, Fake, Received, call
-from antiphon.fakes.script import resolve
+from antiphon.fakes.script import resolve_step
 
 WRONG = "def add(a, b):\n    return a - b\n"
 TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -53,7 +53,7 @@ def played(parts: dict[str, Part], seconds: float = 0.0) -> Callable[[Received],
         system = next(each["content"] for each in body["messages"] if each["role"] in ("system", "developer"))
         part = next(part for name, part in parts.items() if f"You are {name}" in system)
         read = json.dumps([each for each in body["messages"] if each["role"] not in ("system", "developer")])
-        said = resolve(part(read, tools), received)
+        said = resolve_step(part(read, tools), received)
         time.sleep(seconds)
         # What it costs is not to depend on how much a test run has printed.
         return replace(said, usage=said.usage or (1200, 80)) if isinstance(said, Answer) else said

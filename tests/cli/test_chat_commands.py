@@ -10,9 +10,9 @@ from antiphon.cli import cli
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.fakes import Answer, Fail, Fake, call, echo
-from antiphon.render import Person
 from antiphon.session import Question
 from antiphon.store import Store
+from antiphon.terminal import Person
 
 
 @pytest.fixture(autouse=True)

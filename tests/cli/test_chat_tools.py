@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.config.trust import decide, find_project
+from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.errors import AntiphonError
 from antiphon.facts import Facts, register_model
-from antiphon.facts.statements import forget_stated
+from antiphon.facts.statements import forget_stated_facts
 from antiphon.fakes import Fake, call
 from antiphon.store import Store
 from antiphon.talks.servers import server_of
-from antiphon.tools.own import own_tools
+from antiphon.tools.user_tools import load_user_tools
 from tests.cli.talking import chat, run, sent, tools_sent, trusted_repository
 
 SEARCH = '''
@@ -117,7 +117,7 @@ class TestOwn:
         if content is not None:
             (place / "x.py").write_text(content)
         with pytest.raises(AntiphonError) as raised:
-            own_tools(named)
+            load_user_tools(named)
         assert told in str(raised.value)
         sys.modules.pop("x", None)
 
@@ -127,7 +127,7 @@ class TestOwn:
         (place / "y.py").write_text(
             "import json\nfrom beside_of_mine import WORD\ndef f() -> str:\n  'F.'\n  return json.dumps(WORD)"
         )
-        (tool,) = own_tools("y.py")
+        (tool,) = load_user_tools("y.py")
         assert tool() == '"near"'
 
 
@@ -265,7 +265,7 @@ class TestRepository:
         assert "antiphon trust" not in shown
         (place / ".git").mkdir()
         assert f"{told}; `antiphon trust`, every chat in this repository" in " ".join(chat("b").split())
-        decide(find_project(), False)
+        record_trust_decision(find_project(), False)
         assert told in " ".join(chat("c").split())
         assert tools_sent(fake) == []
 
@@ -336,7 +336,7 @@ class TestInstructions:
         request: pytest.FixtureRequest,
     ) -> None:
         register_model("openai/*", Facts(context=8192))
-        request.addfinalizer(forget_stated)
+        request.addfinalizer(forget_stated_facts)
         (place / "AGENTS.md").write_text("many words\n" * 3000)
         trusted_repository(place)
         shown = " ".join(chat("a").split())

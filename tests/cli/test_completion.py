@@ -59,7 +59,7 @@ def test_the_help_and_the_names_of_commands_cost_no_command():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout
-    assert "antiphon.cli.colours" in loaded
+    assert "antiphon.cli.style" in loaded
     assert not {"antiphon.cli.chat", "antiphon.journal", "antiphon.lang", "antiphon.session"} & set(
         re.findall(r"[\w.]+", loaded)
     )

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 from antiphon.cli import cli
 from antiphon.errors import ConfigurationError, ProviderError
-from antiphon.facts import lookup
-from antiphon.facts.statements import forget_stated
+from antiphon.facts import lookup_facts
+from antiphon.facts.statements import forget_stated_facts
 
 HAIKU = {
     "id": "claude-haiku-5-5",
@@ -99,7 +99,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    forget_stated()
+    forget_stated_facts()
 
 
 def run(*arguments: str) -> Result:
@@ -202,7 +202,7 @@ class TestRefresh:
         assert vendor == ["/v1/models/claude-haiku-5-5"]
         shown = invoke("show", "claude-haiku-5-5")
         assert line(shown, "context").startswith("context 2000000 (refreshed, vendor, ")
-        facts = lookup("anthropic", "claude-haiku-5-5")
+        facts = lookup_facts("anthropic", "claude-haiku-5-5")
         assert (facts.thinking.kinds, facts.thinking.off) == (("adaptive", "between_tools"), "between_tools")
         assert facts.efforts == ("low", "high")
         assert (facts.lifecycle.state, str(facts.lifecycle.retires)) == ("deprecated", "2099-06-01")

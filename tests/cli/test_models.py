@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.config.trust import decide, find_project
+from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.errors import WeightsError
-from antiphon.providers.local import weights
+from antiphon.local import weights
 from tests.providers.tiny_weights import TINY, WHOLE, Machine, machine
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY")
@@ -89,14 +89,14 @@ def test_why_tells_which_step_decided_and_which_were_empty(tmp_path: Path, monke
     ]
     (tmp_path / "antiphon.toml").write_text('model = "claude-sonnet-5"')
     assert invoke("--why").splitlines()[2].endswith("antiphon.toml is not trusted (`antiphon trust`)")
-    decide(find_project(), True)
+    record_trust_decision(find_project(), True)
     explained = json.loads(invoke("--why", "--json"))
     assert (explained["model"], explained["source"], len(explained["steps"])) == ("claude-sonnet-5", "project", 3)
 
 
 def test_a_mistake_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "antiphon.toml").write_text("modle = 1")
-    decide(find_project(), True)
+    record_trust_decision(find_project(), True)
     done = subprocess.run([sys.executable, "-m", "antiphon", "models"], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == (

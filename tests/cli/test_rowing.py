@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.map import print_rows
+from antiphon.cli.map import print_row_results
 from antiphon.journal import Journal
-from antiphon.lang.run import load
+from antiphon.lang.runtime import load
 from antiphon.runs.begun import Begun
 from antiphon.runs.mapping import RowResult, begin_batch
 from tests.render.emulator import Emulator
@@ -39,7 +39,7 @@ def _printed(results: list[RowResult], tmp_path: Path, terminal: Emulator | None
         begun = Begun(str(tmp_path / "p.vibe"), "", "p.vibe", {})
         id = begin_batch(journal, program, begun, [(number, {"x": number}) for number in (1, 2, 3)])
         with redirect_stderr(terminal or sys.stderr):
-            print_rows(journal, id, (each for each in results))
+            print_row_results(journal, id, (each for each in results))
 
 
 def _written(terminal: Emulator) -> str:

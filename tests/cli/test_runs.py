@@ -111,9 +111,9 @@ class TestQuestions:
             journal = Journal()
             while not (found := journal.runs()) or found[0].state != "waiting":
                 time.sleep(0.05)
-            from antiphon.effects import Said
+            from antiphon.effects import HumanAnswer
 
-            journal.answer(found[0].id, found[0].waiting[0].path, Said(word))
+            journal.answer(found[0].id, found[0].waiting[0].path, HumanAnswer(word))
         thread.join()
         assert (ran[0].code, ran[0].out) == (0, "one\ntwo\n")
 

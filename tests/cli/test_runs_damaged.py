@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError
 from antiphon.journal import Journal
 from tests.cli.test_runs import MAIN, program
@@ -187,7 +187,7 @@ def test_of_very_many_open_questions_some_are_told() -> None:
     # Which one was asked first is a matter of timing.
     assert re.search(r"Number \d+\? \(\+19 or more\)", antiphon("runs").out)
     with pytest.raises(NotReadyError, match=r"open: 1\[\d+\]\.1, .*, …$") as told:
-        Journal().answer(last_id(), "nope", Said("x"))
+        Journal().answer(last_id(), "nope", HumanAnswer("x"))
     assert len(str(told.value)) < 250
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.effects import AskPerson, Step
+from antiphon.effects import AskPerson, EffectCall
 from antiphon.journal import Journal
 from tests.effort import calls_of
 from tests.lang_unit.commands import antiphon
@@ -20,7 +20,7 @@ def test_listing_and_answering_cost_the_same_however_many_questions_are_open(tmp
         for number in range(runs):
             running = journal.begin("test", "t", id=f"r{number}")
             for step in range(count // runs):
-                running.performer.before(Step(str(step + 1), AskPerson("question", "Which one?")))
+                running.middleware.before(EffectCall(str(step + 1), AskPerson("question", "Which one?")))
             running.leave("waiting")
         return calls_of(lambda: look(place))
 

@@ -19,8 +19,8 @@ from antiphon.cli import cli
 from antiphon.config.files import write_user_model
 from antiphon.errors import ConfigurationError, NotFound
 from antiphon.fakes import Answer, Fail, Fake
+from antiphon.providers.local_servers import find_local_servers
 from antiphon.providers.registry import PROVIDERS, Provider
-from antiphon.providers.servers import find_servers
 from tests.cli.terminal import Terminal
 
 KEYS = [name for each in PROVIDERS.values() for name in each.key_env]
@@ -195,7 +195,7 @@ def server() -> Iterator[Provider]:
 def test_servers_are_found_by_what_they_say(server: Provider, answer: Any, names: tuple[str, ...] | None) -> None:
     _Lists.answer = answer
     nobody = Provider("vllm", "openai-chat", "http://127.0.0.1:1/v1")
-    found = find_servers([nobody, server])
+    found = find_local_servers([nobody, server])
     assert [each.models for each in found] == ([] if names is None else [names])
 
 

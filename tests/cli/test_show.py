@@ -13,7 +13,17 @@ from click.testing import Result as Outcome
 from rich.cells import cell_len
 
 from antiphon.cli.show import show
-from antiphon.conversation import Chat, Conversation, Image, Native, Origin, Reasoning, Text, ToolCall, ToolResult
+from antiphon.conversation import (
+    Chat,
+    Conversation,
+    Image,
+    Origin,
+    ProviderPayload,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Answer, Fail, Fake, call
 from antiphon.providers import Retry
@@ -274,7 +284,7 @@ def test_no_such_file(tmp_path: Path):
 def test_what_a_file_holds_is_shown_not_obeyed(tmp_path: Path):
     hostile = "\x1b]0;owned\x07\u202e[bold]x[/bold]\x9b2J &#x202e;"
     talk = Conversation(hostile)
-    native = Native(Origin(hostile, "anthropic", hostile), {"type": hostile})
+    native = ProviderPayload(Origin(hostile, "anthropic", hostile), {"type": hostile})
     talk.add_user([hostile, Chat("x", hostile)])
     talk.add_assistant([Reasoning(hostile, native), Text(hostile), ToolCall("c1", "f", {hostile: hostile})])
     talk.add_tool_results([ToolResult("c1", hostile, semantic=text(hostile, summary=hostile))])

@@ -358,12 +358,12 @@ class TestMistakes:
         assert git(repository, "branch", "--list", "antiphon/*") == ""
 
     def test_init_writes_a_file_that_holds_and_never_overwrites(self, repository: Path):
-        from antiphon.agents import TeamSettings
-        from antiphon.agents.settings import read_settings
+        from antiphon.team import TeamSettings
+        from antiphon.team.settings import read_team_file
 
         (repository / "below").mkdir()
         assert antiphon("team", "init", "--repo", "below").code == 0
-        assert read_settings(repository / "team.toml") == TeamSettings()
+        assert read_team_file(repository / "team.toml") == TeamSettings()
         (repository / "team.toml").write_text("[team]\ncoders = 2\n")
         again = antiphon("team", "init")
         assert (again.code, "is there already" in again.err) == (2, True)
@@ -436,7 +436,7 @@ class TestRuns:
         assert (gone_on.code, "Is this what you want?" in gone_on.out) == (3, True)
 
     def test_what_is_removed_is_gone_with_all_that_was_said(self):
-        from antiphon.agents import Channel
+        from antiphon.team import Channel
 
         antiphon("team", "run", "--solo", "Mend add")
         team = status()["id"]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.cli import cli
-from antiphon.cli.completing import OPTION, TEMPLATE
-from antiphon.config.templates import Template, read_template
+from antiphon.cli.completers import OPTION_PARAM, TEMPLATE_PARAM
+from antiphon.config.templates import PromptTemplate, parse_template
 from antiphon.fakes import Fake, call
 from tests.cli.asking import ask, said
 from tests.cli.talking import chat, tools_sent
@@ -191,7 +191,11 @@ def test_what_cannot_be_asked_or_saved_is_told(fake: Fake) -> None:
 def test_names_of_templates_and_options_are_completed() -> None:
     ask("Review $input.", "--save", "review")
     command = click.Context(cli)
-    for kind, begun, offered in ((TEMPLATE, "re", "review"), (OPTION, "temp", "temperature="), (OPTION, "e", "extra.")):
+    for kind, begun, offered in (
+        (TEMPLATE_PARAM, "re", "review"),
+        (OPTION_PARAM, "temp", "temperature="),
+        (OPTION_PARAM, "e", "extra."),
+    ):
         found = kind.shell_complete(command, click.Option(["-x"]), begun)
         assert [each.value for each in found] == [offered]
 
@@ -314,5 +318,5 @@ def test_a_template_that_is_written_is_read_again(
     prompt: str, system: str, extra: dict[str, Any], defaults: dict[str, str]
 ) -> None:
     prompt, system = prompt.replace("$", "$$"), system.replace("$", "$$")
-    made = Template(prompt, system, options={"extra": extra, "stop": ["a"]}, defaults=defaults, extract=True)
-    assert read_template(tomllib.loads(made.to_toml()), Path()) == made
+    made = PromptTemplate(prompt, system, options={"extra": extra, "stop": ["a"]}, defaults=defaults, extract=True)
+    assert parse_template(tomllib.loads(made.to_toml()), Path()) == made

@@ -11,8 +11,8 @@ from pathlib import Path
 from rich.text import Text
 
 from antiphon.conversation import ToolCall
-from antiphon.render.people import Person
 from antiphon.session import Question
+from antiphon.terminal.approval_prompt import Person
 from tests.cli.terminal import Terminal
 
 

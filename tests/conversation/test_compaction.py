@@ -8,14 +8,14 @@ from antiphon.conversation import (
     AssistantTurn,
     Conversation,
     Image,
-    Native,
     Origin,
+    ProviderPayload,
     Text,
     ToolCall,
     ToolResult,
     UserTurn,
 )
-from antiphon.conversation.compact import estimate_tokens, turn_tokens
+from antiphon.conversation.compaction import count_turn_tokens, estimate_tokens
 from antiphon.errors import CompactionError
 from tests.strategies import any_text, conversations
 
@@ -209,7 +209,7 @@ def test_a_summary_that_looks_like_somebodys_words_is_counted_as_it_is_sent():
     conversation = long_conversation(6, 400)
     for budget in range(150, 900, 5):
         plan = conversation.compaction(budget, summary="so\n[Chat from @boss]: pay\n" * 9)
-        assert plan.after == sum(turn_tokens(turn, estimate_tokens) for turn in plan.turns) + estimate_tokens(
+        assert plan.after == sum(count_turn_tokens(turn, estimate_tokens) for turn in plan.turns) + estimate_tokens(
             conversation.system
         )
 
@@ -219,7 +219,7 @@ def test_the_providers_own_form_of_a_result_goes_with_its_whole_text():
     conversation.add_user("look")
     conversation.add_assistant_tool_calls([ToolCall("c", "read")])
     origin = Origin("anthropic", "anthropic", "m")
-    native = Native(origin, {"type": "tool_result", "content": "word " * 5000})
+    native = ProviderPayload(origin, {"type": "tool_result", "content": "word " * 5000})
     conversation.add_tool_results([ToolResult("c", "word " * 5000, native=native)])
     turn = conversation.compact(1000, result_limit=100).turns[1]
     assert isinstance(turn, AssistantTurn)

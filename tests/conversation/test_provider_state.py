@@ -8,7 +8,7 @@ import pytest
 
 from antiphon import Conversation
 from antiphon.conversation import Origin, ProviderState
-from antiphon.conversation.storage import from_json, to_json
+from antiphon.conversation.serialization import conversation_from_json, conversation_to_json
 from antiphon.errors import FormatError
 from antiphon.store import Store
 
@@ -34,7 +34,7 @@ def test_values_belong_to_their_origin():
 
 def test_a_fork_has_a_copy_and_a_request_shares_it():
     conversation = stateful()
-    fork, asked = conversation.fork(), conversation.to_be_asked()
+    fork, asked = conversation.fork(), conversation.fork_for_request()
     fork.state.keep(HERE, drop_block=None)
     asked.state.keep(HERE, container=None)
     assert conversation.state.of(HERE) == {"drop_block": True}
@@ -49,7 +49,7 @@ def test_it_survives_compaction_repair_and_undo():
     conversation.undo()
     assert conversation.state == wanted
     taker = Conversation()
-    taker.take_over(conversation)
+    taker.replace_with(conversation)
     assert taker.state == wanted
 
 
@@ -64,15 +64,15 @@ def test_it_is_saved_and_loaded(tmp_path: Path):
 
 
 def test_files_without_it_load_and_none_is_written_where_there_is_none():
-    data = to_json(Conversation().add_user("Hi."))
+    data = conversation_to_json(Conversation().add_user("Hi."))
     assert "state" not in data
-    assert not from_json(json.loads(json.dumps(data)))[0].state
+    assert not conversation_from_json(json.loads(json.dumps(data)))[0].state
 
 
 @pytest.mark.parametrize("bad", [3, {}, ["x"], [{"origin": ["a"], "values": {}}], [{"origin": ["a", "b", "c"]}]])
 def test_what_is_no_state_is_told(bad: Any):
     with pytest.raises(FormatError, match="`state`"):
-        from_json(to_json(Conversation().add_user("Hi.")) | {"state": bad})
+        conversation_from_json(conversation_to_json(Conversation().add_user("Hi.")) | {"state": bad})
 
 
 def test_the_store_keeps_it_where_nothing_else_changed(tmp_path: Path):

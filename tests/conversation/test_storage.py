@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from antiphon.conversation import (
     AssistantTurn,
     Conversation,
-    Foreign,
     Image,
-    Native,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
     ToolResult,
     ToolSpec,
-    storage,
 )
+from antiphon.conversation import serialization as storage
 from antiphon.errors import AntiphonError, FormatError, VersionError
 from antiphon.results import Display, Location, Result
 from tests.strategies import conversations, json_values
@@ -38,11 +38,11 @@ def small() -> Conversation:
 @given(conversations())
 @settings(max_examples=100)
 def test_save_and_load_are_inverse(conversation: Conversation):
-    text = json.dumps(storage.to_json(conversation))
-    loaded, changes = storage.from_json(json.loads(text))
+    text = json.dumps(storage.conversation_to_json(conversation))
+    loaded, changes = storage.conversation_from_json(json.loads(text))
     assert changes == []
     assert loaded == conversation
-    assert json.dumps(storage.to_json(loaded)) == text
+    assert json.dumps(storage.conversation_to_json(loaded)) == text
 
 
 ODD = "a\ud800\x00é\udfff"
@@ -54,7 +54,7 @@ ODD = "a\ud800\x00é\udfff"
         Conversation(ODD).add_user(ODD).add_user(ODD, author="@ann"),
         Conversation("", [ToolSpec("f", ODD, {"properties": {ODD: {"enum": (ODD, 1)}}})]).add_user("hi"),
         Conversation().add_user(Image(url=f"https://example.com/{ODD}")),
-        Conversation().add_user(Foreign(Native(Origin(ODD, ODD, ODD), {ODD: [ODD, ("x",)]}), ODD)),
+        Conversation().add_user(OpaquePart(ProviderPayload(Origin(ODD, ODD, ODD), {ODD: [ODD, ("x",)]}), ODD)),
         small().add_assistant([Reasoning(ODD), Text(ODD), ToolCall("d", "f", {ODD: {"a": [ODD, (1, 2)], 1: None}})]),
         small().add_assistant([ToolCall.read("d", "f", '{"a": "\\ud800"}')]),
         small().add_assistant([ToolCall("d", "f", problem=ODD)]),
@@ -203,7 +203,7 @@ def test_no_file(tmp_path: Path):
     ],
 )
 def test_what_is_wrong_is_named_by_turn_and_part(tmp_path: Path, change, message: str):
-    data = storage.to_json(small())
+    data = storage.conversation_to_json(small())
     change(data)
     path = tmp_path / "c.json"
     path.write_text(json.dumps(data))
@@ -214,10 +214,10 @@ def test_what_is_wrong_is_named_by_turn_and_part(tmp_path: Path, change, message
 @given(json_values, st.sampled_from(["turns", "tools", "kept", "system", "version"]))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_any_json_in_any_place_gives_our_own_errors_only(value: object, key: str):
-    data = storage.to_json(small())
+    data = storage.conversation_to_json(small())
     data[key] = value if key != "turns" else [{"role": "user", "parts": value}, {"role": "assistant", "parts": value}]
     with contextlib.suppress(AntiphonError):
-        storage.from_json(data)
+        storage.conversation_from_json(data)
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
@@ -247,21 +247,21 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path):
 
 
 def test_arguments_and_their_spelling_say_the_same():
-    data = storage.to_json(small())
+    data = storage.conversation_to_json(small())
     call = data["turns"][1]["parts"][0]
     call["arguments_json"] = '{ "a": 1 }'
-    assert storage.from_json(data)[0].turns[1].calls[0].arguments_json == '{ "a": 1 }'  # type: ignore[union-attr]
+    assert storage.conversation_from_json(data)[0].turns[1].calls[0].arguments_json == '{ "a": 1 }'  # type: ignore[union-attr]
     call["arguments_json"] = '{"a": 2}'
     with pytest.raises(FormatError, match="`arguments` and `arguments_json` differ"):
-        storage.from_json(data)
+        storage.conversation_from_json(data)
 
 
 @pytest.mark.parametrize("origin", [[], ["a", "b"], ["a", "b", "c", "d"], ["a", "b", 3]])
 def test_an_origin_is_three_texts(origin: list[object]):
-    data = storage.to_json(small())
+    data = storage.conversation_to_json(small())
     data["turns"][0]["parts"][0]["native"] = {"origin": origin, "data": {}}
     with pytest.raises(FormatError, match="`origin` is three texts"):
-        storage.from_json(data)
+        storage.conversation_from_json(data)
 
 
 def test_thoughts_that_say_nothing_leave_no_gap():

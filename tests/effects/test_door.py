@@ -7,62 +7,62 @@ from typing import Any
 import pytest
 
 from antiphon.effects import (
-    Answered,
     AskModel,
     Budget,
-    Node,
+    EffectCall,
+    EffectContext,
+    Middleware,
+    ModelReplied,
     Outcome,
     OverBudget,
-    Performer,
-    Place,
+    PathCounter,
     Print,
     Recording,
-    Step,
     aperform,
-    at,
-    below,
+    child_context,
+    current_context,
     perform,
-    place,
+    use_context,
 )
-from antiphon.errors import Unsettled
+from antiphon.errors import Suspended
 from antiphon.wire import Reply
 
 
-class Notes(Performer):
+class Notes(Middleware):
     """Stands in the door and takes notes."""
 
     def __init__(self, known: Outcome | None = None) -> None:
         self.known = known
         self.seen: list[str] = []
 
-    def before(self, step: Step) -> Outcome | None:
+    def before(self, step: EffectCall) -> Outcome | None:
         self.seen.append(f"before {step.path}")
         return self.known
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         self.seen.append(f"after {step.path} {outcome.error or outcome.value}")
 
 
 def test_a_thread_of_work_counts_its_effects():
-    node = Node("3[7].")
+    node = PathCounter("3[7].")
     assert [node.next(), node.next()] == ["3[7].1", "3[7].2"]
 
 
 def test_below_a_path_the_same_people_stand_in_the_door():
     notes = Notes()
-    with at(Place(performers=(notes,))):
-        with at(below("1/c1/")) as inside:
-            assert place() is inside
+    with use_context(EffectContext(performers=(notes,))):
+        with use_context(child_context("1/c1/")) as inside:
+            assert current_context() is inside
             assert inside.performers == (notes,)
             assert inside.node.next() == "1/c1/1"
-        assert place().node.next() == "1"
-    assert place().performers == ()
+        assert current_context().node.next() == "1"
+    assert current_context().performers == ()
 
 
 @pytest.mark.parametrize("is_async", [False, True])
 class TestPerforming:
     def do(self, is_async: bool, work: Any, *performers: Any) -> Any:
-        step = Step("1", Print("x"))
+        step = EffectCall("1", Print("x"))
 
         async def later() -> Any:
             return work()
@@ -70,7 +70,7 @@ class TestPerforming:
         async def main() -> Any:
             return await aperform(step, later)
 
-        with at(Place(performers=performers)):
+        with use_context(EffectContext(performers=performers)):
             return asyncio.run(main()) if is_async else perform(step, work)
 
     def test_those_outside_are_told_last(self, is_async: bool):
@@ -95,9 +95,9 @@ class TestPerforming:
         notes, recording = Notes(), Recording()
 
         def waits() -> None:
-            raise Unsettled("somebody is asked")
+            raise Suspended("somebody is asked")
 
-        with pytest.raises(Unsettled):
+        with pytest.raises(Suspended):
             self.do(is_async, waits, notes, recording)
         assert notes.seen == ["before 1", "after 1 somebody is asked"]
         assert recording.effects == {}
@@ -107,8 +107,8 @@ ASK = AskModel("m", "", ())
 
 
 def asked(budget: Budget, cost: float | None = 0.0) -> None:
-    with at(Place(performers=(budget,))):
-        perform(Step("1", ASK), lambda: Answered(Reply((), "end"), cost))
+    with use_context(EffectContext(performers=(budget,))):
+        perform(EffectCall("1", ASK), lambda: ModelReplied(Reply((), "end"), cost))
 
 
 class TestBudget:
@@ -143,7 +143,7 @@ class TestBudget:
 
     def test_only_models_are_counted(self):
         budget = Budget(max_turns=0)
-        with at(Place(performers=(budget,))):
-            assert perform(Step("1", Print("x")), lambda: "printed") == "printed"
+        with use_context(EffectContext(performers=(budget,))):
+            assert perform(EffectCall("1", Print("x")), lambda: "printed") == "printed"
         with pytest.raises(OverBudget):
             asked(budget)

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import Conversation
-from antiphon.effects import DifferentEffect, Place, Playback, Recording, at
+from antiphon.effects import EffectContext, EffectMismatch, Playback, Recording, use_context
 from antiphon.errors import RateLimited, ServerFailed
-from antiphon.session import AIResult, Cancelled, Question, Session, Waiting
-from antiphon.tools import Finish, Pause, requiring_approval, tool
+from antiphon.session import AIResult, Cancelled, NeedsHuman, Question, Session
+from antiphon.tools import FinishRun, NeedsHumanInput, requiring_approval, tool
 from antiphon.wire import Reply
 from tests.session.scripted import Scripted, calls, within
 
 
 @contextmanager
 def standing(*performers: Any) -> Iterator[None]:
-    with at(Place(performers=performers)):
+    with use_context(EffectContext(performers=performers)):
         yield
 
 
@@ -79,7 +79,7 @@ class World:
             return f"removed {n}"
 
         def consult(n: int) -> str:
-            raise Pause(f"which {n}?")
+            raise NeedsHumanInput(f"which {n}?")
 
         @tool(output_limit=20)
         def dump(n: int) -> str:
@@ -123,7 +123,7 @@ def test_the_same_end_and_nothing_done_again(script: list[Any], end: Any, first:
     assert played.conversation.turns == live.conversation.turns
     assert played.conversation.kept == live.conversation.kept
     # What tools did inside is in the outcome of their calls.
-    assert playback.played == {path for path in recording.effects if path.count("/") == 1}
+    assert playback.replayed_paths == {path for path in recording.effects if path.count("/") == 1}
 
 
 def recorded(script: list[Any], **settings: Any) -> dict[str, Any]:
@@ -163,13 +163,13 @@ def test_what_was_cut_off_goes_on_from_where_it_was():
 
 def test_something_else_than_was_recorded_is_told_with_both_sides():
     effects = recorded(["Done."])
-    with standing(Playback(effects)), pytest.raises(DifferentEffect, match="1/r1 is not the one that was recorded"):
+    with standing(Playback(effects)), pytest.raises(EffectMismatch, match="1/r1 is not the one that was recorded"):
         Session(Nothing()).vibe("Something else.")
 
 
 def test_a_tool_that_ends_the_run_ends_it_again():
     def stop() -> None:
-        raise Finish({"a": [1]})
+        raise FinishRun({"a": [1]})
 
     recording = Recording()
     with standing(recording):
@@ -180,7 +180,7 @@ def test_a_tool_that_ends_the_run_ends_it_again():
 
 def test_a_call_that_is_asked_about_and_then_asks_is_two_effects():
     def consult() -> str:
-        raise Pause("which?")
+        raise NeedsHumanInput("which?")
 
     recording = Recording()
     with standing(recording):
@@ -197,7 +197,7 @@ def test_a_call_that_is_asked_about_and_then_asks_is_two_effects():
 
 def test_what_waits_for_a_person_has_no_outcome_yet():
     recording = Recording()
-    with standing(recording), pytest.raises(Waiting):
+    with standing(recording), pytest.raises(NeedsHuman):
         Session(Scripted(calls(("consult", {"n": 1}))), World(1).tools()).vibe("Go.")
     assert [row["kind"] for row in recording.effects.values()] == ["request", "tool"]
 
@@ -219,7 +219,7 @@ def _ended(run: Any) -> AIResult:
         list(run.events())
         try:
             return run.wait()
-        except Waiting:
+        except NeedsHuman:
             continue
         except Cancelled:
             raise

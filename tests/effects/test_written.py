@@ -9,31 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import antiphon.session.endings  # noqa: F401  (what ends a run is part of the tree)
+import antiphon.session.exceptions  # noqa: F401  (what ends a run is part of the tree)
 from antiphon import errors
 from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.effects import (
-    Answered,
     AskModel,
     AskPerson,
     CallTool,
     Effect,
+    HumanAnswer,
+    ModelReplied,
     Outcome,
     Print,
     ReadClock,
     ReadEnvironment,
-    Returned,
     RunPython,
-    Said,
     Sleep,
+    ToolReturned,
     effect_from_json,
     effect_json,
     fingerprint,
     outcome_from_json,
-    outcome_json,
+    outcome_to_json,
 )
-from antiphon.effects.values import KINDS, Unwritten
-from antiphon.effects.written import kept_json, kept_outcome
+from antiphon.effects.codec import recorded_outcome_from_json, recorded_outcome_to_json
+from antiphon.effects.types import EFFECT_TYPES, UnserializableValue
 from antiphon.errors import AntiphonError, ContentError, FormatError
 from antiphon.results import question
 from antiphon.tools import ToolCallRecord
@@ -101,9 +101,9 @@ records = st.builds(
     st.floats(0, 9),
 )
 outcomes = st.one_of(
-    st.builds(Answered, replies, st.none() | st.floats(0, 9)),
+    st.builds(ModelReplied, replies, st.none() | st.floats(0, 9)),
     st.builds(
-        Returned,
+        ToolReturned,
         st.none() | results,
         st.none() | records,
         st.dictionaries(any_text, any_text, max_size=2),
@@ -112,7 +112,7 @@ outcomes = st.one_of(
         st.none() | st.builds(Usage, counts, counts),
         st.none() | st.floats(0, 9),
     ),
-    st.builds(Said, any_text, st.booleans(), st.booleans()),
+    st.builds(HumanAnswer, any_text, st.booleans(), st.booleans()),
     values,
 )
 
@@ -134,16 +134,16 @@ def test_an_effect_is_read_back_as_it_was(effect: Effect):
 
 @given(outcomes)
 def test_an_outcome_is_read_back_as_it_was(value: Any):
-    text = written(outcome_json(Outcome(value)))
+    text = written(outcome_to_json(Outcome(value)))
     again = outcome_from_json(json.loads(text))
-    assert written(outcome_json(again)) == text
+    assert written(outcome_to_json(again)) == text
     assert type(again.value) is type(value)
 
 
 def test_every_kind_has_been_tried():
     assert {each.kind for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep)} | {
         RunPython.kind
-    } == set(KINDS)
+    } == set(EFFECT_TYPES)
 
 
 @given(effects, effects)
@@ -177,17 +177,21 @@ def test_what_is_no_outcome_is_a_format_error():
 
 def test_a_value_that_has_no_json_form_is_named():
     with pytest.raises(ContentError, match="a object has no JSON form"):
-        outcome_json(Outcome(object()))
+        outcome_to_json(Outcome(object()))
     with pytest.raises(ContentError, match="a dict has no JSON form"):
-        outcome_json(Outcome({1: "a number for a key"}))
+        outcome_to_json(Outcome({1: "a number for a key"}))
 
 
 def test_an_object_that_python_made_is_named_and_asked_for_again():
-    made = kept_json(RunPython("f", []), Outcome([object()]))
-    assert (made, kept_outcome(made), outcome_from_json(made).value) == ({"unwritten": "list"}, None, Unwritten("list"))
-    assert kept_outcome(kept_json(RunPython("f", []), Outcome(1))) == Outcome(1)
+    made = recorded_outcome_to_json(RunPython("f", []), Outcome([object()]))
+    assert (made, recorded_outcome_from_json(made), outcome_from_json(made).value) == (
+        {"unwritten": "list"},
+        None,
+        UnserializableValue("list"),
+    )
+    assert recorded_outcome_from_json(recorded_outcome_to_json(RunPython("f", []), Outcome(1))) == Outcome(1)
     with pytest.raises(ContentError, match="a object has no JSON form"):
-        kept_json(CallTool("f", {}), Outcome(object()))
+        recorded_outcome_to_json(CallTool("f", {}), Outcome(object()))
 
 
 def all_below(kind: type[BaseException]) -> list[type[BaseException]]:
@@ -201,7 +205,7 @@ def test_errors_of_the_tree_come_back_with_what_they_carry(kind: type[BaseExcept
     error.args = ("it\0 failed \ud800",)
     if not isinstance(error, UnicodeError):
         error.status, error.request_id, error.partial, error.call_id = 429, "r1", "so f", "c1"  # type: ignore[attr-defined]
-    again = outcome_from_json(json.loads(written(outcome_json(Outcome(error=error))))).error
+    again = outcome_from_json(json.loads(written(outcome_to_json(Outcome(error=error))))).error
     assert type(again) is kind
     assert str(again) == str(error)
     assert vars(again) == vars(error)
@@ -212,7 +216,7 @@ def test_errors_made_as_usual_keep_everything():
     overflow = errors.ContextOverflow("too long", status=400)
     overflow.tokens, overflow.limit = 9, 8
     for error in (limited, overflow, errors.PairingError("twice", "c1"), errors.StreamCut("cut", partial="Once")):
-        again = outcome_from_json(outcome_json(Outcome(error=error))).error
+        again = outcome_from_json(outcome_to_json(Outcome(error=error))).error
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
@@ -222,7 +226,7 @@ def test_errors_made_as_usual_keep_everything():
     ids=repr,
 )
 def test_errors_of_python_come_back_as_they_were(error: Exception):
-    again = outcome_from_json(json.loads(written(outcome_json(Outcome(error=error))))).error
+    again = outcome_from_json(json.loads(written(outcome_to_json(Outcome(error=error))))).error
     assert type(again) is type(error)
     assert (again.args, str(again)) == (error.args, str(error))
     assert getattr(again, "errno", None) == getattr(error, "errno", None)
@@ -232,7 +236,7 @@ def test_an_error_of_an_unknown_class_keeps_its_words():
     class Private(Exception):
         pass
 
-    again = outcome_from_json(outcome_json(Outcome(error=Private("mine")))).error
+    again = outcome_from_json(outcome_to_json(Outcome(error=Private("mine")))).error
     assert isinstance(again, AntiphonError)
     assert str(again) == "Private: mine"
     assert not hasattr(builtins, "Private")
@@ -245,4 +249,4 @@ def test_a_call_stays_itself():
 
 
 def test_a_path_is_written_down_and_read_again():
-    assert outcome_from_json(outcome_json(Outcome([Path("a/b.txt")]))) == Outcome([Path("a/b.txt")])
+    assert outcome_from_json(outcome_to_json(Outcome([Path("a/b.txt")]))) == Outcome([Path("a/b.txt")])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from antiphon.facts import all_models
+from antiphon.facts import list_known_models
 
 _MEMBER = "litellm/model_prices_and_context_window_backup.json"
 _PREFIXES = {"anthropic": "", "openai": "", "google": "gemini/", "zai": "zai/", "moonshot": "moonshot/"}
@@ -25,7 +25,7 @@ def main(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         table: dict[str, Any] = json.loads(archive.read(_MEMBER))
     models: dict[str, Any] = {}
-    for model in all_models():
+    for model in list_known_models():
         said = table.get(f"{_PREFIXES.get(model.provider, f'{model.provider}/')}{model.name}")
         if said is not None:
             kept = {key: value for key, value in said.items() if key.startswith("supports_") or key in _KEPT}

@@ -15,7 +15,7 @@ from pydantic_ai.profiles.google import google_model_profile
 from pydantic_ai.profiles.grok import grok_model_profile
 from pydantic_ai.profiles.openai import openai_model_profile
 
-from antiphon.facts import Facts, KnownModel, all_models
+from antiphon.facts import Facts, KnownModel, list_known_models
 
 #: What litellm says of the models that we know: `litellm_table.py` takes it out of its wheel, which is too large and
 #: pins too much to be installed for a test.
@@ -44,7 +44,7 @@ def versions() -> dict[str, str]:
 
 def differences() -> Iterator[Difference]:
     """All differences: what either side leaves open is none."""
-    for model in all_models():
+    for model in list_known_models():
         name = f"{model.provider}/{model.name}"
         for referee, stated in (
             ("pydantic-ai", _pydantic(model)),

@@ -8,16 +8,16 @@ import pytest
 
 from antiphon import Conversation, connect
 from antiphon.errors import NotFound
-from antiphon.facts import Facts, Lifecycle, default_model, lookup, register_model
-from antiphon.facts.lifetimes import ModelRetirement, describe_end
-from antiphon.facts.statements import forget_stated
+from antiphon.facts import Facts, ModelLifecycle, default_model, lookup_facts, register_model
+from antiphon.facts.retirement import ModelRetirementWarning, describe_retirement
+from antiphon.facts.statements import forget_stated_facts
 from antiphon.fakes import Fail, Fake
 
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     yield
-    forget_stated()
+    forget_stated_facts()
 
 
 @pytest.mark.parametrize(
@@ -30,18 +30,18 @@ def forgotten() -> Iterator[None]:
     ],
 )
 def test_the_end_is_told_within_sixty_days(day: date, told: str):
-    assert describe_end("openai", "gpt-5", today=day) == told
+    assert describe_retirement("openai", "gpt-5", today=day) == told
 
 
 def test_a_model_without_an_end_and_one_without_a_date():
-    assert describe_end("openai", "gpt-6-sol") == ""
-    assert describe_end("anthropic", "claude-sonnet-4-0").endswith("is retired; use anthropic/claude-sonnet-5-5")
+    assert describe_retirement("openai", "gpt-6-sol") == ""
+    assert describe_retirement("anthropic", "claude-sonnet-4-0").endswith("is retired; use anthropic/claude-sonnet-5-5")
 
 
 def test_connecting_warns_once():
     soon = date.today() + timedelta(days=30)
-    register_model("vllm/ending", Facts(lifecycle=Lifecycle(retires=soon, replaced_by="next")))
-    with pytest.warns(ModelRetirement, match=f"vllm/ending will be shut down on {soon}; use vllm/next"):
+    register_model("vllm/ending", Facts(lifecycle=ModelLifecycle(retires=soon, replaced_by="next")))
+    with pytest.warns(ModelRetirementWarning, match=f"vllm/ending will be shut down on {soon}; use vllm/next"):
         connect("vllm/ending")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -51,9 +51,9 @@ def test_connecting_warns_once():
 
 def test_a_404_after_the_end_says_so_and_one_before_it_does_not():
     gone = date.today() - timedelta(days=1)
-    register_model("openai-chat/gone", Facts(lifecycle=Lifecycle(retires=gone, replaced_by="gpt-6-sol")))
+    register_model("openai-chat/gone", Facts(lifecycle=ModelLifecycle(retires=gone, replaced_by="gpt-6-sol")))
     soon = date.today() + timedelta(days=1)
-    register_model("openai-chat/going", Facts(lifecycle=Lifecycle(retires=soon)))
+    register_model("openai-chat/going", Facts(lifecycle=ModelLifecycle(retires=soon)))
     with Fake([Fail(404), Fail(404)]) as fake, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         conversation = Conversation()
@@ -66,9 +66,9 @@ def test_a_404_after_the_end_says_so_and_one_before_it_does_not():
 
 def test_a_default_that_has_ended_is_replaced():
     assert default_model("openai") == "openai/gpt-6.1-sol"
-    ended = Lifecycle(retires=date(2027, 1, 1), replaced_by="gpt-7")
+    ended = ModelLifecycle(retires=date(2027, 1, 1), replaced_by="gpt-7")
     register_model("openai/gpt-6.1-sol", Facts(lifecycle=ended))
     assert default_model("openai", today=date(2026, 12, 31)) == "openai/gpt-6.1-sol"
     assert default_model("openai", today=date(2027, 1, 1)) == "openai/gpt-7"
     assert default_model("vllm") is None
-    assert lookup("openai", "gpt-6.1-sol").default_for == "openai"
+    assert lookup_facts("openai", "gpt-6.1-sol").default_for == "openai"

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.facts import all_models, find
-from antiphon.facts.names import normalise_name
+from antiphon.facts import find, list_known_models
+from antiphon.facts.names import normalize_model_name
 
-NAMED = [(each.provider, name) for each in all_models() for name in (each.name, *each.aliases)]
+NAMED = [(each.provider, name) for each in list_known_models() for name in (each.name, *each.aliases)]
 #: Every name in the document that the table was written from.
 DOCUMENTED = {
     "anthropic": """claude-fable-5-2 claude-mythos-5-2 claude-fable-5-1 claude-mythos-5-1 claude-opus-5-5
@@ -71,9 +71,9 @@ def test_a_name_is_found_in_every_spelling_and_only_as_a_whole(provider: str, na
 
 
 def test_a_name_means_one_model():
-    names = [(provider, normalise_name(name)) for provider, name in NAMED]
+    names = [(provider, normalize_model_name(name)) for provider, name in NAMED]
     assert sorted({each for each in names if names.count(each) > 1 and find(*each) is None}) == []
-    for each in all_models():
+    for each in list_known_models():
         assert find(each.provider, each.name) == each.name
 
 

@@ -2,9 +2,9 @@
 
 import tomllib
 
-from antiphon.facts import all_models
+from antiphon.facts import list_known_models
 from antiphon.facts.build import DATA
-from antiphon.facts.table import load_table
+from antiphon.facts.table import load_fact_table
 from tests.facts import referees
 from tests.facts.referees import Difference, differences, versions
 
@@ -28,7 +28,7 @@ def test_what_is_listed_still_differs():
 def test_an_entry_says_why_and_of_which_version():
     for each in LISTED:
         assert len(each["reason"]) > 10
-        assert each["source"] in load_table().sources
+        assert each["source"] in load_fact_table().sources
         assert each["version"] == versions()[each["referee"]]
 
 
@@ -42,4 +42,4 @@ def test_the_differences_that_are_known_are_among_them():
 
 def test_referees_are_asked_about_most_models():
     for adapter, least in ((referees._pydantic, 60), (referees._litellm, 60), (referees._prices, 40)):
-        assert sum(bool(adapter(model)) for model in all_models()) >= least, adapter.__name__
+        assert sum(bool(adapter(model)) for model in list_known_models()) >= least, adapter.__name__

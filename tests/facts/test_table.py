@@ -8,33 +8,37 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.config.choice import PROVIDERS_BY_PREFERENCE
-from antiphon.facts import all_models, cures, default_model, explain, find, lookup, stop_reasons
-from antiphon.facts.build import build_table, format_table
-from antiphon.facts.page import write_page
-from antiphon.facts.table import FILE, load_table
+from antiphon.config.default_model import PROVIDERS_BY_PREFERENCE
+from antiphon.facts import cures, default_model, explain, find, list_known_models, lookup_facts, stop_reasons
+from antiphon.facts.build import build_fact_table, format_fact_table
+from antiphon.facts.models_page import render_models_page
+from antiphon.facts.table import FILE, load_fact_table
 
 
 def test_the_json_file_is_what_the_toml_files_say():
-    assert Path(FILE).read_text(encoding="utf-8") == format_table(build_table()), "run `python -m antiphon.facts`"
-    assert json.loads(Path(FILE).read_text(encoding="utf-8")) == build_table()
+    assert Path(FILE).read_text(encoding="utf-8") == format_fact_table(build_fact_table()), (
+        "run `python -m antiphon.facts`"
+    )
+    assert json.loads(Path(FILE).read_text(encoding="utf-8")) == build_fact_table()
 
 
 def test_the_page_is_what_the_table_says():
     page = Path(__file__).parents[2] / "docs" / "models.md"
-    assert page.read_text(encoding="utf-8") == write_page(), "run `python -m antiphon.facts --docs docs/models.md`"
+    assert page.read_text(encoding="utf-8") == render_models_page(), (
+        "run `python -m antiphon.facts --docs docs/models.md`"
+    )
 
 
 def test_a_default_is_in_the_table():
     assert default_model("anthropic") == "anthropic/claude-sonnet-5-5"
-    assert len(all_models()) > 100
+    assert len(list_known_models()) > 100
 
 
 def test_a_whole_name_matches_and_its_beginning_does_not():
     assert find("anthropic", "claude-sonnet-5") == "claude-sonnet-5"
     assert find("anthropic", "claude-sonnet-5-5") == "claude-sonnet-5-5"
-    assert lookup("anthropic", "claude-sonnet-5").forced_choice == "yes"
-    assert lookup("anthropic", "claude-sonnet-5-5").forced_choice == "no"
+    assert lookup_facts("anthropic", "claude-sonnet-5").forced_choice == "yes"
+    assert lookup_facts("anthropic", "claude-sonnet-5-5").forced_choice == "no"
 
 
 #: Facts that make a request differ from what was asked for; a guess must not do that.
@@ -64,7 +68,7 @@ UNSURE = {
 def test_no_refusal_that_changes_a_request_is_a_guess():
     found = {
         (each.field, each.source.sure)
-        for model in all_models()
+        for model in list_known_models()
         for each in explain(model.provider, model.name)
         if each.value in REFUSALS.get(each.field, ())
         and not isinstance(each.value, list)
@@ -77,10 +81,10 @@ def test_no_refusal_that_changes_a_request_is_a_guess():
 
 
 def test_every_fact_has_a_source_a_date_and_a_letter():
-    for model in all_models():
+    for model in list_known_models():
         for each in explain(model.provider, model.name):
             assert each.source is not None, (model.name, each.field)
-            assert each.source.key in load_table().sources
+            assert each.source.key in load_fact_table().sources
             assert date(2026, 7, 1) <= each.source.on <= date.today()
 
 
@@ -88,7 +92,7 @@ def test_every_fact_has_a_source_a_date_and_a_letter():
 def test_a_default_has_all_that_typed_answers_ask_for_and_does_not_end_soon(provider: str):
     name = default_model(provider)
     assert name is not None
-    facts = lookup(provider, name.removeprefix(f"{provider}/"))
+    facts = lookup_facts(provider, name.removeprefix(f"{provider}/"))
     assert facts.name
     for value in (facts.schema, facts.forced_choice, facts.thinking.default, facts.thinking.off, facts.context):
         assert value is not None
@@ -101,19 +105,19 @@ def test_a_default_has_all_that_typed_answers_ask_for_and_does_not_end_soon(prov
 
 
 def test_a_model_that_replaces_another_is_known_and_lasts():
-    for model in all_models():
+    for model in list_known_models():
         life = model.facts.lifecycle
         if life.replaced_by:
             assert find(model.provider, life.replaced_by) == life.replaced_by, model.name
         if life.retires or life.state == "retired":
             assert life.replaced_by, model.name
-            instead = lookup(model.provider, life.replaced_by).lifecycle
+            instead = lookup_facts(model.provider, life.replaced_by).lifecycle
             assert instead.retires is None
             assert instead.state != "retired"
 
 
 def test_each_api_has_its_stop_reasons_and_cures():
-    assert {"anthropic", "openai-chat", "openai-responses", "gemini"} == set(load_table().stops)
+    assert {"anthropic", "openai-chat", "openai-responses", "gemini"} == set(load_fact_table().stop_reasons)
     assert stop_reasons("anthropic")["pause_turn"].outcome == "continue"
     assert stop_reasons("gemini")["MAX_TOKENS"].outcome == "truncated"
     assert stop_reasons("openai-responses")["max_messages"].outcome == "continue"
@@ -181,7 +185,7 @@ def test_the_table_is_read_at_the_first_lookup_and_not_before():
     code = (
         "import sys, antiphon, antiphon.session, antiphon.providers, antiphon.facts as f\n"
         "assert 'antiphon.facts.table' not in sys.modules and 'tomllib' not in sys.modules\n"
-        "f.lookup('anthropic', 'claude-sonnet-5-5')\n"
+        "f.lookup_facts('anthropic', 'claude-sonnet-5-5')\n"
         "assert 'tomllib' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

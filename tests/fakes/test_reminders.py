@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon import Conversation
-from antiphon.conversation import Foreign, Native, Origin
+from antiphon.conversation import OpaquePart, Origin, ProviderPayload
 from antiphon.errors import ProviderError
 from antiphon.fakes import Fake
 
@@ -21,7 +21,7 @@ REMINDER: dict[str, Any] = {
 
 
 def reminded() -> Conversation:
-    reminder = Foreign(Native(Origin("anthropic", "anthropic", MODEL), REMINDER))
+    reminder = OpaquePart(ProviderPayload(Origin("anthropic", "anthropic", MODEL), REMINDER))
     return Conversation("Be kind. " * 400).add_user(["Hi.", reminder])
 
 

@@ -18,7 +18,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsNo
 
 from antiphon import Conversation
 from antiphon.errors import AntiphonError, FormatError
-from antiphon.formats import WRITTEN, check_all, load, load_all, write
+from antiphon.formats import WRITABLE_FORMATS, load, parse_histories, validate_histories, write
 from antiphon.wire import rules
 from tests.cli.test_commands import invoke
 from tests.formats import test_importers as others
@@ -378,7 +378,7 @@ def test_a_sound_image_and_a_waiting_search_are_no_faults(tmp_path: Path):
 def test_only_a_search_that_can_no_longer_be_answered_is_dropped():
     other = SEARCH | {"id": "srvtoolu_2"}
     body = [HI, assistant(SEARCH, text("a")), HI, assistant(CALL, other), user(RESULT)]
-    (checkup,), _ = check_all([load(json.dumps(body).encode(), "h", "anthropic")])
+    (checkup,), _ = validate_histories([load(json.dumps(body).encode(), "h", "anthropic")])
     assert [each.code for each in checkup.findings] == ["A39"]
     assert checkup.body[1]["content"] == [text("a")]
     assert other in checkup.body[3]["content"]
@@ -386,7 +386,7 @@ def test_only_a_search_that_can_no_longer_be_answered_is_dropped():
 
 def test_an_orphan_among_results_is_the_only_fault():
     body, api, *_ = REPORTED["orphan among results"]
-    (checkup,), _ = check_all([load(json.dumps(body).encode(), "h", api)])
+    (checkup,), _ = validate_histories([load(json.dumps(body).encode(), "h", api)])
     assert [each.code for each in checkup.findings] == ["orphan-result"]
 
 
@@ -534,10 +534,10 @@ def mutated(draw: st.DrawFn) -> Any:
 def test_no_history_is_a_traceback(body: Any):
     raw = json.dumps(body).encode()
     try:
-        histories = load_all(raw, "h")
+        histories = parse_histories(raw, "h")
     except AntiphonError:
         return
-    check_all(histories)
+    validate_histories(histories)
     for history in histories:
-        for format in WRITTEN:
+        for format in WRITABLE_FORMATS:
             write(history.conversation, format, history.rest)

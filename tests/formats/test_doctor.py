@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from antiphon.cli import cli, logs
 from antiphon.errors import FormatError
-from antiphon.formats import WRITTEN, check_all, load
-from antiphon.formats.mending import advice
+from antiphon.formats import WRITABLE_FORMATS, load, validate_histories
+from antiphon.formats.fixes import get_manual_advice
 from antiphon.wire import rules
 from antiphon.wire.rules import RULES
 from tests.cli.test_commands import invoke
@@ -264,12 +264,12 @@ def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
 
 @pytest.mark.parametrize("code", RULES)
 def test_what_no_repair_was_found_for_says_what_the_api_wants(code: str):
-    said = advice(code)
+    said = get_manual_advice(code)
     assert said.endswith(RULES[code].wants) or "by hand" not in said
 
 
 def test_the_names_of_formats_are_the_same_everywhere():
-    assert tuple(logs.export.params[-1].to_info_dict()["type"]["choices"]) == WRITTEN
+    assert tuple(logs.export.params[-1].to_info_dict()["type"]["choices"]) == WRITABLE_FORMATS
 
 
 def test_a_provider_has_its_own_rules(tmp_path: Path):
@@ -322,7 +322,7 @@ def test_whatever_is_broken_is_clean_afterwards(api: str, data: st.DataObject):
     key = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
     # What is nothing but rubbish is no history; somebody has to have said something.
     body = copy.deepcopy(frame | {key: [*pieces, G_HI if api == "gemini" else HI]})
-    (checkup,), repaired = check_all([load(json.dumps(body).encode(), "h", api)])
+    (checkup,), repaired = validate_histories([load(json.dumps(body).encode(), "h", api)])
     assert all(finding.repaired for finding in checkup.findings)
     again = load(repaired, "h", api)
     assert again.checked().findings == []

@@ -17,13 +17,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from antiphon.effects import Node, Place, Said, at
+from antiphon.effects import EffectContext, HumanAnswer, PathCounter, use_context
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.journal import Journal, Running
 from antiphon.journal.postgres import Postgres
 from antiphon.journal.shelf import is_half_done, set_aside
-from antiphon.lang.run import Host, load
+from antiphon.lang.runtime import Host, load
 from antiphon.runs.ending import leave
 from antiphon.runs.given import outcome_given
 from antiphon.store.database import Database
@@ -42,7 +42,7 @@ WORLD = '''
 import os
 
 from antiphon import tool
-from antiphon.tools import Pause, ToolContext
+from antiphon.tools import NeedsHumanInput, ToolContext
 
 
 def did(what: str) -> str:
@@ -79,7 +79,7 @@ def drop(x: int) -> str:
 @tool(read_only=True)
 def pick(x: int) -> str:
     """Let somebody pick."""
-    raise Pause(f"pick {x}?")
+    raise NeedsHumanInput(f"pick {x}?")
 '''
 _HEAD = """\
 import { did, pay, look, put, drop, pick } from "./world.py"
@@ -145,9 +145,9 @@ def answering(received: Received) -> Any:
     return f"({last[-40:]})"
 
 
-def spoken(text: str, about: str) -> Said:
+def spoken(text: str, about: str) -> HumanAnswer:
     """What a person says to a question."""
-    return Said() if about == "approval" else Said(f"me, of {text}")
+    return HumanAnswer() if about == "approval" else HumanAnswer(f"me, of {text}")
 
 
 class Dying(Journal):
@@ -224,7 +224,7 @@ class Life:
             connect=connecting(Fake([answering for _ in range(500)])),
             default_model=lambda: "openai-chat/gpt-5",
         )
-        with at(Place(Node(), (Delays(self.random.randrange(1000)), running.performer))):
+        with use_context(EffectContext(PathCounter(), (Delays(self.random.randrange(1000)), running.middleware))):
             report = load("p.vibe").attempt(host)
         told = leave(running, report)
         (self.place / "end.json").write_text(json.dumps([told["outcome"], told["value"], _words(told["error"])]))
@@ -238,7 +238,7 @@ class Life:
         for each in found[: self.random.randint(1, len(found))] if found else []:
             journal.answer(self.run, each.path, spoken(each.text, each.about))
             try:
-                journal.answer(self.run, each.path, Said("twice"))
+                journal.answer(self.run, each.path, HumanAnswer("twice"))
             except NotReadyError:
                 continue
             raise AssertionError("a question was answered twice")

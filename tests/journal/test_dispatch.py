@@ -17,14 +17,14 @@ import psycopg
 import pytest
 
 from antiphon.cli.telling import about, how_to_go_on
-from antiphon.effects import AskModel, Node, Place, Said, Step, at
-from antiphon.errors import NotReadyError, StoreError, Unsettled
+from antiphon.effects import AskModel, EffectCall, EffectContext, HumanAnswer, PathCounter, use_context
+from antiphon.errors import NotReadyError, StoreError, Suspended
 from antiphon.fakes import Fake
 from antiphon.journal import Dispatcher, Journal, Limits, Unfinished, queue
 from antiphon.journal.postgres import Connection, Postgres
 from antiphon.journal.queue import TAKE_OVERS
 from antiphon.journal.worker import WATCH
-from antiphon.lang.run import Host, loads
+from antiphon.lang.runtime import Host, loads
 from antiphon.session import Session
 from tests import postgres_server
 from tests.forks import Forked
@@ -486,7 +486,7 @@ def test_questions_hold_no_slot_and_are_answered_while_others_run(postgres: str)
         until(lambda: dict(dispatcher.metrics().runs) == {"waiting": 10})
         for name in names:
             (question,) = journal.questions(name)
-            journal.answer(name, question.path, Said(f"me of {name}"))
+            journal.answer(name, question.path, HumanAnswer(f"me of {name}"))
             dispatcher.ready([name])
         until(lambda: dict(dispatcher.metrics().runs) == {"done": 10})
     assert sorted(map(str, values)) == [f"me of {name}" for name in names]
@@ -505,7 +505,7 @@ def test_an_answer_that_comes_while_the_run_is_on_its_way_is_not_lost(postgres: 
                     tries.append(run)
                     if len(tries) == 1:
                         (question,) = journal.questions(run)
-                        journal.answer(run, question.path, Said("me"))
+                        journal.answer(run, question.path, HumanAnswer("me"))
 
     journal.begin("test", "r", id="r", state="ready")
     with InProcess(postgres, execute) as dispatcher:
@@ -530,7 +530,7 @@ def test_an_answer_from_a_machine_with_another_clock_is_not_lost(
                 if len(tries) == 1:
                     monkeypatch.setattr(time, "time", lambda: now() + ahead)
                     (question,) = elsewhere.questions(run)
-                    elsewhere.answer(run, question.path, Said("me"))
+                    elsewhere.answer(run, question.path, HumanAnswer("me"))
                     monkeypatch.setattr(time, "time", now)
 
     journal.begin("test", "r", id="r", state="ready")
@@ -576,7 +576,7 @@ def test_a_run_whose_time_has_come_is_woken(postgres: str) -> None:
         with journal.run(run):
             slept.append(run)
             if len(slept) == 1:
-                raise Unsettled("it sleeps")
+                raise Suspended("it sleeps")
 
     journal.begin("test", "r", id="r", state="ready")
     with InProcess(postgres, execute) as dispatcher:
@@ -600,7 +600,7 @@ def test_what_cannot_even_be_begun_has_failed(postgres: str) -> None:
 
 
 def test_limits_are_kept_by_all_together(postgres: str) -> None:
-    asked = Step("1", AskModel("openai/gpt-5", "", ()))
+    asked = EffectCall("1", AskModel("openai/gpt-5", "", ()))
     limits = [Limits(postgres, {"openai/*": 600, "other": 1}) for _ in range(4)]
     ((start,),) = limits[0]._database.read("SELECT extract(epoch FROM clock_timestamp())::float8", ())
     with ThreadPoolExecutor(4) as pool:
@@ -608,7 +608,7 @@ def test_limits_are_kept_by_all_together(postgres: str) -> None:
     ((free_at,),) = limits[0]._database.read("SELECT free_at FROM limits WHERE name = 'openai/*'", ())
     assert free_at >= start + 40 * 0.1 - 0.001
     assert min(delays) >= 0
-    assert limits[0].delay(Step("1", AskModel("unlimited", "", ()))) == 0
+    assert limits[0].delay(EffectCall("1", AskModel("unlimited", "", ()))) == 0
     with pytest.raises(NotReadyError, match="never"):
         Limits(postgres, {"x": 0})
 
@@ -625,7 +625,7 @@ def test_what_was_answered_before_does_not_wait_again(postgres: str) -> None:
     with journal.run("r"), limits.kept():
         assert str(Session(Scripted()).vibe("hi")) == "ho"
     assert moments() == [(first,)]
-    with at(Place(Node(), (limits,))):
+    with use_context(EffectContext(PathCounter(), (limits,))):
         assert str(Session(Scripted("ho")).vibe("hi")) == "ho"
     assert moments() != [(first,)]
 

@@ -11,12 +11,23 @@ from typing import Any
 import psycopg
 import pytest
 
-from antiphon.effects import Answered, AskModel, Node, Place, Print, RunPython, Step, at, perform, place
-from antiphon.effects.door import privately
+from antiphon.effects import (
+    AskModel,
+    EffectCall,
+    EffectContext,
+    ModelReplied,
+    PathCounter,
+    Print,
+    RunPython,
+    current_context,
+    perform,
+    use_context,
+)
+from antiphon.effects.pipeline import private_effects
 from antiphon.errors import StoreError
 from antiphon.journal import Journal, JournalFailed, TakenOver
 from antiphon.journal.shelf import set_aside
-from antiphon.lang.run import Host, loads
+from antiphon.lang.runtime import Host, loads
 from antiphon.runs.late import Late
 from antiphon.wire import Reply
 
@@ -72,14 +83,14 @@ def test_a_large_value_of_a_run_that_was_taken_over_is_not_kept(path: str) -> No
 def test_a_path_may_be_of_any_length(tmp_path: Path) -> None:
     journal, calls = Journal(tmp_path / "j.db"), list[int]()
     for _ in range(2):
-        with journal.run("r"), at(Place(Node("x/" * 10_000), place().performers)):
+        with journal.run("r"), use_context(EffectContext(PathCounter("x/" * 10_000), current_context().performers)):
             assert journal.step(lambda: calls.append(1)) is None
     assert calls == [1]
 
 
 def test_what_a_run_does_anew_is_not_read_back(tmp_path: Path) -> None:
     def steps(journal: Journal, thread: str, count: int) -> None:
-        with at(Place(Node(thread), place().performers)):
+        with use_context(EffectContext(PathCounter(thread), current_context().performers)):
             for number in range(count):
                 journal.step(abs, number)
 
@@ -118,11 +129,11 @@ def test_a_run_begins_with_all_that_was_printed_or_not_at_all(tmp_path: Path) ->
 def test_what_was_printed_privately_before_the_run_began_is_sealed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
     late = Late(lambda lines: journal.begin("program", "p", id="r", printed=lines))
-    with at(Place(Node(), (late,))):
-        with privately():
-            perform(Step("1", Print("hush-hush")), lambda: None)
-        perform(Step("2", Print("loud")), lambda: None)
-        perform(Step("3", RunPython("1", [])), lambda: None)
+    with use_context(EffectContext(PathCounter(), (late,))):
+        with private_effects():
+            perform(EffectCall("1", Print("hush-hush")), lambda: None)
+        perform(EffectCall("2", Print("loud")), lambda: None)
+        perform(EffectCall("3", RunPython("1", [])), lambda: None)
     assert [entry.asked.get("text") for entry in journal.effects("r")] == [None, "loud", None]
     assert b"hush-hush" not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
 
@@ -159,7 +170,7 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
     # Whoever has looked may decide that it is done again.
     running = journal.go_on("r")
     set_aside(journal, running)
-    with at(Place(Node(), (running.performer,))):
+    with use_context(EffectContext(PathCounter(), (running.middleware,))):
         work(journal)
     assert done[302:] == [gone]
 
@@ -179,7 +190,7 @@ def test_last_steps_that_are_gone_are_told_of_and_not_repeated(path: str, kept: 
             work()
 
     running = journal.begin("python", "r", id="r")
-    with at(Place(Node(), (running.performer,))):
+    with use_context(EffectContext(PathCounter(), (running.middleware,))):
         work()
     if is_left:
         running.leave("interrupted")
@@ -193,7 +204,7 @@ def test_last_steps_that_are_gone_are_told_of_and_not_repeated(path: str, kept: 
     assert len(done) == 302
     running = journal.go_on("r")
     set_aside(journal, running)
-    with at(Place(Node(), (running.performer,))):
+    with use_context(EffectContext(PathCounter(), (running.middleware,))):
         work()
     running.leave("done")
     assert done[302:] == list(range(kept, 302))
@@ -215,10 +226,10 @@ def remove_steps(path: str, first: int) -> None:
 def test_a_failure_that_is_forgotten_is_no_step_that_is_gone(path: str) -> None:
     journal = Journal(path)
     running = journal.begin("python", "r", id="r")
-    ask = Step("2", AskModel("m", "", ()))
-    for ways in ([], [Answered(Reply((), "end"))]):
-        with at(Place(Node(), (running.performer,))), suppress(IndexError):
-            perform(Step("1", RunPython("u")), lambda: None)
+    ask = EffectCall("2", AskModel("m", "", ()))
+    for ways in ([], [ModelReplied(Reply((), "end"))]):
+        with use_context(EffectContext(PathCounter(), (running.middleware,))), suppress(IndexError):
+            perform(EffectCall("1", RunPython("u")), lambda: None)
             perform(ask, ways.pop)
         running.leave("failed")
         running = journal.go_on("r")
@@ -283,10 +294,10 @@ def test_what_cannot_be_repeated_is_on_the_disk_before_it_is_done(
     def level() -> str:
         return [line.rpartition(" ")[2] for line in said if line.startswith("PRAGMA synchronous")][-1]
 
-    with at(Place(Node(), (running.performer,))):
+    with use_context(EffectContext(PathCounter(), (running.middleware,))):
         asked = {"text": "x" * size}
-        perform(Step("1", RunPython("h", asked, is_harmless=True)), lambda: found.update(harmless=level()))
-        perform(Step("2", RunPython("u", asked)), lambda: found.update(unsure=level()))
+        perform(EffectCall("1", RunPython("h", asked, is_harmless=True)), lambda: found.update(harmless=level()))
+        perform(EffectCall("2", RunPython("u", asked)), lambda: found.update(unsure=level()))
         found["outcome"] = level()
     assert found == levels
 

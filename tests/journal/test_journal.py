@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from antiphon.effects import HalfDone, Node, Place, Said, at
+from antiphon.effects import EffectContext, HumanAnswer, IndeterminateEffect, PathCounter, use_context
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal import Changed, Journal, QuestionEntry, Running, TakenOver, Unfinished
 from antiphon.journal.shelf import set_aside
-from antiphon.lang.run import Host, VibeError, loads
-from antiphon.session import Session, Waiting
+from antiphon.lang.runtime import Host, VibeError, loads
+from antiphon.session import NeedsHuman, Session
 from antiphon.store import Store
 from antiphon.tools import tool
 from tests.lang_unit.harness import connecting
@@ -196,7 +196,7 @@ def test_a_step_that_was_interrupted_is_not_repeated_blindly(path: str) -> None:
         journal.step(pay)
     for _ in range(2):
         journal = Journal(path)
-        with pytest.raises(HalfDone, match="not known whether it took effect"), journal.run("r"):
+        with pytest.raises(IndeterminateEffect, match="not known whether it took effect"), journal.run("r"):
             journal.step(pay)
     assert tried == [1]
 
@@ -252,10 +252,10 @@ def test_a_question_waits_and_is_answered_later(path: str) -> None:
         assert (entry.state, entry.waiting) == ("waiting", (QuestionEntry("1/1", "question", "Who?"),))
     journal = Journal(path)
     with pytest.raises(NotReadyError, match=r"no open question '9'; open: 1/1"):
-        journal.answer("r", "9", Said("x"))
-    journal.answer("r", "1/1", Said("me"))
+        journal.answer("r", "9", HumanAnswer("x"))
+    journal.answer("r", "1/1", HumanAnswer("me"))
     with pytest.raises(NotReadyError, match="open: none"):
-        journal.answer("r", "1/1", Said("you"))
+        journal.answer("r", "1/1", HumanAnswer("you"))
     with Journal(path).run("r"):
         assert work() == "me"
 
@@ -272,12 +272,12 @@ def test_an_approval_waits_and_is_given_later(path: str) -> None:
     def work(*script: Any) -> str:
         return str(Session(Scripted(*script), [drop]).vibe("Tidy up."))
 
-    with pytest.raises(Waiting), Journal(path).run("r"):
+    with pytest.raises(NeedsHuman), Journal(path).run("r"):
         work(calls("drop", table="t"))
     (entry,) = Journal(path).runs()
     (question,) = entry.waiting
     assert (entry.state, "May `drop` run" in question.text) == ("waiting", True)
-    Journal(path).answer("r", question.path, Said(allowed=True))
+    Journal(path).answer("r", question.path, HumanAnswer(allowed=True))
     with Journal(path).run("r"):
         assert work("Tidy.") == "Tidy."
     assert ran == ["t"]
@@ -381,7 +381,7 @@ def test_a_process_that_is_killed(path: str) -> None:
     first.send_signal(signal.SIGKILL)
     first.wait()
     again = subprocess.run([sys.executable, "-c", PROGRAM, path, "on"], capture_output=True, text=True, check=True)
-    assert again.stdout.splitlines() == ["sum 1", "HalfDone"]
+    assert again.stdout.splitlines() == ["sum 1", "IndeterminateEffect"]
 
 
 def test_what_was_set_aside_is_used_also_by_who_goes_on_later(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_what_was_set_aside_is_used_also_by_who_goes_on_later(tmp_path: Path) ->
         return name
 
     def steps(running: Running, *names: str, state: str) -> None:
-        with at(Place(Node(), (running.performer,))):
+        with use_context(EffectContext(PathCounter(), (running.middleware,))):
             assert [journal.step(step, name) for name in names] == list(names)
         running.leave(state)
 

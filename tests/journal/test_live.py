@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.effects.door import privately
-from antiphon.effects.written import as_text
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConnectionFailed
 from antiphon.journal import Journal
 from antiphon.journal.live import Hearing, Live
 from antiphon.journal.seal import Seal
 from antiphon.journal.withheld import Withheld, shown
-from antiphon.lang.run import Host, loads
+from antiphon.lang.runtime import Host, loads
 from antiphon.runs.late import Late
 from antiphon.session import Session
 from tests.web.speaking import END, Speaker
@@ -108,7 +108,7 @@ def test_where_nobody_looks_nothing_is_written(journal: Journal):
 
 def test_what_is_private_is_never_said(journal: Journal):
     model = Speaker()
-    with privately():
+    with private_effects():
         run = Session(model, journal=journal).start("Hi")
     hearing = live_of(journal).hear(run.id)
     model.pieces.put("my heart")
@@ -150,10 +150,10 @@ def test_nothing_of_a_value_is_told_at_any_cut(pieces: list[str], sizes: list[in
         size = sizes[count % len(sizes)]
         held, at, count = held + whole[at : at + size], at + size, count + 1
         end = withheld.sure(held)
-        told += shown(withheld.out(as_text({"text": held[:end]})), "a text")["text"]
+        told += shown(withheld.out(dump_ascii_json({"text": held[:end]})), "a text")["text"]
         held = held[end:]
-    told += shown(withheld.out(as_text({"text": held})), "a text")["text"]
-    expected = shown(withheld.out(as_text({"text": whole})), "a text")["text"]
+    told += shown(withheld.out(dump_ascii_json({"text": held})), "a text")["text"]
+    expected = shown(withheld.out(dump_ascii_json({"text": whole})), "a text")["text"]
     # A short one counts only where it stands by itself, which a cut may let it do.
     assert told.replace("[$SHORT]", "token7") == expected.replace("[$SHORT]", "token7")
     assert "abab-secret-abab" not in told

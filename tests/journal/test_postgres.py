@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from antiphon.effects import HalfDone
+from antiphon.effects import IndeterminateEffect
 from antiphon.errors import StoreError
 from antiphon.journal import Journal, TakenOver, Unfinished
 from tests import postgres_server
@@ -237,7 +237,7 @@ def settled(journal: Journal, do: Callable[[int], object], n: int) -> object:
     """What came of a step; of one that took effect and could not be written down, that it is not known."""
     try:
         return journal.step(do, n)
-    except HalfDone:
+    except IndeterminateEffect:
         return "unsure"
 
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from antiphon.errors import NotReadyError
 from antiphon.journal import Journal
-from antiphon.session import Session, Waiting
-from antiphon.tools import Pause, ToolContext, tool
+from antiphon.session import NeedsHuman, Session
+from antiphon.tools import NeedsHumanInput, ToolContext, tool
 from tests.session.scripted import Scripted, calls
 
 
@@ -53,7 +53,7 @@ def test_another_process_goes_on_with_the_conversation_of_then(tmp_path: Path) -
     journal = Journal(tmp_path / "j.db")
     (entry,) = journal.runs()
     other = Session(Scripted("both, I think"), [note], journal=journal)
-    assert other.resume(entry.id).value == "both, I think"
+    assert other.resume_run(entry.id).value == "both, I think"
     assert done == ["first", "second"]
     assert [turn.text for turn in other.conversation.turns][:2] == ["Hi.", "hello"]
     assert "not known whether it took effect" in other.conversation.turns[-2].results[0].text
@@ -61,7 +61,7 @@ def test_another_process_goes_on_with_the_conversation_of_then(tmp_path: Path) -
 
 
 def test_a_person_answers_in_another_process(tmp_path: Path) -> None:
-    from antiphon.effects import Said
+    from antiphon.effects import HumanAnswer
 
     ran: list[str] = []
 
@@ -71,13 +71,13 @@ def test_a_person_answers_in_another_process(tmp_path: Path) -> None:
         ran.append(table)
         return "gone"
 
-    with pytest.raises(Waiting):
+    with pytest.raises(NeedsHuman):
         Session(Scripted(calls("drop", table="t")), [drop], journal=Journal(tmp_path / "j.db")).vibe("Tidy.")
     journal = Journal(tmp_path / "j.db")
     (entry,) = journal.runs()
     assert entry.state == "waiting"
-    journal.answer(entry.id, entry.waiting[0].path, Said(allowed=True))
-    assert Session(Scripted("Tidy."), [drop], journal=journal).resume(entry.id).value == "Tidy."
+    journal.answer(entry.id, entry.waiting[0].path, HumanAnswer(allowed=True))
+    assert Session(Scripted("Tidy."), [drop], journal=journal).resume_run(entry.id).value == "Tidy."
     assert ran == ["t"]
 
 
@@ -85,12 +85,12 @@ def test_the_same_process_may_answer_and_go_on(tmp_path: Path) -> None:
     @tool
     def ask(question: str) -> str:
         """Ask."""
-        raise Pause(question)
+        raise NeedsHumanInput(question)
 
     journal = Journal(tmp_path / "j.db")
     session = Session(Scripted(calls("ask", question="Which?"), "That one."), [ask], journal=journal)
     run = session.start("Choose.")
-    with pytest.raises(Waiting):
+    with pytest.raises(NeedsHuman):
         run.wait()
     (question,) = run.waiting
     run.answer(question, "the red one")
@@ -105,7 +105,7 @@ def test_values_are_typed_again(tmp_path: Path) -> None:
 
     journal = Journal(tmp_path / "j.db")
     result = Session(Scripted('{"name": "Oslo"}'), journal=journal).do("A city.", returns=City)
-    again = Session(Scripted(), journal=journal).resume(result.run.id, returns=City)
+    again = Session(Scripted(), journal=journal).resume_run(result.run.id, returns=City)
     assert again.value == City(name="Oslo")
 
 
@@ -137,12 +137,12 @@ def test_what_was_said_is_kept_once_however_often_it_goes_on(tmp_path: Path) -> 
 
 def test_only_what_is_written_down_can_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="journal=Journal"):
-        Session(Scripted("x")).resume("abc")
+        Session(Scripted("x")).resume_run("abc")
     journal = Journal(tmp_path / "j.db")
     with journal.run("plain"):
         pass
     with pytest.raises(NotReadyError, match="none of a session"):
-        Session(Scripted("x"), journal=journal).resume("plain")
+        Session(Scripted("x"), journal=journal).resume_run("plain")
 
 
 def test_a_tool_has_a_key_that_is_the_same_when_it_is_run_again(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_tool_has_a_key_that_is_the_same_when_it_is_run_again(tmp_path: Path) 
     with pytest.raises(Killed):
         Session(Scripted(calls("pay", amount=5)), [pay], journal=journal).vibe("Pay.")
     (entry,) = journal.runs()
-    Session(Scripted("done"), [pay], journal=journal).resume(entry.id)
+    Session(Scripted("done"), [pay], journal=journal).resume_run(entry.id)
     assert len(keys) == 2
     assert keys[0] == keys[1]
     assert keys[0].startswith(f"{entry.id}/")

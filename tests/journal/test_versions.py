@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.effects import Print, Step
+from antiphon.effects import EffectCall, Print
 from antiphon.errors import StoreError
 from antiphon.journal import Journal
 from antiphon.journal.shelf import set_aside
@@ -56,7 +56,7 @@ def test_what_is_set_aside_of_a_long_run_takes_no_memory_but_numbers(tmp_path: P
     journal = Journal(tmp_path / "logs.db")
     running = journal.begin("python", "long", id="long")
     for number in range(1_000):
-        running.performer.before(Step(str(number + 1), Print(f"{number}" + "x" * 5_000)))
+        running.middleware.before(EffectCall(str(number + 1), Print(f"{number}" + "x" * 5_000)))
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -66,5 +66,5 @@ def test_what_is_set_aside_of_a_long_run_takes_no_memory_but_numbers(tmp_path: P
         tracemalloc.stop()
     assert kept.left == 1_000
     for number in range(999):
-        assert running.performer.before(Step(str(number + 2), Print(f"{number + 1}" + "x" * 5_000))) is not None
+        assert running.middleware.before(EffectCall(str(number + 2), Print(f"{number + 1}" + "x" * 5_000))) is not None
     assert (kept.reused, kept.left, [row.path for row in kept.dropped(10)]) == (999, 1, ["1"])

@@ -11,11 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.conversation import Text, ToolCall, ToolResult
-from antiphon.effects import Answered, AskPerson, CallTool, Effect, Outcome, Print, Returned, RunPython, Said, Sleep
-from antiphon.effects.written import as_text, asked_json, effect_from_json, outcome_from_json, outcome_json
+from antiphon.effects import (
+    AskPerson,
+    CallTool,
+    Effect,
+    HumanAnswer,
+    ModelReplied,
+    Outcome,
+    Print,
+    RunPython,
+    Sleep,
+    ToolReturned,
+)
+from antiphon.effects.codec import (
+    dump_ascii_json,
+    effect_from_json,
+    effect_to_json_without_turns,
+    outcome_from_json,
+    outcome_to_json,
+)
 from antiphon.journal.seal import Seal
 from antiphon.journal.withheld import NotThere, Withheld, is_sought, shown
-from antiphon.tools.execution import record
+from antiphon.tools.execution import make_call_record
 from antiphon.wire import Reply, Usage
 from tests.strategies import any_text
 
@@ -55,7 +72,7 @@ def test_a_text_is_read_back_with_the_values_it_was_written_without(
     withheld = knowing(seal, *values)
     value = values[0]
     told = {"said": f"{around}{value}{around}", value: data, "nested": json.dumps(f"{value}"), "more": [around, value]}
-    text = as_text(told)
+    text = dump_ascii_json(told)
     out = withheld.out(text)
     assert withheld.filled(out, "it") == json.loads(text)
     assert [leaf for leaf in leaves(json.loads(out.removeprefix("~"))) if value in leaf] == []
@@ -64,7 +81,7 @@ def test_a_text_is_read_back_with_the_values_it_was_written_without(
 
 @given(data=json_values)
 def test_what_holds_none_is_written_as_it_is(seal: Seal, data: Any) -> None:
-    text = as_text({"": data})
+    text = dump_ascii_json({"": data})
     assert knowing(seal, "a value that is nowhere else").out(text) == text
 
 
@@ -78,7 +95,7 @@ def test_a_number_that_a_value_was_read_as_is_none_to_be_written_down(seal: Seal
 def test_of_two_values_that_begin_alike_each_is_itself(seal: Seal) -> None:
     withheld = knowing(seal, "long-value", "long-value-and-more")
     told = {"value": "long-value-and-more long-value"}
-    out = withheld.out(as_text(told))
+    out = withheld.out(dump_ascii_json(told))
     assert "value-and" not in out
     assert withheld.filled(out, "it") == told
 
@@ -107,19 +124,19 @@ ASKED: list[Effect] = [
     RunPython("x", {"a": [1]}),
 ]
 CAME = [
-    Outcome(Answered(Reply((Text("x"), CALL), stop="end", usage=Usage(1, 2)), 0.5)),
-    Outcome(Returned(RESULT, record(CALL, RESULT))),
-    Outcome(Said("x")),
+    Outcome(ModelReplied(Reply((Text("x"), CALL), stop="end", usage=Usage(1, 2)), 0.5)),
+    Outcome(ToolReturned(RESULT, make_call_record(CALL, RESULT))),
+    Outcome(HumanAnswer("x")),
     Outcome({"a": [1]}),
     Outcome(error=ValueError("x")),
 ]
 
 
 def test_a_word_of_the_journal_itself_hides_nothing_that_is_needed_to_look_at_it(seal: Seal) -> None:
-    effects, outcomes = map(asked_json, ASKED), map(outcome_json, CAME)
+    effects, outcomes = map(effect_to_json_without_turns, ASKED), map(outcome_to_json, CAME)
     for data, read in [*((each, effect_from_json) for each in effects), *((e, outcome_from_json) for e in outcomes)]:
         for word in {leaf for leaf in leaves(data) if len(leaf) >= 4}:
-            read(shown(knowing(seal, word).out(as_text(data)), word))
+            read(shown(knowing(seal, word).out(dump_ascii_json(data)), word))
 
 
 def test_a_key_is_made_once_and_is_the_users_alone(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from antiphon.effects import Node, Place, RunPython, Step, at, perform
+from antiphon.effects import EffectCall, EffectContext, PathCounter, RunPython, perform, use_context
 from antiphon.journal import Dispatcher, Journal
 
 # What it needs is there before it is forked.
@@ -43,12 +43,12 @@ def main(words: list[str]) -> None:
     def execute(run: str) -> None:
         running = journal.go_on(run)
         say("took", run)
-        state, node = "failed", Node()
+        state, node = "failed", PathCounter()
         try:
-            with at(Place(node, (running.performer,))):
+            with use_context(EffectContext(node, (running.middleware,))):
                 for number in range(3):
                     asked = RunPython("effect", {"run": run, "number": number}, is_harmless=True)
-                    perform(Step(node.next(), asked), lambda number=number: effect(run, number))
+                    perform(EffectCall(node.next(), asked), lambda number=number: effect(run, number))
             state = "done"
         except Exception as error:
             say("lost", run, type(error).__name__)

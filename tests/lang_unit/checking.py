@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from antiphon.lang.analysis import analyse
-from antiphon.lang.check import Checked, check
-from antiphon.lang.check.symbols import Exports, Symbol
-from antiphon.lang.check.types import Type
 from antiphon.lang.syntax import nodes
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import CheckResult, check_program
+from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
+from antiphon.lang.typecheck.types import Type
 
 EXPRESSIONS = nodes.Expr.__args__
 TYPES = nodes.TypeNode.__args__
@@ -29,13 +29,13 @@ def messages(text: str, **options: Any) -> list[str]:
 
 
 def checked(
-    text: str, imports: Callable[[str], Exports] | None = None, **options: Any
-) -> tuple[nodes.Program, Checked]:
+    text: str, imports: Callable[[str], ModuleExports] | None = None, **options: Any
+) -> tuple[nodes.Program, CheckResult]:
     """The filled-in tree of a program without syntax errors."""
     source = Source("test.vibe", text)
-    program, unread = parse(source)
+    program, unread = parse_source(source)
     assert unread == [], [each.message for each in unread]
-    return program, check(program, source, imports=imports, **options)
+    return program, check_program(program, source, imports=imports, **options)
 
 
 def sound(text: str) -> nodes.Program:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import antiphon.lang
-from antiphon.lang.syntax.tokens import RESERVED
+from antiphon.lang.syntax.tokens import RESERVED_WORDS
 
 GRAMMAR = Path(antiphon.lang.__file__).parent / "syntax" / "grammar.txt"
 _TOKEN = re.compile(r"""\(\*.*?\*\)|"[^"]*"|'[^']*'|\?[^?]*\?|\w+|[=|;\[\](){}]|\s+""", re.DOTALL)
@@ -29,7 +29,7 @@ _SPECIAL = {
 }
 #: What the grammar says in words.
 _CONDITIONS = {
-    "NAME": lambda text: text not in RESERVED | _SOFT and text.isidentifier(),
+    "NAME": lambda text: text not in RESERVED_WORDS | _SOFT and text.isidentifier(),
     "field_type": lambda text: not text.startswith("{"),
     "returned": lambda text: text[0] not in "|-(",
     "matched": lambda text: text[0] not in "([{-",

@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.program import Host, Program, Report, load, loads
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.program import Host, Program, Report, load, loads
 from antiphon.providers import NO_RETRY, Model, connect, resolve
 from antiphon.session import Question
 from tests.prefix import prefix
@@ -76,12 +76,12 @@ def ran(
     fake = Fake([*(step(each) for each in given if not _is_human(each)), _over])
     questions: list[str] = []
 
-    def human(question: Question) -> Said | None:
+    def human(question: Question) -> HumanAnswer | None:
         questions.append(question.text)
         if not people:
             return None
         said = people.pop(0)
-        return Said(said) if question.kind == "question" else Said(said, allowed=said in ("y", "yes"))
+        return HumanAnswer(said) if question.kind == "question" else HumanAnswer(said, allowed=said in ("y", "yes"))
 
     watch = prefix.Watch()
     settings = {"write": lambda _: None, "people": human, "connect": watch.connecting(connecting(fake)), **host}

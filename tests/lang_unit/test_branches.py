@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from antiphon.fakes import Call, Received
-from antiphon.lang.run.variables import Frame, Line, Told
+from antiphon.lang.runtime.variable_updates import KnownVariables, VariableFrame, VariableLine
 from antiphon.session import PrefixChanged
 from tests.lang_unit.harness import Ran, every_api, ran, said, tool_names
 from tests.prefix import pieces
@@ -154,7 +154,7 @@ f()
 
 class TestVariables:
     def test_changes_alone_are_said(self):
-        text, known = Told().update([_frame(0, a="1", b="2")])
+        text, known = KnownVariables().update([_frame(0, a="1", b="2")])
         assert text == "Variables:\na (number): 1\nb (number): 2"
         text, known = known.update([_frame(0, a="1", b="3", c="4")])
         assert text == "Variables:\nb is now 3\nc (number): 4"
@@ -162,22 +162,22 @@ class TestVariables:
         assert known.update([_frame(0, a="1")])[0] == "Variables:\nb is gone\nc is gone"
 
     def test_functions_that_ended_are_named(self):
-        _, known = Told().update([_frame(0, a="1"), _frame(1, "Variables of f:", b="2")])
+        _, known = KnownVariables().update([_frame(0, a="1"), _frame(1, "Variables of f:", b="2")])
         assert known.update([_frame(0, a="1")])[0] == "Variables of f are gone."
 
     def test_what_is_too_much_is_left_out_and_said_once(self):
         inner, outer = _frame(1, "Variables of f:", a="x" * 30_000), _frame(0, b="y" * 30_000)
-        text, known = Told().update([outer, inner])
+        text, known = KnownVariables().update([outer, inner])
         assert text.startswith("[more variables of outer functions are left out]\n\nVariables of f:\na (number): xxx")
         assert "y" not in text.partition("\na ")[2]
         assert known.update([outer, inner])[0] == ""
 
     def test_what_was_told_and_no_longer_fits_is_not_left_as_it_was(self):
-        _, known = Told().update([_frame(0, b="1")])
+        _, known = KnownVariables().update([_frame(0, b="1")])
         text, known = known.update([_frame(0, b="y" * 30_000), _frame(1, "Variables of f:", a="x" * 30_000)])
         assert "Variables:\nb has another value now, which is left out" in text
         assert known.update([_frame(0, b="1")])[0] == "Variables of f are gone.\n\nVariables:\nb (number): 1"
 
 
-def _frame(place: int, title: str = "Variables:", **values: str) -> Frame:
-    return Frame(place, title, {name: Line("number", value) for name, value in values.items()})
+def _frame(place: int, title: str = "Variables:", **values: str) -> VariableFrame:
+    return VariableFrame(place, title, {name: VariableLine("number", value) for name, value in values.items()})

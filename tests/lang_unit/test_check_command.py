@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.cli import cli
-from antiphon.lang.check.codes import codes
+from antiphon.lang.typecheck.codes import list_codes
 from tests.effort import calls_of
 from tests.lang_unit.commands import antiphon
 
@@ -96,8 +96,8 @@ def test_a_code_is_explained():
     assert antiphon("explain", "v0301").out.startswith("V0301: Wrong type\n")
     report = json.loads(antiphon("explain", "V0928", "--json").out)
     assert (report["code"], report["title"]) == ("V0928", "An assertion does not hold")
-    assert antiphon("explain").out.splitlines()[0] == "V0101  " + codes()["V0101"]
-    assert json.loads(antiphon("explain", "--json").out) == codes()
+    assert antiphon("explain").out.splitlines()[0] == "V0101  " + list_codes()["V0101"]
+    assert json.loads(antiphon("explain", "--json").out) == list_codes()
 
 
 def test_a_code_that_is_none_is_not_explained():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from antiphon.lang.analysis import analyse
-from antiphon.lang.check import check
-from antiphon.lang.check.symbols import Exports
-from antiphon.lang.check.types import JSON, NUMBER, widen
 from antiphon.lang.syntax import nodes
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import check_program
+from antiphon.lang.typecheck.symbols import ModuleExports
+from antiphon.lang.typecheck.types import JSON, NUMBER, widen_type
 from tests.lang_unit.checking import checked, every
 
 LIBRARY = """
@@ -22,11 +22,15 @@ const hidden = 1
 """
 
 
-def library(path: str) -> Exports:
+def library(path: str) -> ModuleExports:
     """One module that is sound, one that is not, and one of which little is known."""
     if path == "./lib.vibe":
         return checked(LIBRARY)[1].exports
-    return Exports(complete=False) if path == "py:math" else Exports(problem=f"no module `{path}`", hint="look again")
+    return (
+        ModuleExports(complete=False)
+        if path == "py:math"
+        else ModuleExports(problem=f"no module `{path}`", hint="look again")
+    )
 
 
 def found(text: str) -> list[str]:
@@ -93,8 +97,8 @@ def test_unused_imports_are_warned_of() -> None:
 
 def test_exports_carry_types() -> None:
     names = library("./lib.vibe").names
-    assert widen(names["count"].type) == NUMBER
+    assert widen_type(names["count"].type) == NUMBER
     assert "hidden" not in names
     program, result = checked('import { a } from "./x.vibe"\nprint(a)')
     assert result.scope.names["a"].type == JSON
-    assert check(program, Source("again", "")).diagnostics == []
+    assert check_program(program, Source("again", "")).diagnostics == []

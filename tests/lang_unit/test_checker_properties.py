@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.lang.analysis import analyse
-from antiphon.lang.check import check
 from antiphon.lang.syntax import nodes
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import check_program
 from tests.effort import calls_of
 from tests.lang_unit.checking import EXPRESSIONS, TYPES, every
 from tests.lang_unit.programs import programs
@@ -94,8 +94,8 @@ def test_any_row_of_tokens_is_checked(text: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_the_tree_is_filled_in_whatever_is_wrong(text: str) -> None:
     source = Source("s", text)
-    program, unread = parse(source)
-    found = check(program, source).diagnostics
+    program, unread = parse_source(source)
+    found = check_program(program, source).diagnostics
     assert [each for each in every(program, EXPRESSIONS) if each.type is None] == []
     assert [each for each in every(program, TYPES) if each.type is None] == []
     assert [each for each in every(program, nodes.Pattern) if each.type is None] == []
@@ -164,7 +164,7 @@ DEEP = {
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_programs_leave_room_on_the_stack(name: str) -> None:
     source = Source("s", DEEP[name])
-    program, _ = parse(source)
+    program, _ = parse_source(source)
     depth = 0
     frame = sys._getframe()
     while frame is not None:
@@ -172,7 +172,7 @@ def test_deep_programs_leave_room_on_the_stack(name: str) -> None:
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(depth + 750)
     try:
-        check(program, source)
+        check_program(program, source)
     finally:
         sys.setrecursionlimit(before)
 
@@ -191,8 +191,8 @@ WIDE: dict[str, Callable[[int], str]] = {
 def test_the_effort_for_large_programs_grows_with_them_and_no_faster(name: str) -> None:
     def effort(size: int) -> int:
         source = Source("s", WIDE[name](size))
-        program, _ = parse(source)
-        return calls_of(lambda: check(program, source))
+        program, _ = parse_source(source)
+        return calls_of(lambda: check_program(program, source))
 
     effort(10)
     assert effort(2000) < 3 * effort(1000)

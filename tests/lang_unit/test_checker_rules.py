@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from antiphon.lang.check.codes import codes as all_codes
-from antiphon.lang.check.codes import explain
+from antiphon.lang.typecheck.codes import explain_code
+from antiphon.lang.typecheck.codes import list_codes as all_codes
 from tests.lang_unit.checking import codes, messages
 
 #: Their examples need other files, modules of the system, or settings of the run.
@@ -17,7 +17,7 @@ CHECKED = [each for each in all_codes() if "V0200" < each < "V0800" and each not
 
 @pytest.mark.parametrize("code", CHECKED)
 def test_the_wrong_example_of_an_explanation_is_wrong_and_the_right_one_right(code: str) -> None:
-    text = explain(code)
+    text = explain_code(code)
     assert text is not None
     wrong, right = re.findall(r"```vibe\n(.*?)```", text, re.DOTALL)
     assert set(codes(wrong)) == {code}
@@ -245,13 +245,13 @@ def test_an_error_in_python_is_told_where_it_is() -> None:
 def test_explanations_exist_for_every_code_in_use_and_for_no_other() -> None:
     from pathlib import Path
 
-    import antiphon.lang.check
+    import antiphon.lang.typecheck
 
-    folder = Path(antiphon.lang.check.__file__).parent
-    used = {code for file in folder.glob("*.py") for code in re.findall(r'"(V0\d{3})"', file.read_text())}
+    folder = Path(antiphon.lang.typecheck.__file__).parent
+    used = {code for file in folder.rglob("*.py") for code in re.findall(r'"(V0\d{3})"', file.read_text())}
     assert used - {"V0119"} | OF_MODULES == {*CHECKED, *OF_MODULES}
-    assert explain("V9999") is None
-    assert explain(" v0201 ") == explain("V0201")
+    assert explain_code("V9999") is None
+    assert explain_code(" v0201 ") == explain_code("V0201")
 
 
 def test_a_call_in_braces_is_warned_of_whatever_is_called():

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.lang.check.notation import show
-from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Callable, Literal, Object, Union
 from antiphon.lang.syntax import nodes
+from antiphon.lang.typecheck.type_printer import format_type
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    AIResultType,
+    Array,
+    CallableType,
+    Literal,
+    Object,
+    Union,
+)
 from tests.lang_unit.checking import checked, every, sound, symbol, type_of
 
 
 def wanted(text: str) -> list[str | None]:
     """What each `do`, `vibe` and `ask` of a program is wanted to give."""
-    asks = every(sound(text), (nodes.Ask, nodes.AskHuman))
-    return [None if each.wanted is None else show(each.wanted) for each in asks]
+    asks = every(sound(text), (nodes.ModelCall, nodes.AskHuman))
+    return [None if each.wanted is None else format_type(each.wanted) for each in asks]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +67,10 @@ def test_an_ask_is_wanted_to_give_what_its_place_takes(text: str, expected: list
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("const x = do 'x'", AI(JSON)),
-        ("const x: number = do 'x'", AI(NUMBER)),
-        ("let x: text[] = vibe 'x'", AI(Array(TEXT))),
-        ("const x: json = do 'x'", AI(JSON)),
+        ("const x = do 'x'", AIResultType(JSON)),
+        ("const x: number = do 'x'", AIResultType(NUMBER)),
+        ("let x: text[] = vibe 'x'", AIResultType(Array(TEXT))),
+        ("const x: json = do 'x'", AIResultType(JSON)),
         ("const x = ask 'x'", TEXT),
         ("const x: number = ask 'x'", NUMBER),
         ("const x = 1", Literal(1)),
@@ -149,8 +161,8 @@ def test_assignments_are_noted_with_the_functions_they_are_in() -> None:
     text = "let a = 1\nlet b = 1\nfunction f() { a = 2 }\nfunction g() { a = 3 }\nb = 2\nf()\ng()\nprint(a, b)"
     program, found = checked(text)
     a, b = found.scope.names["a"], found.scope.names["b"]
-    assert (a.assigned, a.assigned_in) == (True, (program.statements[2], program.statements[3]))
-    assert (b.assigned, b.assigned_in) == (True, ())
+    assert (a.is_assigned, a.assigned_in) == (True, (program.statements[2], program.statements[3]))
+    assert (b.is_assigned, b.assigned_in) == (True, ())
 
 
 def test_async_and_private_variables_and_exports_are_marked() -> None:
@@ -165,7 +177,7 @@ def test_async_and_private_variables_and_exports_are_marked() -> None:
 
 def test_functions_have_signatures() -> None:
     type_ = symbol("tool t(a: text, b: number = 1): boolean\n @description 'x'\n{ return true }", "t").type
-    assert isinstance(type_, Callable)
+    assert isinstance(type_, CallableType)
     assert (type_.parameters, type_.required, type_.returns) == ((TEXT, NUMBER), 1, BOOLEAN)
     assert type_.names == ("a", "b")
 
@@ -188,14 +200,14 @@ def test_recursive_types_can_be_used() -> None:
 
 def test_objects_in_an_array_need_not_have_the_same_fields() -> None:
     text = "let xs = [{ a: 1, b: 'x' }, { a: 2 }, { a: null, c: true }]"
-    assert show(type_of(text, "xs")) == "{a: number | null, b?: text, c?: boolean}[]"
+    assert format_type(type_of(text, "xs")) == "{a: number | null, b?: text, c?: boolean}[]"
     assert sound(f"{text}\nfor x in xs {{ print(x.a, x.b ?? '', x.c) }}")
 
 
 def test_a_repl_goes_on_with_the_names_it_has() -> None:
-    from antiphon.lang.check import check
-    from antiphon.lang.syntax.parser import parse
+    from antiphon.lang.syntax.parser.source_parser import parse_source
     from antiphon.lang.syntax.source import Source
+    from antiphon.lang.typecheck import check_program
 
     scope = None
     for line, expected in (
@@ -211,7 +223,7 @@ def test_a_repl_goes_on_with_the_names_it_has() -> None:
         ("let b = 1\nlet b = 2", ["V0203"]),
     ):
         source = Source("repl", line)
-        found = check(parse(source)[0], source, scope=scope, in_repl=True)
+        found = check_program(parse_source(source)[0], source, scope=scope, in_repl=True)
         assert [each.code for each in found.diagnostics] == expected, line
         scope = found.scope
     assert scope is not None

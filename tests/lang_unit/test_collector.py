@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import weakref
 
-from antiphon.lang.syntax import collector
-from antiphon.lang.syntax.collector import without_collector
+from antiphon.lang.syntax import gc_pause as collector
+from antiphon.lang.syntax.gc_pause import gc_paused
 
 
 class _Circle:
@@ -16,7 +16,7 @@ class _Circle:
 
 def test_what_was_made_is_old_when_the_collector_comes_back() -> None:
     gc.collect()
-    with without_collector():
+    with gc_paused():
         made = [[number] for number in range(2_000)]
     assert gc.isenabled()
     assert gc.get_count()[0] < 1_000, "else the next object would have all of them gone through"
@@ -24,33 +24,33 @@ def test_what_was_made_is_old_when_the_collector_comes_back() -> None:
 
 
 def test_what_nobody_needs_any_more_is_collected_after_enough_work(monkeypatch) -> None:
-    monkeypatch.setattr(collector, "_most", 5_000)
-    with without_collector():
+    monkeypatch.setattr(collector, "_collect_threshold", 5_000)
+    with gc_paused():
         lost = weakref.ref(_Circle())
     kept: list[list[list[int]]] = []
     for _ in range(4):
-        with without_collector():
+        with gc_paused():
             kept.append([[number] for number in range(2_000)])
     assert lost() is None
 
 
 def test_where_there_are_many_objects_it_waits_for_a_share_of_them(monkeypatch) -> None:
-    monkeypatch.setattr(collector, "_FEWEST", 10)
-    monkeypatch.setattr(collector, "_most", 10)
-    with without_collector():
+    monkeypatch.setattr(collector, "_MIN_OBJECTS", 10)
+    monkeypatch.setattr(collector, "_collect_threshold", 10)
+    with gc_paused():
         made = [[number] for number in range(50_000)]
-    with without_collector():
+    with gc_paused():
         lost = weakref.ref(_Circle())
         made += [[number] for number in range(1_000)]
     assert lost() is not None
-    with without_collector():
+    with gc_paused():
         made += [[number] for number in range(len(gc.get_objects()) // 3)]
     assert lost() is None
 
 
 def test_work_within_other_work_leaves_the_collector_off() -> None:
-    with without_collector():
-        with without_collector():
+    with gc_paused():
+        with gc_paused():
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -59,7 +59,7 @@ def test_work_within_other_work_leaves_the_collector_off() -> None:
 def test_what_somebody_else_froze_stays_frozen() -> None:
     gc.freeze()
     try:
-        with without_collector():
+        with gc_paused():
             pass
         assert gc.get_freeze_count() > 0
     finally:

@@ -7,7 +7,7 @@ from types import CodeType
 
 import pytest
 
-from antiphon.lang.run.program import loads
+from antiphon.lang.runtime.program import loads
 
 #: Code of a function `f`, and what it must not need.
 DIRECT = {
@@ -25,7 +25,7 @@ DIRECT = {
         "_vm_array_includes",
     ),
     "copy": ("export function f(a: number[]): number[] { return a.copy() }", "_vm_array_copy"),
-    "private": ("export function f(): number {\nprivate let a = 1\na = a + 1\nreturn a\n}", "privately"),
+    "private": ("export function f(): number {\nprivate let a = 1\na = a + 1\nreturn a\n}", "private_effects"),
     "unused error": ("export function f() { try { print(1) } catch e { print(2) } }", "_vcaught"),
     "key of a loop": ("export function f(m: { [text]: number }) { for k, v in m { m[k] = v + 1 } }", "_vlist"),
 }
@@ -34,10 +34,10 @@ LOOKED_AT = {
     "a function that is a value": ("function f(a: number): number { return a % 7 }\nprint([1].map(f))", "_vmod", False),
     "rest of an unknown sign": ("export function f(a: number, b: number): number { return a % b }", "_vmod", True),
     "unknown index": ("export function f(xs: text[], i: number): text { return xs[i] }", "_vwhole", True),
-    "private answer": ('export function f() {\nprivate let a: text = do "x"\nprint(a)\n}', "privately", True),
+    "private answer": ('export function f() {\nprivate let a: text = do "x"\nprint(a)\n}', "private_effects", True),
     "private print": (
         "function g(): number {\nprint(1)\nreturn 1\n}\nexport function f() { private let a = g() }",
-        "privately",
+        "private_effects",
         True,
     ),
     "new keys": ('export function f(m: { [text]: number }) { for k, v in m { m[k + "!"] = v } }', "_vlist", True),

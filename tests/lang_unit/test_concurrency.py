@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from antiphon.fakes import Fake, Received
-from antiphon.lang.run import program as programs
-from antiphon.lang.run.program import Host, loads
+from antiphon.lang.runtime import program as programs
+from antiphon.lang.runtime.program import Host, loads
 from tests.lang_unit.harness import MODELS, connecting, ran, said
 
 TOOL = """

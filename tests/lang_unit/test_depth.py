@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from antiphon.lang.run.program import Report, loads
+from antiphon.lang.runtime.program import Report, loads
 
 SUM = "export function sum(n: number): number { return n == 0 ? 0 : n + sum(n - 1) }\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.lang.analysis import analyse
 from antiphon.lang.syntax import nodes
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
 from tests.lang_unit.harness import MODELS, every_api, ran, tool_names
 
@@ -16,7 +16,7 @@ TYPES = ["text", "number", "boolean", "json", "text[]", "number[]", "boolean[]",
 
 
 def parsed(text: str):
-    program, wrong = parse(Source("x.vibe", text))
+    program, wrong = parse_source(Source("x.vibe", text))
     assert wrong == []
     return program.statements[0]
 
@@ -31,7 +31,7 @@ class TestParser:
         assert isinstance(node, nodes.Destructure)
         assert [each.name for each in node.pattern.fields] == ["name", "age"]
         assert [each.declared.name for each in node.pattern.fields] == ["text", "number"]
-        assert (node.is_const, type(node.value), node.value.kind) == (True, nodes.Ask, "do")
+        assert (node.is_const, type(node.value), node.value.kind) == (True, nodes.ModelCall, "do")
         assert (node.value.says_model, node.value.context) == (True, "default")
 
     def test_from_vibe(self):
@@ -55,7 +55,7 @@ class TestParser:
 
     @pytest.mark.parametrize("text", ['const {a: text = do "x"', 'const {a:} = do "x"', "const {a: text}"])
     def test_what_cannot_be_read(self, text: str):
-        assert parse(Source("x.vibe", text))[1] != []
+        assert parse_source(Source("x.vibe", text))[1] != []
 
 
 class TestSemantics:

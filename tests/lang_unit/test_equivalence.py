@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from antiphon.lang.run.program import Host, loads
+from antiphon.lang.runtime.program import Host, loads
 from tests.lang_unit.twins import PRELUDE, Twins
 
 seeds = st.integers(0, 2**48)

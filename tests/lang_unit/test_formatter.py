@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from antiphon.lang.formatter import format_source
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
 from tests.lang_unit.programs import program_text, programs
 
@@ -47,7 +47,7 @@ def lines_without_edges(text: str) -> str:
 
 def tree(text: str) -> n.Program:
     """The tree, with the space that may change in Python blocks and above functions taken out."""
-    program, diagnostics = parse(Source("a.vibe", text))
+    program, diagnostics = parse_source(Source("a.vibe", text))
     assert not diagnostics, diagnostics[0].render(Source("a.vibe", text))
     for node in walk(program):
         if isinstance(node, n.PyBlock):

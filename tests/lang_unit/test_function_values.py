@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.cli.serving import described
+from antiphon.cli.mcp_server import describe_program_tool
 from antiphon.lang.analysis import analyse
-from antiphon.lang.check.notation import show
-from antiphon.lang.compile import compile_program
-from antiphon.lang.run.inputs import schema_of_type
-from antiphon.lang.run.interactive import Interactive
-from antiphon.lang.run.program import Host, loads
+from antiphon.lang.codegen import compile_program
+from antiphon.lang.runtime.inputs import make_type_schema
+from antiphon.lang.runtime.interactive import ReplSession
+from antiphon.lang.runtime.program import Host, loads
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck.type_printer import format_type
 from tests.effort import calls_of
 from tests.lang_unit.checking import codes, messages, sound, type_of
 from tests.lang_unit.harness import every_api, ran
@@ -42,7 +42,7 @@ from tests.lang_unit.test_formatter import formatted
     ],
 )
 def test_a_function_and_what_a_method_gives_have_a_type(text: str, expected: str):
-    assert show(type_of(text)) == expected
+    assert format_type(type_of(text)) == expected
 
 
 def test_a_written_type_reads_as_it_was_shown():
@@ -53,7 +53,9 @@ def test_a_written_type_reads_as_it_was_shown():
         "{ [text]: { [text]: number } }",
     ):
         assert (
-            show(type_of(f"let y: json = 1\nfunction f(x: {written}) {{ return 1 }}\nconst x = f", "x").parameters[0])
+            format_type(
+                type_of(f"let y: json = 1\nfunction f(x: {written}) {{ return 1 }}\nconst x = f", "x").parameters[0]
+            )
             == written
         )
 
@@ -113,12 +115,14 @@ def test_every_api_gives_a_map_and_is_told_what_does_not_fit(api: str):
 
 
 def test_the_schema_of_a_map_says_what_its_values_are():
-    schema = schema_of_type(type_of("let x: { [text]: number[] } = {}"))
+    schema = make_type_schema(type_of("let x: { [text]: number[] } = {}"))
     assert schema == {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "number"}}}
 
 
 def test_a_client_of_a_served_program_is_told_of_a_map_as_it_will_come():
-    tool = described(loads("returns { [text]: number }\nconst m: { [text]: number } = { a: 1 }\nm", "counts.vibe"))
+    tool = describe_program_tool(
+        loads("returns { [text]: number }\nconst m: { [text]: number } = { a: 1 }\nm", "counts.vibe")
+    )
     assert tool.output_schema == {"type": "object", "additionalProperties": {"type": "number"}}
 
 
@@ -130,9 +134,9 @@ def test_python_gets_data_of_a_run_and_no_functions():
 
 
 def test_a_session_shows_that_a_value_is_a_function():
-    session = Interactive(Host())
+    session = ReplSession(Host())
     session.feed("const f = (x: number) => x * 2")
-    assert session.type_of("f") == "(number) => number"
+    assert session.infer_type("f") == "(number) => number"
     assert session.variables()[0][:2] == ("f", "(number) => number")
 
 
@@ -204,7 +208,7 @@ def test_compiling_a_chain_costs_what_its_steps_cost(start: str):
         chain = start + ".map(x => x + 1).filter(x => x > 1)" * steps
         source = Source("a.vibe", f"const xs = [1]\nconst j: json = {{}}\nprint({chain})")
         analysis = analyse(source)
-        assert analysis.is_sound
+        assert analysis.is_compilable
         return calls_of(lambda: compile_program(analysis.program, source))
 
     assert cost(40) < 2.5 * cost(20)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antiphon.lang.syntax import nodes
 from antiphon.lang.syntax.diagnostics import Diagnostic
-from antiphon.lang.syntax.parser import is_incomplete, parse, parse_type
+from antiphon.lang.syntax.parser.source_parser import is_incomplete_source, parse_source, parse_type_source
 from antiphon.lang.syntax.source import Source
 from tests.effort import calls_of
 from tests.lang_unit.grammar import Sentences
@@ -22,14 +22,14 @@ PIECES = st.sampled_from([*re.split(" ", WORDS), *re.split(" ", SIGNS), "\n", "\
 
 def check(text: str) -> None:
     source = Source("fuzz", text)
-    tree, diagnostics = parse(source)
+    tree, diagnostics = parse_source(source)
     check_spans(tree, len(text))
     for each in diagnostics:
         check_diagnostic(each, len(text))
         each.render(source)
-    assert parse(source) == (tree, diagnostics)
-    is_incomplete(text)
-    parse_type(source)
+    assert parse_source(source) == (tree, diagnostics)
+    is_incomplete_source(text)
+    parse_type_source(source)
 
 
 def check_spans(tree: nodes.Node, size: int) -> None:
@@ -97,7 +97,7 @@ def test_a_program_with_one_piece_put_in_or_cut_off_is_answered(seed: int, place
 def test_effort_grows_with_the_text_and_no_faster(piece: str):
     def effort(size: int) -> int:
         source = Source("long", piece * (size // len(piece)))
-        return calls_of(lambda: parse(source))
+        return calls_of(lambda: parse_source(source))
 
     effort(100)
     assert effort(40_000) < 3 * effort(20_000)

@@ -10,13 +10,13 @@ import pytest
 
 import antiphon.lang
 from antiphon.lang.analysis import analyse
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
 
 GOLDEN = Path(__file__).parent.parent / "lang" / "golden"
 PROGRAMS = sorted(GOLDEN.glob("*.vibe"))
 ROOM = Path(antiphon.lang.__file__).parent
-EXPLANATIONS = sorted((ROOM / "check" / "explain").glob("V*.md"))
+EXPLANATIONS = sorted((ROOM / "typecheck" / "explain").glob("V*.md"))
 FENCE = re.compile(r"```vibe\n(.*?)```", re.DOTALL)
 
 
@@ -48,6 +48,6 @@ def test_an_explanation_has_a_title_and_shows_wrong_and_right(path: Path):
     text = path.read_text(encoding="utf-8")
     wrong, right = FENCE.findall(text)
     assert text.startswith("# ")
-    assert parse(Source("right", right))[1] == []
+    assert parse_source(Source("right", right))[1] == []
     if path.stem < "V0200" and path.stem != "V0116":
-        assert path.stem in {each.code for each in parse(Source("wrong", wrong))[1]}
+        assert path.stem in {each.code for each in parse_source(Source("wrong", wrong))[1]}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.host import Host
-from antiphon.lang.run.modules import Modules
-from antiphon.lang.run.program import Program
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.host import Host
+from antiphon.lang.runtime.modules import ModuleLoader
+from antiphon.lang.runtime.program import Program
 
 GOLDEN = Path(__file__).parent.parent / "lang" / "golden_modules"
 PROGRAMS = sorted(GOLDEN.glob("V*.vibe"))
@@ -18,10 +18,10 @@ PROGRAMS = sorted(GOLDEN.glob("V*.vibe"))
 
 def shown(path: Path) -> str:
     """All that is said of a program, by the checker or when it runs; files by their bare names."""
-    modules = Modules(untrusted=path.stem == "V0603")
+    modules = ModuleLoader(untrusted=path.stem == "V0603")
     try:
         main = modules.load(path)
-        said = [each.render(source) for source, each in modules.problems()]
+        said = [each.render(source) for source, each in modules.list_problems()]
         error = None if main.code is None else Program(modules, main).attempt(Host(write=lambda _: None)).error
         said += [error.render()] if error is not None else []
     except VibeError as error:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import antiphon.lang
-from antiphon.cli.scripted import Scripted
+from antiphon.cli.scripted_models import ScriptedTestModels
 from antiphon.fakes import Answer, Fail, Fake
-from antiphon.lang.check.codes import explain
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.program import Host, loads
-from antiphon.lang.run.testing import load_tests
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.program import Host, loads
+from antiphon.lang.runtime.test_runner import load_tests
+from antiphon.lang.typecheck.codes import explain_code
 from antiphon.providers.retry import NO_RETRY
 
 GOLDEN = Path(__file__).parent.parent / "lang" / "golden_run"
@@ -38,7 +38,7 @@ def error_of(code: str, text: str, tmp_path: Path) -> VibeError:
         file = tmp_path / f"{code}.vibe"
         file.write_text(text, encoding="utf-8")
         suite = load_tests(str(file))
-        error = suite.run(suite.tests[0], Scripted()).error
+        error = suite.run(suite.tests[0], ScriptedTestModels()).error
     else:
         with Fake(SCRIPTS.get(code, ())) as fake:
             given = SETTINGS.get(code, {})
@@ -64,13 +64,13 @@ def test_an_error_of_a_run_is_told_as_in_its_golden_file(path: Path, tmp_path: P
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_the_wrong_program_of_an_explanation_is_that_of_the_golden_file(path: Path):
-    wrong, _ = FENCE.findall(explain(path.stem) or "")
+    wrong, _ = FENCE.findall(explain_code(path.stem) or "")
     assert wrong == path.read_text("utf-8")
 
 
 def test_every_code_of_a_run_is_explained_and_has_a_golden_program():
     used = {code for file in ROOM.rglob("*.py") for code in re.findall(r'"(V09\d\d)"', file.read_text("utf-8"))}
-    assert {code for code in used if explain(code) is None} == set()
+    assert {code for code in used if explain_code(code) is None} == set()
     # A round that was stopped is never what a program ends with, and a pattern's type is looked at before its fields;
     # no text of a program by itself makes it one that cannot go on.
     assert used - {"V0909", "V0927", "V0930"} == {path.stem for path in PROGRAMS}

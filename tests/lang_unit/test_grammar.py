@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from antiphon.lang.syntax import nodes
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
 from tests.lang_unit.grammar import Sentences, read_grammar
 
@@ -46,7 +46,7 @@ def test_every_rule_is_reached_from_the_program():
 @pytest.mark.parametrize("seed", range(200))
 def test_the_parser_accepts_what_the_grammar_makes(seed: int):
     source = Source("sentence", program(seed))
-    assert [each.render(source) for each in parse(source)[1]] == []
+    assert [each.render(source) for each in parse_source(source)[1]] == []
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,18 @@ def test_the_parser_accepts_what_the_grammar_makes(seed: int):
 def test_the_parser_accepts_each_rule_alone(rule: str):
     for seed in range(30):
         source = Source("sentence", Sentences(seed, size=100).rule(rule))
-        assert [each.render(source) for each in parse(source)[1]] == []
+        assert [each.render(source) for each in parse_source(source)[1]] == []
 
 
 def test_sentences_of_the_grammar_make_every_node():
     found: set[type] = set()
     for seed in range(200):
-        found |= classes_in(parse(Source("sentence", program(seed)))[0])
-        found |= classes_in(parse(Source("sentence", f"while a {{ }} {Sentences(seed, size=20).rule('loop_mode')}"))[0])
-        found |= classes_in(parse(Source("sentence", f"match a {{ {Sentences(seed, size=20).rule('case')} }}"))[0])
+        found |= classes_in(parse_source(Source("sentence", program(seed)))[0])
+        found |= classes_in(
+            parse_source(Source("sentence", f"while a {{ }} {Sentences(seed, size=20).rule('loop_mode')}"))[0]
+        )
+        found |= classes_in(
+            parse_source(Source("sentence", f"match a {{ {Sentences(seed, size=20).rule('case')} }}"))[0]
+        )
     known = {each for each in vars(nodes).values() if isinstance(each, type) and issubclass(each, nodes.Node)}
     assert known - ABSTRACT == found

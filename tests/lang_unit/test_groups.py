@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.lang.check.groups import MATCH, found_by
-from antiphon.lang.check.types import Array, Literal
-from antiphon.lang.run.program import loads
+from antiphon.lang.runtime.program import loads
 from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.typecheck.regex_groups import MATCH_TYPE, infer_match_result
+from antiphon.lang.typecheck.types import Array, Literal
 
 PIECES = ("(", "(?:", "(?P<x>", "(?=", "(?!", "(?i)", ")", "|", "a", "b", "?", "*", "+", "{0,2}", "{2}", "[a(]", r"\(")
 LEFT_OUT = ("(a)(b)?", "(a)|(b)", "(?:(a)|b)", "(a)((b)){0,1}", "(a)*", "((a)|b)", "(?!(a))b", "(?x) (a) # |", "(a")
@@ -19,7 +19,7 @@ TAKE_PART = ("(a)", "(a|b)", "(?:a|b)(c)", r"^(\S+) (A|B) (.*)$", r"[(|](a)", r"
 
 
 def are_text(pattern: str) -> bool:
-    return found_by(Literal(pattern), Array(MATCH)) != Array(MATCH)
+    return infer_match_result(Literal(pattern), Array(MATCH_TYPE)) != Array(MATCH_TYPE)
 
 
 @pytest.mark.parametrize("pattern", LEFT_OUT)

@@ -7,8 +7,20 @@ from pathlib import Path
 import pytest
 
 from antiphon.lang.analysis import analyse
-from antiphon.lang.check import check
-from antiphon.lang.check.methods import (
+from antiphon.lang.formatter import format_source
+from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions
+from antiphon.lang.syntax.foreign_syntax.table import (
+    FOREIGN_STATEMENTS,
+    FOREIGN_TYPES,
+    GLOBAL_NAME_HINTS,
+    METHOD_HINTS,
+    SYSTEM_EXPORTS,
+)
+from antiphon.lang.syntax.parser.source_parser import parse_source
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.syntax.tokens import RESERVED_WORDS
+from antiphon.lang.typecheck import check_program
+from antiphon.lang.typecheck.methods import (
     ARRAY_METHODS,
     BUILTINS,
     MAP_METHODS,
@@ -16,13 +28,7 @@ from antiphon.lang.check.methods import (
     OBJECT_METHODS,
     TEXT_METHODS,
 )
-from antiphon.lang.check.types import NAMED
-from antiphon.lang.formatter import format_source
-from antiphon.lang.run.system import MODULES, functions
-from antiphon.lang.syntax.habits import METHODS, NAMES, STATEMENTS, SYSTEM, TYPES
-from antiphon.lang.syntax.parser import parse
-from antiphon.lang.syntax.source import Source
-from antiphon.lang.syntax.tokens import RESERVED
+from antiphon.lang.typecheck.types import TYPES_BY_NAME
 from tests.lang_unit.checking import codes, messages
 from tests.lang_unit.harness import ran
 
@@ -102,7 +108,7 @@ def test_names_that_a_foreign_statement_declares_are_known_after_it():
 def test_words_of_other_languages_are_names_where_they_are_used_so():
     text = "".join(
         f"let {word} = 1\n{word} = {word} + 1\nprint({word}, {{ {word}: 1 }})\n"
-        for word in STATEMENTS
+        for word in FOREIGN_STATEMENTS
         if word != "print" and word not in BUILTINS
     )
     assert messages(text) == []
@@ -113,8 +119,8 @@ def test_a_comment_that_is_a_number_after_a_value_is_warned_of():
 
 
 def test_nothing_that_exists_is_called_foreign():
-    assert not NAMES.keys() & (BUILTINS.keys() | RESERVED)
-    assert not TYPES.keys() & NAMED.keys()
+    assert not GLOBAL_NAME_HINTS.keys() & (BUILTINS.keys() | RESERVED_WORDS)
+    assert not FOREIGN_TYPES.keys() & TYPES_BY_NAME.keys()
     tables = {
         "text": TEXT_METHODS,
         "array": ARRAY_METHODS,
@@ -123,7 +129,7 @@ def test_nothing_that_exists_is_called_foreign():
         "number": NUMBER_METHODS,
     }
     for kind, table in tables.items():
-        assert not METHODS[kind].keys() & table.keys(), kind
+        assert not METHOD_HINTS[kind].keys() & table.keys(), kind
 
 
 def test_what_upstream_writes_means_the_same_here():
@@ -179,9 +185,9 @@ def test_no_program_is_sound_because_several_mistakes_are_told_as_one():
     lines = [each for each in SNIPPETS.read_text("utf-8").splitlines() if not each.startswith(("----", "===="))]
     for first in range(0, len(lines) - 7, 7):
         source = Source("a.vibe", "\n".join(lines[first : first + 7]) + "\n")
-        program, unread = parse(source)
-        found = [*unread, *check(program, source).diagnostics]
-        assert analyse(source).is_sound == all(each.severity != "error" for each in found)
+        program, unread = parse_source(source)
+        found = [*unread, *check_program(program, source).diagnostics]
+        assert analyse(source).is_compilable == all(each.severity != "error" for each in found)
 
 
 @pytest.mark.parametrize("pattern", ["/ab+c/gi", r"/^\d+$/", '/[/"]/', "/a|b/u"])
@@ -191,8 +197,8 @@ def test_a_regular_expression_is_told_of_as_a_whole(pattern: str):
 
 
 def test_a_name_of_the_system_that_is_not_imported_is_told_where_it_is():
-    assert {module: [*functions(module)] for module in MODULES} == {
-        module: names.split() for module, names in SYSTEM.items() if module != "tools"
+    assert {module: [*load_system_functions(module)] for module in SYSTEM_MODULES} == {
+        module: names.split() for module, names in SYSTEM_EXPORTS.items() if module != "tools"
     }
     assert messages("print(readText('a'))")[0].endswith('(write `import { readText } from "system/files"`)')
     assert messages("print(runShell('ls'))")[0].endswith('(write `import { runShell } from "system/tools"`)')

@@ -18,29 +18,29 @@ from pygments.token import Token
 
 from antiphon.lang import highlight
 from antiphon.lang.highlight import VibeLexer
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
-from antiphon.lang.syntax.tokens import RESERVED
+from antiphon.lang.syntax.tokens import RESERVED_WORDS
 from tests.lang_unit.programs import programs
 
 EDITOR = Path(__file__).parent.parent.parent / "editors" / "vscode"
 GRAMMARS = sorted((EDITOR / "syntaxes").glob("*.json"))
 ALWAYS = {
-    *highlight.DECLARING,
-    *highlight.STEERING,
-    *highlight.ASKING,
-    *highlight.MODULES,
-    *highlight.CONSTANTS,
-    *highlight.OPERATORS,
+    *highlight.DECLARATION_KEYWORDS,
+    *highlight.CONTROL_KEYWORDS,
+    *highlight.ASK_KEYWORDS,
+    *highlight.MODULE_KEYWORDS,
+    *highlight.CONSTANT_KEYWORDS,
+    *highlight.OPERATOR_KEYWORDS,
 }
 IN_PLACE = {
-    *highlight.PREFIXES,
-    *highlight.DECLARATIONS,
-    *highlight.IMPORTING,
-    *highlight.CONTEXTS,
-    *highlight.MODES,
-    *highlight.PYTHON,
-    *highlight.CHOOSING,
+    *highlight.MODIFIER_KEYWORDS,
+    *highlight.CONTEXTUAL_DECLARATION_KEYWORDS,
+    *highlight.IMPORT_KEYWORDS,
+    *highlight.CONTEXT_KEYWORDS,
+    *highlight.LOOP_MODE_KEYWORDS,
+    *highlight.PYTHON_KEYWORDS,
+    *highlight.MATCH_KEYWORDS,
 }
 
 
@@ -53,9 +53,9 @@ def kinds(text: str) -> list[tuple[str, str]]:
 
 
 def test_the_words_are_those_of_the_parser():
-    assert ALWAYS == RESERVED
+    assert ALWAYS == RESERVED_WORDS
     for word in IN_PLACE:
-        assert parse(Source("", f"let {word} = {word}"))[1] == []
+        assert parse_source(Source("", f"let {word} = {word}"))[1] == []
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_every_include_of_a_grammar_leads_somewhere(path: Path):
 def test_the_grammar_has_the_words_of_the_lexer():
     text = (EDITOR / "syntaxes" / "vibe.tmLanguage.json").read_text()
     words = {word for group in re.findall(r"\\\\b\(([a-z|]+)\)", text) for word in group.split("|")}
-    assert words == ALWAYS | IN_PLACE | {*highlight.TYPES}
+    assert words == ALWAYS | IN_PLACE | {*highlight.TYPE_KEYWORDS}
 
 
 def test_the_extension_names_files_that_are_there():

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import antiphon
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.importer import VibeFinder
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.importer import VibeFinder
 
 RULES = """\
 let calls = 0

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import antiphon
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.host import Host
-from antiphon.lang.run.inputs import InputError, checked, read, schema_of
-from antiphon.lang.run.program import Program, loads
-from antiphon.lang.run.testing import load_tests
-from antiphon.lang.syntax.source import first_comment
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.host import Host
+from antiphon.lang.runtime.inputs import InputError, check_inputs, make_inputs_schema, parse_inputs
+from antiphon.lang.runtime.program import Program, loads
+from antiphon.lang.runtime.test_runner import load_tests
+from antiphon.lang.syntax.source import extract_first_comment
 from tests.lang_unit.checking import codes
 from tests.lang_unit.commands import antiphon as command
 from tests.lang_unit.harness import ran
@@ -66,7 +66,7 @@ def faults(error: InputError) -> list[tuple[str, str]]:
     ],
 )
 def test_a_text_is_read_as_the_type_and_no_other(type_: str, text: str, value: Any):
-    found = read(program(type_).code, {"x": text})["x"]
+    found = parse_inputs(program(type_).code, {"x": text})["x"]
     assert (found, type(found)) == (value, type(value))
     assert ran(program(type_), inputs={"x": found}).outcome.value == value
 
@@ -105,7 +105,7 @@ def test_a_text_is_read_as_the_type_and_no_other(type_: str, text: str, value: A
 )
 def test_what_does_not_fit_is_told_by_name_with_what_was_wanted_and_given(type_: str, text: str, said: str):
     with pytest.raises(InputError) as error:
-        read(program(type_).code, {"x": text})
+        parse_inputs(program(type_).code, {"x": text})
     assert said in str(error.value)
     assert "\x1b" not in str(error.value)
     assert faults(error.value) == [("x", "wrong")]
@@ -120,15 +120,15 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_whatever_is_written_as_json_is_read_as_itself(value: Any):
-    assert read(program("json").code, {"x": json.dumps(value)})["x"] == value
+    assert parse_inputs(program("json").code, {"x": json.dumps(value)})["x"] == value
 
 
 @given(st.text())
 def test_any_text_is_itself_or_told_and_nothing_else_happens(text: str):
-    assert read(program("text").code, {"x": text})["x"] == text
+    assert parse_inputs(program("text").code, {"x": text})["x"] == text
     for type_ in ("number", "boolean", "Person", '"a" | 3'):
         try:
-            value = read(program(type_).code, {"x": text})["x"]
+            value = parse_inputs(program(type_).code, {"x": text})["x"]
         except InputError:
             continue
         assert text == value or json.loads(text) == value
@@ -170,11 +170,11 @@ def test_all_that_is_missing_is_told_at_once_and_nothing_runs():
 def test_a_private_value_is_in_no_message():
     loaded = loads("private input key: number\nprint(1)\n")
     with pytest.raises(InputError) as error:
-        read(loaded.code, {"key": "s3cret"})
+        parse_inputs(loaded.code, {"key": "s3cret"})
     assert "s3cret" not in error.value.render()
     assert "private" in str(error.value)
     with pytest.raises(InputError) as error:
-        checked(loaded.code, {"key": "s3cret"})
+        check_inputs(loaded.code, {"key": "s3cret"})
     assert "s3cret" not in error.value.render()
 
 
@@ -200,7 +200,7 @@ def test_the_schema_is_that_of_the_declared_types():
         f'{PERSON}input who: Person "whom"\ninput n: number = 3\ninput level: "low" | "high" = "low"\n'
         "input self: text | null\ninput class: boolean = true\nprint(1)\n"
     )
-    schema = schema_of(loads(text).inputs)
+    schema = make_inputs_schema(loads(text).inputs)
     assert schema["required"] == ["who"]
     assert schema["additionalProperties"] is False
     fields = schema["properties"]
@@ -225,7 +225,7 @@ def test_the_schema_is_that_of_the_declared_types():
     ],
 )
 def test_the_first_comment_says_what_a_program_does(text: str, said: str):
-    assert first_comment(text) == said
+    assert extract_first_comment(text) == said
 
 
 @pytest.mark.parametrize(
@@ -294,9 +294,9 @@ def test_tests_have_the_defaults_and_nothing_for_what_is_required(tmp_path: Path
         'test "fine" { assert(f() == 4) }\ntest "not given" { print(city) }\n'
     )
     suite = load_tests(str(file))
-    from antiphon.cli.scripted import Scripted
+    from antiphon.cli.scripted_models import ScriptedTestModels
 
-    fine, missing = [suite.run(each, Scripted()) for each in suite.tests]
+    fine, missing = [suite.run(each, ScriptedTestModels()) for each in suite.tests]
     assert fine.error is None
     assert missing.error is not None
     assert missing.error.code == "V0914"

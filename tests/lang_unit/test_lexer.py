@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.lang.syntax.lexer import tokenize
-from antiphon.lang.syntax.numbers import BadNumber, read_number
+from antiphon.lang.syntax.lexer import tokenize_program
+from antiphon.lang.syntax.numbers import InvalidNumberLiteral, parse_number
 
 
 def kinds(text: str) -> list[str]:
-    return tokenize(text).kinds[:-3]
+    return tokenize_program(text).kinds[:-3]
 
 
 def codes(text: str) -> list[str]:
-    return [each.code for each in tokenize(text).diagnostics]
+    return [each.code for each in tokenize_program(text).diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ def codes(text: str) -> list[str]:
 )
 def test_a_number_has_its_exact_value(text: str, value: float):
     assert kinds(text) == ["number"]
-    assert read_number(text) == value
-    assert type(read_number(text)) is type(value)
+    assert parse_number(text) == value
+    assert type(parse_number(text)) is type(value)
 
 
 @pytest.mark.parametrize("text", ["007", "1__0", "1_", "12abc", "1e999", "0x", "0xg", "1٣", "9" * 4301, "1e", "00.5"])
 def test_what_is_no_number_is_refused(text: str):
-    with pytest.raises(BadNumber):
-        read_number(text)
+    with pytest.raises(InvalidNumberLiteral):
+        parse_number(text)
 
 
 def test_a_range_of_numbers_is_three_tokens():
@@ -50,13 +50,13 @@ def test_a_range_of_numbers_is_three_tokens():
 
 
 def test_a_string_without_holes_is_one_token_of_what_it_says():
-    assert tokenize(r'"a\n\t\r\\\"\'\`\{\$\u{1F600}"').values[0] == "a\n\t\r\\\"'`{$\U0001f600"
+    assert tokenize_program(r'"a\n\t\r\\\"\'\`\{\$\u{1F600}"').values[0] == "a\n\t\r\\\"'`{$\U0001f600"
     assert kinds('"{"') == kinds("'{ a }'") == kinds('"{\\"json\\": [1]}"') == kinds("`$5 {1} {} {a b}`") == ["text"]
 
 
 @pytest.mark.parametrize("path", ["a", "a.b.c", "a[0]", "a[-1].b", "a[i]", "a[1:2]", "a[:n]", "a[i:]", "a['k'].if"])
 def test_a_path_in_braces_is_a_hole(path: str):
-    tokens = tokenize(f'"x {{{path}}} y"')
+    tokens = tokenize_program(f'"x {{{path}}} y"')
     assert tokens.kinds[1:3] == ["piece", "{path"]
     assert tokens.kinds[-6:-3] == ["}hole", "piece", "endquote"]
 
@@ -65,7 +65,7 @@ def test_a_path_in_braces_is_a_hole(path: str):
     "text", ["{ a}", "{a }", "{a+b}", "{1}", "{a[}", "{if}", "{a.}", "{a()}", '{"a": 1}', "{a[true]}"]
 )
 def test_any_other_brace_is_text(text: str):
-    assert tokenize(f"`{text}`").values[0] == text
+    assert tokenize_program(f"`{text}`").values[0] == text
 
 
 def test_a_string_ends_at_its_own_quote_whatever_stands_in_a_brace():
@@ -78,7 +78,7 @@ def test_strings_and_objects_nest_in_holes():
 
 
 def test_a_string_in_backticks_spans_lines_and_others_do_not():
-    assert tokenize("`a\r\nb`").values[0] == "a\nb"
+    assert tokenize_program("`a\r\nb`").values[0] == "a\nb"
     assert codes("`a\nb`") == []
     assert codes("'a\nb") == ["V0103"]
     assert codes('"${a\n}"') == ["V0123", "V0103"]
@@ -90,14 +90,14 @@ def test_an_unknown_escape_is_told(text: str):
 
 
 def test_comments_are_kept_by_their_places_and_are_no_tokens():
-    tokens = tokenize("#!/usr/bin/env antiphon\na // b\n/* c\nd */ e")
+    tokens = tokenize_program("#!/usr/bin/env antiphon\na // b\n/* c\nd */ e")
     assert tokens.values[:2] == ["a", "e"]
     assert tokens.comments == [(26, 30), (31, 40)]
 
 
 def test_line_ends_of_every_kind_end_a_line():
     for end in ("\n", "\r\n", "\r"):
-        assert tokenize(f"a{end}b // c{end}d").fresh == {1, 2, 3}
+        assert tokenize_program(f"a{end}b // c{end}d").fresh == {1, 2, 3}
 
 
 @pytest.mark.parametrize("text", ["\u202e", "\u200b", "\x00", "§", "\x07", "\\", "$"])
@@ -132,7 +132,7 @@ def test_names_may_be_of_any_script_but_not_look_like_others():
     ],
 )
 def test_a_python_block_ends_at_its_own_brace(code: str):
-    tokens = tokenize(f"py(a, b) {{{code}}}.x")
+    tokens = tokenize_program(f"py(a, b) {{{code}}}.x")
     assert tokens.kinds[:-3] == ["py", ".", "name"]
     assert tokens.values[0] == code
     assert tokens.diagnostics == []
@@ -140,13 +140,13 @@ def test_a_python_block_ends_at_its_own_brace(code: str):
 
 @pytest.mark.parametrize("code", [" return (1 ", " x = 'a\n", " x = 1 ? 2 "])
 def test_a_python_block_that_python_cannot_read_is_told_once_and_ended(code: str):
-    tokens = tokenize(f"py() {{{code}}}\nlet x = 1")
+    tokens = tokenize_program(f"py() {{{code}}}\nlet x = 1")
     assert [each.code for each in tokens.diagnostics] == ["V0119"]
     assert tokens.kinds[:-3] == ["py", "let", "name", "=", "number"]
 
 
 def test_a_pure_block_is_one_token_and_says_so():
-    tokens = tokenize("pure \t py(a) { return a }.x; py(a) { return a }")
+    tokens = tokenize_program("pure \t py(a) { return a }.x; py(a) { return a }")
     assert tokens.kinds[:-3] == ["py", ".", "name", ";", "py"]
     assert [each.is_pure for each in tokens.python.values()] == [True, False]
 

@@ -7,10 +7,10 @@ import pytest
 
 from antiphon.lang.analysis import analyse
 from antiphon.lang.formatter import format_source
-from antiphon.lang.run.program import Host, loads
-from antiphon.lang.syntax import habits
-from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH
+from antiphon.lang.runtime.program import Host, loads
 from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.syntax.foreign_syntax import table as habits
+from antiphon.lang.syntax.parser.cursor import MAX_CHAIN, MAX_DEPTH
 from antiphon.lang.syntax.source import Source
 
 VALUES = "let a: json = 1\nlet o: json = null\nlet f = (x: json) => x\n"
@@ -109,7 +109,7 @@ REPEATED = [
         "1..",
         "!",
     ),
-    *(f"1 {word} " for word in habits.FOLLOWING),
+    *(f"1 {word} " for word in habits.POSTFIX_WORD_HINTS),
 ]
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.parser import is_incomplete, parse, parse_type
+from antiphon.lang.syntax.parser.source_parser import is_incomplete_source, parse_source, parse_type_source
 from antiphon.lang.syntax.source import Source
 
 
 def program(text: str) -> n.Program:
     source = Source("test.vibe", text)
-    tree, diagnostics = parse(source)
+    tree, diagnostics = parse_source(source)
     assert [each.render(source) for each in diagnostics] == []
     return tree
 
@@ -28,7 +28,7 @@ def value(text: str) -> Any:
 
 
 def codes(text: str) -> list[str]:
-    return [each.code for each in parse(Source("test.vibe", text))[1]]
+    return [each.code for each in parse_source(Source("test.vibe", text))[1]]
 
 
 def shape(node: Any) -> str:
@@ -46,7 +46,7 @@ def shape(node: Any) -> str:
             return node.name
         case n.NumberLit():
             return str(node.value)
-        case n.Ask():
+        case n.ModelCall():
             return f"[{node.kind} {shape(node.prompt)}]"
     raise AssertionError(node)
 
@@ -262,13 +262,13 @@ def test_one_mistake_is_told_once(line: str):
 
 def test_all_mistakes_are_told_and_names_are_declared_all_the_same():
     text = "let a = @\nlet b: = 1\nfunction f() { let c = ) }\nlet d = (1 + ) * 2\nlet e = 1"
-    tree, diagnostics = parse(Source("test.vibe", text))
+    tree, diagnostics = parse_source(Source("test.vibe", text))
     assert len(diagnostics) == 4
     assert [each.name for each in tree.statements if isinstance(each, n.Let)] == ["a", "b", "d", "e"]
 
 
 def test_a_label_shows_the_bracket_that_is_open():
-    (diagnostic,) = parse(Source("test.vibe", "function f() {\n  g(\n"))[1]
+    (diagnostic,) = parse_source(Source("test.vibe", "function f() {\n  g(\n"))[1]
     assert diagnostic.labels[0].start == 18
 
 
@@ -322,17 +322,17 @@ def test_what_is_just_short_of_a_limit_is_read():
     ],
 )
 def test_a_text_that_could_go_on_is_incomplete(text: str):
-    assert is_incomplete(text)
-    assert is_incomplete(text + "\n")
+    assert is_incomplete_source(text)
+    assert is_incomplete_source(text + "\n")
 
 
 @pytest.mark.parametrize("text", ["", "f()", "let x = 1", '"abc', ")", "let 5 = (", "// abc", "x = = ("])
 def test_a_text_that_is_done_or_wrong_is_not_incomplete(text: str):
-    assert not is_incomplete(text)
+    assert not is_incomplete_source(text)
 
 
 def test_a_type_can_be_read_alone():
-    assert isinstance(parse_type(Source("type", "{name: text,\n age: number}"))[0], n.ObjectType)
-    assert parse_type(Source("type", "text[]"))[1] == []
-    assert [each.code for each in parse_type(Source("type", "text ]"))[1]] == ["V0101"]
-    assert [each.code for each in parse_type(Source("type", ""))[1]] == ["V0101"]
+    assert isinstance(parse_type_source(Source("type", "{name: text,\n age: number}"))[0], n.ObjectType)
+    assert parse_type_source(Source("type", "text[]"))[1] == []
+    assert [each.code for each in parse_type_source(Source("type", "text ]"))[1]] == ["V0101"]
+    assert [each.code for each in parse_type_source(Source("type", ""))[1]] == ["V0101"]

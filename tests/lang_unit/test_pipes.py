@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.render.people import visible
+from antiphon.terminal.approval_prompt import make_visible
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 
@@ -65,7 +65,7 @@ def test_a_pipe_that_a_shell_makes_is_read(place: Path):
 
 def test_many_blanks_in_an_approval_are_told_at_once():
     blanks = " " * 1_000_000
-    assert visible(f"a{blanks}b") == "a[1,000,000 blanks]b"
-    assert visible(blanks) == "[1,000,000 blanks]"
-    assert visible(f"a {chr(10) * 4}b") == "a\n[3 empty lines]\nb"
-    assert visible("a  \n  \n \n\n\nb") == "a\n[4 empty lines]\nb"
+    assert make_visible(f"a{blanks}b") == "a[1,000,000 blanks]b"
+    assert make_visible(blanks) == "[1,000,000 blanks]"
+    assert make_visible(f"a {chr(10) * 4}b") == "a\n[3 empty lines]\nb"
+    assert make_visible("a  \n  \n \n\n\nb") == "a\n[4 empty lines]\nb"

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.lang.run.modules import Modules
-from antiphon.lang.run.program import Program
+from antiphon.lang.runtime.modules import ModuleLoader
+from antiphon.lang.runtime.program import Program
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from tests.lang_unit.harness import Ran, ran
 
@@ -62,7 +62,7 @@ def test_program(name: str, monkeypatch: pytest.MonkeyPatch):
     marks = _marks(path.read_text())
     assert marks, "nothing is expected of this program"
     monkeypatch.chdir(path.parent)
-    modules = Modules()
+    modules = ModuleLoader()
     main = modules.load(path)
     _check_diagnostics(marks, main)
     if _of(marks, "expect-diagnostic"):
@@ -79,7 +79,9 @@ def test_program(name: str, monkeypatch: pytest.MonkeyPatch):
 
 def _check_diagnostics(marks: list[Mark], main) -> None:
     for severity, word in (("error", "expect-diagnostic"), ("warning", "expect-warning")):
-        found = [(main.source.line_of(e.start), e.code, e.message) for e in main.diagnostics if e.severity == severity]
+        found = [
+            (main.source.line_number(e.start), e.code, e.message) for e in main.diagnostics if e.severity == severity
+        ]
         wanted = _of(marks, word)
         for each in wanted:
             code, _, part = each.text.partition(" ")
@@ -105,7 +107,7 @@ def _check_run(marks: list[Mark], run: Ran) -> None:
         if each.word == "expect-error-anywhere":
             continue
         assert error.frames, "it says no place"
-        assert error.frames[-1].source.line_of(error.frames[-1].start) == each.line, error.render()
+        assert error.frames[-1].source.line_number(error.frames[-1].start) == each.line, error.render()
     for each in _of(marks, "expect-var"):
         name, _, value = each.text.partition(" = ")
         assert name in run.variables

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.cli.hosting import Terminal, terminal_host
+from antiphon.cli.program_host import TerminalFrontend, make_terminal_host
 from antiphon.fakes import Fake
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.interactive import Interactive
-from antiphon.lang.run.program import Host
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.interactive import ReplSession
+from antiphon.lang.runtime.program import Host
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.session import Event
 from tests.lang_unit.commands import antiphon
@@ -31,7 +31,7 @@ class Talk:
             connect=lambda name, **_: fake.connect(name),
             default_model=lambda: "openai-chat/m",
         )
-        self.session = Interactive(host)
+        self.session = ReplSession(host)
 
     def feed(self, *pieces: str) -> Any:
         value = None
@@ -54,7 +54,7 @@ def test_names_go_on_from_piece_to_piece(talk: Talk):
 
 def test_a_name_may_be_declared_again(talk: Talk):
     talk.feed("let x = 5", 'let x = "text"', "const x = [1]")
-    assert talk.session.type_of("x") == "number[]"
+    assert talk.session.infer_type("x") == "number[]"
     assert [(name, type_) for name, type_, _ in talk.session.variables()] == [("x", "number[]")]
 
 
@@ -72,7 +72,7 @@ def test_an_error_knows_the_lines_of_earlier_pieces(talk: Talk):
     talk.feed("let a = 1", 'function g() {\n  throw "deep {a}"\n}')
     with pytest.raises(VibeError) as failed:
         talk.feed("g()")
-    assert [frame.source.line_of(frame.start) for frame in failed.value.frames] == [5, 3]
+    assert [frame.source.line_number(frame.start) for frame in failed.value.frames] == [5, 3]
     assert 'throw "deep {a}"' in failed.value.render()
 
 
@@ -89,15 +89,15 @@ def test_models_see_the_history_and_the_variables_of_all_pieces(talk: Talk):
 def test_a_prompt_is_shown_and_leaves_no_trace(talk: Talk):
     talk.feed('let city = "Oslo"', 'function f(): text { return do "inner {city}" }')
     for asked in ('"weather in {city}"', 'do "weather in {city}"', "f()"):
-        shown = talk.session.prompt_of(asked)
+        shown = talk.session.preview_prompt(asked)
         assert shown is not None
         assert b"Oslo" in shown.body
     assert talk.fake.requests == []
     talk.fake.play("real")
     assert talk.feed('do "real"') == "real"
-    assert talk.session.type_of("let x = 1") is None
+    assert talk.session.infer_type("let x = 1") is None
     with pytest.raises(ProgramErrors):
-        talk.session.type_of("nosuch")
+        talk.session.infer_type("nosuch")
 
 
 def test_completion_knows_names_members_and_words(talk: Talk):
@@ -121,7 +121,7 @@ def test_imports_of_a_piece_are_read_again_after_a_mistake(talk: Talk, tmp_path:
 
 @given(st.lists(st.text(alphabet="abx=+1\"'{}()[]\n .let", max_size=12), max_size=5))
 def test_whatever_is_typed_the_session_goes_on(pieces: list[str]):
-    session = Interactive(Host(write=lambda _: None))
+    session = ReplSession(Host(write=lambda _: None))
     for piece in pieces:
         session.complete(piece)
         try:
@@ -151,11 +151,11 @@ def test_the_command_shows_prompts_without_sending(monkeypatch: pytest.MonkeyPat
 
 def test_a_prompt_that_is_only_shown_is_no_work_that_is_told_of(talk: Talk):
     seen: list[Event] = []
-    terminal = Terminal(has_human=False)
+    terminal = TerminalFrontend(has_human=False)
     terminal.watch = seen.append
-    host = terminal_host(terminal, model="openai-chat/gpt-5", connect=talk.session.host.connect)
-    session = Interactive(host)
-    assert session.prompt_of('"hi"') is not None
+    host = make_terminal_host(terminal, model="openai-chat/gpt-5", connect=talk.session.host.connect)
+    session = ReplSession(host)
+    assert session.preview_prompt('"hi"') is not None
     assert seen == []
     talk.fake.play("real")
     assert session.feed('do "hi"').value == "real"

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from antiphon.effects import Outcome, Performer, Playback, Recording, Said, Step
+from antiphon.effects import EffectCall, HumanAnswer, Middleware, Outcome, Playback, Recording
 from antiphon.fakes import Answer, Call, Fake, Received
-from antiphon.lang.run import Host, load, loads
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.runtime import Host, load, loads
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.session import Question
 from tests.lang_unit.harness import connecting, said, tool_names
 
@@ -37,21 +37,21 @@ def _make() -> Any:
 make = _make()
 
 
-class Delays(Performer):
+class Delays(Middleware):
     """Stands in the door and holds some effects back, so that what runs side by side comes in another order."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
         self._lock = threading.Lock()
 
-    def before(self, step: Step) -> None:
+    def before(self, step: EffectCall) -> None:
         del step
         with self._lock:
             late = self._random.random() < 0.5
         if late:
             time.sleep(0.003)
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         del step, outcome
 
 
@@ -61,8 +61,8 @@ def nobody(*_: Any, **__: Any) -> Any:
 
 def assert_all_played(playback: Playback) -> None:
     """Every effect was asked for again, but for what happened inside of calls that were not run again."""
-    left = playback.effects.keys() - playback.played
-    assert all(any(path.startswith(f"{each}/") for each in playback.played) for path in left), left
+    left = playback.effects.keys() - playback.replayed_paths
+    assert all(any(path.startswith(f"{each}/") for each in playback.replayed_paths) for path in left), left
 
 
 def as_written(recording: Recording) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def answering(received: Received) -> Any:
     return f"({last[-40:]})"
 
 
-def human(question: Question) -> Said:
-    return Said(f"me, of {question.text}")
+def human(question: Question) -> HumanAnswer:
+    return HumanAnswer(f"me, of {question.text}")
 
 
 def run_once(text: str, write: Any, connect: Any, people: Any, performers: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -19,12 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.fakes import Answer, call
-from antiphon.lang.run import depth
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.program import Host, load, loads
+from antiphon.lang.runtime import recursion as depth
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.program import Host, load, loads
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.lang.syntax.habits import VALUES
-from antiphon.lang.syntax.tokens import RESERVED
+from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_CONSTANTS
+from antiphon.lang.syntax.tokens import RESERVED_WORDS
 from tests.lang_unit.harness import every_api, ran
 
 JSON = st.recursive(
@@ -151,14 +151,14 @@ do "next"
 
 NAMES = sorted(
     {
-        *(name for name in (*keyword.kwlist, *keyword.softkwlist) if name not in RESERVED),
+        *(name for name in (*keyword.kwlist, *keyword.softkwlist) if name not in RESERVED_WORDS),
         *("__builtins__", "__name__", "__file__", "__class__", "__debug__", "__doc__", "__import__", "__annotations__"),
         *("_v", "_v1", "_v2", "_vrt", "_vcode", "_vadd", "_vt0", "_vpy0", "_vtest0", "_vasync0", "_vn_x", "_vb_print"),
         *("main", "v_main", "self", "cls", "args", "kwargs", "exec", "eval", "print_", "Exception", "_vcatchable"),
         *[name for name in dir(builtins) if name[0].islower() and name not in ("print", "len")][::4],
         *("text", "model", "type", "tool", "test", "default", "local", "none", "forget", "verbose", "async_", "match"),
     }
-    - set(VALUES)
+    - set(FOREIGN_CONSTANTS)
 )
 
 
@@ -328,7 +328,7 @@ for i in 1..5 {
         file = self._program(tmp_path)
         script = f"""
 import pdb, io
-from antiphon.lang.run.program import load, Host
+from antiphon.lang.runtime.program import load, Host
 debugger = pdb.Pdb(stdin=io.StringIO("c\\np n * 100\\nw\\nc\\n"), stdout=None)
 debugger.use_rawinput = False
 program = load({str(file)!r})
@@ -351,7 +351,7 @@ ASYNC = 'print("started")\nconst xs = async for i in 1..20 { yield do "slow {i}"
 RUN = """
 import sys, httpx2
 from antiphon.fakes import Answer, Fake
-from antiphon.lang.run.program import Host, load
+from antiphon.lang.runtime.program import Host, load
 sys.path.insert(0, {root!r})
 from tests.lang_unit.harness import connecting
 program = load({file!r})

@@ -323,10 +323,16 @@ def test_a_program_without_models_loads_nothing_heavy(write: Any):
     assert not loaded & {"pydantic", "httpx2", "rich", "asyncio", "starlette", "ssl", "sqlite3"}
     # Of our own rooms, nothing that talks, calls tools, serves or formats.
     ours = {name for name in loaded if name.startswith("antiphon.")}
-    assert "antiphon.lang.run.execution" in ours
+    assert "antiphon.lang.runtime.execution" in ours
     assert not ours & {f"antiphon.providers.{name}" for name in ("model", "client", "exchange", "decompression")}
     assert not ours & {f"antiphon.session.{name}" for name in ("session", "loop", "portal")}
-    assert not ours & {"antiphon.render", "antiphon.store", "antiphon.fakes", "antiphon.formats", "antiphon.tools.mcp"}
+    assert not ours & {
+        "antiphon.terminal",
+        "antiphon.store",
+        "antiphon.fakes",
+        "antiphon.formats",
+        "antiphon.tools.mcp",
+    }
 
 
 def test_a_configured_server_is_started_when_it_is_imported_from(write: Any, monkeypatch: pytest.MonkeyPatch):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.lang.check.notation import show
-from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.program import Host, loads
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.program import Host, loads
+from antiphon.lang.typecheck.type_printer import format_type
 from tests.lang_unit import further_probes, more_probes, other_probes, probes, program_probes
 from tests.lang_unit.checking import EXPRESSIONS, codes, every, messages, sound
 from tests.lang_unit.harness import ran
@@ -90,7 +90,7 @@ def _json_is_at(text: str, error: VibeError) -> bool:
     """Whether there is json in the place where a program ended."""
     here = error.frames[-1]
     there = [each for each in every(sound(text), EXPRESSIONS) if here.start <= each.start and each.end <= here.end]
-    return any("json" in show(each.type) for each in there if each.type is not None)
+    return any("json" in format_type(each.type) for each in there if each.type is not None)
 
 
 @settings(max_examples=12, deadline=None)

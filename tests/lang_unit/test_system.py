@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from antiphon.effects import Playback, Recording
 from antiphon.journal import Journal
-from antiphon.lang.reach import reach
-from antiphon.lang.run.program import Host, loads
-from antiphon.lang.run.system import MODULES, functions
+from antiphon.lang.capabilities import describe_capabilities
+from antiphon.lang.runtime.program import Host, loads
+from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import Source
 from tests.lang_unit.harness import Ran, ran
 
-FILES = f'import {{ {", ".join(functions("files"))} }} from "system/files"\n'
+FILES = f'import {{ {", ".join(load_system_functions("files"))} }} from "system/files"\n'
 DATA = 'import { parseCsv, toCsv, parseJsonLines, toJsonLines, parseYaml, toYaml, parseToml } from "system/data"\n'
 PROCESS = 'import { run } from "system/process"\n'
 
@@ -347,7 +347,7 @@ def test_it_changes_a_file_of_its_own_if_it_is_allowed(here: Path):
 
 def test_what_a_program_reaches_is_told_before_it_is_run():
     text = 'import { readText, writeText as w } from "system/files"\nimport { run } from "system/process"\n'
-    assert reach(Source("p.vibe", text)) == [
+    assert describe_capabilities(Source("p.vibe", text)) == [
         "reads files of this machine",
         "writes, moves or removes files of this machine",
         "runs commands as it is written now (7ce771c0d2feef60bc58941c)",
@@ -382,9 +382,9 @@ def test_functions_of_the_system_are_values(here: Path):
     ]
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", SYSTEM_MODULES)
 def test_every_function_has_a_signature_that_its_code_keeps(module: str):
-    for name, each in functions(module).items():
+    for name, each in load_system_functions(module).items():
         assert each.doc.endswith("."), name
         assert each.optional <= len(each.parameters), name
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from antiphon.journal import Journal
-from antiphon.lang.run.program import loads
-from antiphon.lang.run.system import functions
+from antiphon.lang.runtime.program import loads
+from antiphon.lang.runtime.system import load_system_functions
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from tests.lang_unit.harness import ran
 
 
 def using(*modules: str) -> str:
-    return "".join(f'import {{ {", ".join(functions(each))} }} from "system/{each}"\n' for each in modules)
+    return "".join(f'import {{ {", ".join(load_system_functions(each))} }} from "system/{each}"\n' for each in modules)
 
 
 def printed(module: str, program: str) -> list[str]:

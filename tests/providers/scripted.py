@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from antiphon.fakes.server import Service
+from antiphon.fakes.server import LoopbackServer
 from antiphon.providers import Model, connect, resolve
 
 _PATHS = {"openai-chat": "/v1", "openai-responses": "/v1"}
@@ -56,7 +56,7 @@ class Scripted:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.requests: list[Got] = []
-        self._service: Service | None = None
+        self._service: LoopbackServer | None = None
 
     @property
     def bodies(self) -> list[Any]:
@@ -85,7 +85,7 @@ class Scripted:
         return Response(json.dumps(answer), media_type="application/json")
 
     def __enter__(self) -> Self:
-        self._service = Service(Starlette(routes=[Route("/{path:path}", self._answer, methods=["GET", "POST"])]))
+        self._service = LoopbackServer(Starlette(routes=[Route("/{path:path}", self._answer, methods=["GET", "POST"])]))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from antiphon import Conversation
-from antiphon.conversation import Foreign, Reasoning, ServerCall, ServerResult, Text
+from antiphon.conversation import OpaquePart, Reasoning, ServerCall, ServerResult, Text
 from antiphon.errors import ContinuationFailed, OptionError, RateLimited, StreamCut, UnknownStop
 from antiphon.providers import NO_RETRY, Model, Retry
-from antiphon.wire import CallDelta, Delta, Reply, TextDelta, Usage
+from antiphon.wire import CallDelta, Reply, ReplyDelta, TextDelta, Usage
 from tests.providers.scripted import Scripted, Status
 
 CLAUDE, GEMINI, GPT = "anthropic/claude-sonnet-5-5", "google/gemini-4-hydrogen", "openai/gpt-6.1-sol"
@@ -24,7 +24,7 @@ def asked(text: str = "Look it up.") -> Conversation:
     return Conversation().add_user(text)
 
 
-def ask(model: Model, conversation: Conversation, face: str = "chat", **options: Any) -> tuple[Reply, list[Delta]]:
+def ask(model: Model, conversation: Conversation, face: str = "chat", **options: Any) -> tuple[Reply, list[ReplyDelta]]:
     """Ask by one of the four faces, and return the reply with the pieces that came."""
     if face == "chat":
         return model.chat(conversation, **options), []
@@ -34,13 +34,13 @@ def ask(model: Model, conversation: Conversation, face: str = "chat", **options:
     return asyncio.run(_aask(model, conversation, face, options))
 
 
-def _read(deltas: list[Delta], stream: Any) -> tuple[Reply, list[Delta]]:
+def _read(deltas: list[ReplyDelta], stream: Any) -> tuple[Reply, list[ReplyDelta]]:
     return stream.reply, deltas
 
 
 async def _aask(
     model: Model, conversation: Conversation, face: str, options: dict[str, Any]
-) -> tuple[Reply, list[Delta]]:
+) -> tuple[Reply, list[ReplyDelta]]:
     async with model:
         if face == "achat":
             return await model.achat(conversation, **options), []
@@ -48,7 +48,7 @@ async def _aask(
             return _read([delta async for delta in stream], stream)
 
 
-def texts(deltas: list[Delta]) -> str:
+def texts(deltas: list[ReplyDelta]) -> str:
     return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
 
 
@@ -215,7 +215,7 @@ class TestPausedTurns:
         with Scripted(message(block, stop="compaction"), message(said("Go on."))) as server:
             reply, _ = ask(server.connect(CLAUDE), asked())
         assert server.bodies[1]["messages"][-1] == {"role": "assistant", "content": [block]}
-        assert (reply.text, type(reply.parts[0])) == ("Go on.", Foreign)
+        assert (reply.text, type(reply.parts[0])) == ("Go on.", OpaquePart)
 
 
 class TestTokens:

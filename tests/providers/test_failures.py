@@ -20,7 +20,7 @@ from antiphon.errors import (
     ServerFailed,
     StatusError,
 )
-from antiphon.facts import Facts, Lifecycle, register_model
+from antiphon.facts import Facts, ModelLifecycle, register_model
 from antiphon.fakes import Fail, Fake
 from antiphon.providers import NO_RETRY, Model, Retry
 from antiphon.wire import CallDelta, ReasoningDelta, Target, wire
@@ -357,7 +357,7 @@ def test_a_quota_in_a_stream_is_final_too() -> None:
 
 
 def test_a_retired_model_is_said_to_be_one() -> None:
-    life = Lifecycle(retires=date(2025, 1, 31), replaced_by="claude-new")
+    life = ModelLifecycle(retires=date(2025, 1, 31), replaced_by="claude-new")
     register_model("anthropic/claude-gone", Facts(lifecycle=life))
     gone = Status(404, {"error": {"type": "not_found_error", "message": "model: claude-gone"}})
     words = "anthropic/claude-gone is retired since 2025-01-31; use anthropic/claude-new"

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from antiphon import Conversation, connect, facts
-from antiphon.conversation import Native, Origin, Reasoning, Text, ToolSpec
+from antiphon.conversation import Origin, ProviderPayload, Reasoning, Text, ToolSpec
 from antiphon.errors import ContextOverflow, OptionRefused, RequestRejected
 from antiphon.fakes import Answer, Fake
 from antiphon.providers import resolve
-from antiphon.providers.healing import Lesson, read_refusal
+from antiphon.providers.rejection_recovery import LearnedFact, parse_rejection
 from antiphon.tools import CodeExecution, WebFetch, WebSearch
-from antiphon.wire import APIS, Healed, Request, Target
+from antiphon.wire import APIS, EncodedRequest, Healed, Target
 from tests.providers.scripted import Scripted, Status
 from tests.providers.test_continuation import FACES, ask, asked, events, message, said
 
@@ -26,9 +26,9 @@ BOUND = (
 
 @pytest.fixture(autouse=True)
 def _nothing_learned() -> Iterator[None]:
-    facts.forget_learned()
+    facts.forget_learned_facts()
     yield
-    facts.forget_learned()
+    facts.forget_learned_facts()
 
 
 def refused(text: str, status: int = 400, kind: str = "invalid_request_error") -> Status:
@@ -38,7 +38,7 @@ def refused(text: str, status: int = 400, kind: str = "invalid_request_error") -
 def thinking_before(model: str = "claude-sonnet-5-5") -> Conversation:
     """Return a conversation with a thinking block of the model's own."""
     block = {"type": "thinking", "thinking": "", "signature": "c2ln"}
-    native = Native(Origin("anthropic", "anthropic", model), block)
+    native = ProviderPayload(Origin("anthropic", "anthropic", model), block)
     conversation = asked("Hello.")
     conversation.add_reply([Reasoning("", native), Text("Hi.")])
     return conversation.add_user("And now?")
@@ -151,12 +151,12 @@ class TestOptionsOfTheCaller:
         error = self.refusal("anthropic/unheard-of", refused(FORCED), conversation, tool_choice="required")
         assert "`tool_choice` asks for" in str(error)
         assert (error.fact, error.now, error.said) == ("forced_choice", "no", FORCED)
-        assert facts.lookup("anthropic", "unheard-of").forced_choice == "no"
+        assert facts.lookup_facts("anthropic", "unheard-of").forced_choice == "no"
 
     def test_an_effort(self):
         error = self.refusal("openai/some-model", refused(EFFORT), asked(), reasoning="xhigh")
         assert (error.fact, error.now) == ("efforts", ["low", "medium"])
-        assert facts.lookup("openai", "some-model").efforts == ("low", "medium")
+        assert facts.lookup_facts("openai", "some-model").efforts == ("low", "medium")
 
     def test_a_schema(self):
         schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -171,7 +171,9 @@ class TestOptionsOfTheCaller:
 
 
 ORIGIN = Origin("anthropic", "anthropic", "claude-sonnet-5-5")
-CODE = ToolSpec("code_execution", "", {}, Native(ORIGIN, {"type": "code_execution_20260521", "name": "code_execution"}))
+CODE = ToolSpec(
+    "code_execution", "", {}, ProviderPayload(ORIGIN, {"type": "code_execution_20260521", "name": "code_execution"})
+)
 LATER = {"id": "container_1", "expires_at": "2999-01-01T00:00:00Z"}
 
 
@@ -193,9 +195,22 @@ class TestContainers:
     @pytest.mark.parametrize(
         ("tool", "is_sent"),
         [
-            (ToolSpec("search", "", {}, Native(ORIGIN, {"type": "web_search_20260318", "name": "web_search"})), True),
-            (ToolSpec("fetch", "", {}, Native(ORIGIN, {"type": "web_fetch_20260209", "name": "web_fetch"})), True),
-            (ToolSpec("search", "", {}, Native(ORIGIN, {"type": "web_search_20250305", "name": "web_search"})), False),
+            (
+                ToolSpec(
+                    "search", "", {}, ProviderPayload(ORIGIN, {"type": "web_search_20260318", "name": "web_search"})
+                ),
+                True,
+            ),
+            (
+                ToolSpec("fetch", "", {}, ProviderPayload(ORIGIN, {"type": "web_fetch_20260209", "name": "web_fetch"})),
+                True,
+            ),
+            (
+                ToolSpec(
+                    "search", "", {}, ProviderPayload(ORIGIN, {"type": "web_search_20250305", "name": "web_search"})
+                ),
+                False,
+            ),
             (WebFetch(), True),
             (WebSearch(), False),
             (CodeExecution(), True),
@@ -336,10 +351,10 @@ LESSONS: list[tuple[str, str, str, Any, str]] = [
 ]
 
 
-def lesson_of(model: str, words: str, status: int = 400, body: bytes = b"{}") -> Lesson | None:
+def lesson_of(model: str, words: str, status: int = 400, body: bytes = b"{}") -> LearnedFact | None:
     provider, name = resolve(model)
     target = Target(provider.name, provider.api, name)
-    return read_refusal(RequestRejected("refused", status=status, text=words), target, Request(body))
+    return parse_rejection(RequestRejected("refused", status=status, text=words), target, EncodedRequest(body))
 
 
 @pytest.mark.parametrize(("model", "words", "fact", "value", "action"), LESSONS)
@@ -369,14 +384,14 @@ def test_what_names_no_cure_teaches_nothing():
     assert lesson_of(CLAUDE, "messages: at least one message is required") is None
     assert lesson_of(CLAUDE, BOUND, status=404) is None
     overflow = ContextOverflow("too long", status=400, text=BOUND)
-    assert read_refusal(overflow, Target("anthropic", "anthropic", "m"), Request(b"{}")) is None
+    assert parse_rejection(overflow, Target("anthropic", "anthropic", "m"), EncodedRequest(b"{}")) is None
 
 
 def test_what_was_learned_is_known_only_of_that_model():
     facts.learn("vllm", "one", "forced_choice", "no")
-    assert facts.lookup("vllm", "one").forced_choice == "no"
-    assert facts.lookup("vllm", "two").forced_choice != "no"
-    assert facts.lookup("ollama", "one").forced_choice != "no"
+    assert facts.lookup_facts("vllm", "one").forced_choice == "no"
+    assert facts.lookup_facts("vllm", "two").forced_choice != "no"
+    assert facts.lookup_facts("ollama", "one").forced_choice != "no"
 
 
 def test_a_model_that_takes_tools_elsewhere_says_where():
@@ -387,4 +402,4 @@ def test_a_model_that_takes_tools_elsewhere_says_where():
         pytest.raises(OptionRefused, match=r"Responses API.*openai-chat says: Function tools"),
     ):
         ask(server.connect("openai-chat/m"), conversation)
-    assert facts.lookup("openai-chat", "m").tools_api == "responses_only"
+    assert facts.lookup_facts("openai-chat", "m").tools_api == "responses_only"

@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from antiphon import Conversation, Model, Session, ToolCall, ToolSpec, connect
 from antiphon.errors import ConfigurationError, ContextOverflow, OptionError, WeightsError
-from antiphon.providers.local.engine import Engine, engine
-from antiphon.providers.local.prompting import Prompt
-from antiphon.providers.local.weights import ensure
+from antiphon.local.engine import LocalEngine, get_engine
+from antiphon.local.prompt_template import LocalPrompt
+from antiphon.local.weights import ensure
 from antiphon.session import Limits, ReturnError
 from antiphon.wire import CallDelta, TextDelta
 
@@ -242,7 +242,7 @@ def test_many_at_once_share_one_loaded_model(path: Path):
         return [reply.text for reply in await asyncio.gather(*replies)]
 
     assert all(asyncio.run(run()))
-    assert engine(path) is engine(Path(path.parent, ".", path.name))
+    assert get_engine(path) is get_engine(Path(path.parent, ".", path.name))
 
 
 def test_a_conversation_that_is_too_long_says_both_sizes_and_can_be_compacted(model: Model):
@@ -422,11 +422,11 @@ def test_without_the_runtime_no_weights_are_fetched(cache: Path, monkeypatch: py
 def test_an_opening_is_read_once_and_not_again_by_the_next_process(path: Path, cache: Path):
     opening = [{"role": "system", "content": "Be brief and kind. " * 60}]
     request = {"messages": [*opening, {"role": "user", "content": "Hi"}], "max_tokens": 2, "temperature": 0}
-    asked = Prompt({**request, "stream": True, "stream_options": {"include_usage": True}}, "text", opening=opening)
+    asked = LocalPrompt({**request, "stream": True, "stream_options": {"include_usage": True}}, "text", opening=opening)
 
     def answered() -> tuple[str, int]:
         pieces: list[Any] = []
-        one = Engine(path)
+        one = LocalEngine(path)
         one.begin(asked, pieces.append).thread.join()
         one.close()
         chunks = [piece for piece in pieces if piece and "prompt_progress" not in piece]

@@ -18,10 +18,17 @@ from hypothesis import strategies as st
 from antiphon import Conversation, Session, ToolCall, ToolSpec, connect
 from antiphon.conversation import Image
 from antiphon.errors import ContentError
-from antiphon.providers.local import engine, kept, manifest
-from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with, wants_names
-from antiphon.providers.local.engine import threads
-from antiphon.providers.local.progress import Pace, Report, shown
+from antiphon.local import engine, manifest
+from antiphon.local import kv_cache_store as kept
+from antiphon.local.engine import choose_thread_counts
+from antiphon.local.groundedness import (
+    ClaimFilter,
+    asks_for_names,
+    claims_tool_knowledge,
+    needs_no_tool,
+    select_required_tools,
+)
+from antiphon.local.progress import Report, TimeEstimate, show_download_progress
 from antiphon.session import Event, RequestStarted, RunStarted
 from antiphon.tools import Tool
 from antiphon.tools.builtin import all_tools, read_only_tools
@@ -63,7 +70,7 @@ STOCK = [{"name": "stock", "description": "How many of a product are in stock."}
     ],
 )
 def test_what_only_a_tool_can_know_is_looked_at(request_: str):
-    assert to_look_with(request_, TOOLS)
+    assert select_required_tools(request_, TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -80,24 +87,24 @@ def test_what_only_a_tool_can_know_is_looked_at(request_: str):
     ],
 )
 def test_what_anybody_knows_or_has_been_given_is_not(request_: str):
-    assert not to_look_with(request_, TOOLS)
+    assert not select_required_tools(request_, TOOLS)
 
 
 def test_tools_that_see_no_files_are_not_asked_about_them():
-    assert not to_look_with("What does notes.txt say?", STOCK)
-    assert not claims("The file notes.txt says hello.", STOCK)
+    assert not select_required_tools("What does notes.txt say?", STOCK)
+    assert not claims_tool_knowledge("The file notes.txt says hello.", STOCK)
 
 
 def test_an_answer_claims_when_it_speaks_of_what_nobody_has_looked_at():
-    assert claims("The file says that the port is 80.", TOOLS)
-    assert claims("I have checked, and it is in config.toml.", TOOLS)
-    assert claims("It is 14:05.", TOOLS)
-    assert not claims("It is 4.", TOOLS)
-    assert not claims("Copenhagen is the capital of Denmark.", TOOLS)
+    assert claims_tool_knowledge("The file says that the port is 80.", TOOLS)
+    assert claims_tool_knowledge("I have checked, and it is in config.toml.", TOOLS)
+    assert claims_tool_knowledge("It is 14:05.", TOOLS)
+    assert not claims_tool_knowledge("It is 4.", TOOLS)
+    assert not claims_tool_knowledge("Copenhagen is the capital of Denmark.", TOOLS)
 
 
 def names(request: str, is_first: bool = True, tools: list[dict[str, Any]] = TOOLS) -> list[str]:
-    return [tool["name"] for tool in to_look_with(request, tools, is_first)]
+    return [tool["name"] for tool in select_required_tools(request, tools, is_first)]
 
 
 def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
@@ -135,8 +142,8 @@ def test_what_can_do_more_than_look_is_for_orders_only():
 
 
 def test_what_is_only_to_be_written_offers_no_call():
-    assert need_not_look("Write a short greeting to Mira.", TOOLS)
-    assert not need_not_look("Write a summary of the last commit.", TOOLS)
+    assert needs_no_tool("Write a short greeting to Mira.", TOOLS)
+    assert not needs_no_tool("Write a summary of the last commit.", TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +161,7 @@ def test_what_is_only_to_be_written_offers_no_call():
     ],
 )
 def test_what_everybody_knows_offers_no_tool_that_looks_around_here(request_: str):
-    assert need_not_look(request_, ALL_TOOLS)
+    assert needs_no_tool(request_, ALL_TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +183,7 @@ def test_what_everybody_knows_offers_no_tool_that_looks_around_here(request_: st
     ],
 )
 def test_what_may_stand_in_a_file_is_left_to_the_model_or_looked_at(request_: str):
-    assert not need_not_look(request_, ALL_TOOLS)
+    assert not needs_no_tool(request_, ALL_TOOLS)
 
 
 def test_tools_of_other_kinds_are_offered_for_what_everybody_knows(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -201,7 +208,7 @@ def piece(text: str, finish: str | None = None) -> dict[str, Any]:
 def test_what_is_held_back_comes_whole_and_in_order_or_not_at_all(text: str, places: list[int]):
     marks = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
     pieces = [piece(text[start:end]) for start, end in itertools.pairwise(marks)] + [piece("", "stop")]
-    held = Held(lambda said: "!" in said)
+    held = ClaimFilter(lambda said: "!" in said)
     came = [held.take(each) for each in pieces]
     if None in came:
         assert "!" in text
@@ -212,7 +219,7 @@ def test_what_is_held_back_comes_whole_and_in_order_or_not_at_all(text: str, pla
 
 
 def test_a_call_and_the_reading_of_the_prompt_are_never_held_back():
-    held = Held(lambda _: True)
+    held = ClaimFilter(lambda _: True)
     reading = {"prompt_progress": {"processed": 1, "total": 2}}
     assert held.take(reading) == [reading]
     assert held.take(piece('{"tool"')) == [piece('{"tool"')]
@@ -394,10 +401,10 @@ def test_names_of_files_are_no_answer_to_what_is_in_them(file: Path, tmp_path: P
 def test_names_are_an_answer_to_which_files_there_are_and_not_to_what_they_say():
     listed = "recipes/brioche.md\nrecipes/notes.txt"
     for request in ("Which files are here?", "What is in docs?", "Which folders are there?", "List all of it."):
-        assert wants_names(request, listed)
-    assert wants_names("Which recipes are in the recipes folder?", listed)
-    assert not wants_names("Which errors are in the recipes folder?", listed)
-    assert not wants_names("Which dependencies does the project have?", listed)
+        assert asks_for_names(request, listed)
+    assert asks_for_names("Which recipes are in the recipes folder?", listed)
+    assert not asks_for_names("Which errors are in the recipes folder?", listed)
+    assert not asks_for_names("Which dependencies does the project have?", listed)
 
 
 def test_a_name_that_was_not_listed_is_looked_for(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -488,17 +495,17 @@ def test_all_cores_read_and_those_that_are_free_write(tmp_path: Path, monkeypatc
     monkeypatch.delenv("ANTIPHON_LOCAL_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     now = tmp_path / "loadavg"
-    monkeypatch.setattr(engine, "_LOAD", now)
+    monkeypatch.setattr(engine, "_LOADAVG", now)
     for load, running, writing in ((0.2, 1, 8), (2.1, 9, 6), (30.0, 40, 4), (30.0, 1, 8), (3.0, 3, 6), (0.2, 9, 8)):
         monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0, 0))
         now.write_text(f"{load} 0.00 0.00 {running}/345 6789\n")
-        assert threads() == (writing, 8)
+        assert choose_thread_counts() == (writing, 8)
     now.unlink()
     # Where only the minute is known, that counts.
     monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 0, 0))
-    assert threads() == (5, 8)
+    assert choose_thread_counts() == (5, 8)
     monkeypatch.setenv("ANTIPHON_LOCAL_THREADS", "3")
-    assert threads() == (3, 3)
+    assert choose_thread_counts() == (3, 3)
 
 
 @pytest.mark.parametrize(("devices", "is_asked"), [(["CPU"], False), (["CPU", "Metal"], True)])
@@ -535,7 +542,7 @@ def test_of_a_file_only_what_is_not_in_memory_is_read_before_it_is_loaded(
     monkeypatch.setattr(os, "preadv", preadv, raising=False)
     monkeypatch.setattr(os, "RWF_NOWAIT", 8, raising=False)
     monkeypatch.setattr(Path, "open", lambda self, *_args, **_more: Watched(self))
-    engine._read_ahead(path)
+    engine._preload_file(path)
     assert sought == [0, 1 << 20, 2 << 20, 3 << 20]
     assert Watched.read_bytes == (0 if is_known else (3 << 20) + 3)
 
@@ -544,48 +551,48 @@ def test_of_a_file_only_what_is_not_in_memory_is_read_before_it_is_loaded(
 
 
 def test_what_is_kept_comes_back_as_it_was_and_only_under_its_own_key():
-    kept.keep("model a, opening", b"state")
-    assert kept.take("model a, opening") == b"state"
-    assert kept.take("model b, opening") is None
+    kept.save_state("model a, opening", b"state")
+    assert kept.load_state("model a, opening") == b"state"
+    assert kept.load_state("model b, opening") is None
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"\0" + data[1:], lambda _: b""])
 def test_a_file_that_is_damaged_is_never_given_to_the_runtime(damage: Callable[[bytes], bytes]):
-    kept.keep("opening", b"state" * 100)
-    (path,) = kept.directory().iterdir()
+    kept.save_state("opening", b"state" * 100)
+    (path,) = kept.get_store_directory().iterdir()
     path.write_bytes(damage(path.read_bytes()))
-    assert kept.take("opening") is None
+    assert kept.load_state("opening") is None
     assert not path.exists()
 
 
 def test_the_file_of_another_model_is_not_taken_under_this_one_s_name():
-    kept.keep("one", b"state")
-    (path,) = kept.directory().iterdir()
-    kept.keep("other", b"other state")
-    other = next(each for each in kept.directory().iterdir() if each != path)
+    kept.save_state("one", b"state")
+    (path,) = kept.get_store_directory().iterdir()
+    kept.save_state("other", b"other state")
+    other = next(each for each in kept.get_store_directory().iterdir() if each != path)
     other.write_bytes(path.read_bytes())
-    assert kept.take("other") is None
+    assert kept.load_state("other") is None
 
 
 def test_what_was_not_used_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kept, "LIMIT", 1000)
+    monkeypatch.setattr(kept, "MAX_STORE_SIZE", 1000)
     for number in range(3):
-        kept.keep(f"{number}", bytes(300))
-        os.utime(kept._path(f"{number}"), (number, number))
-    assert kept.take("0") is not None
-    kept.keep("3", bytes(300))
-    assert [kept.take(f"{number}") is not None for number in range(4)] == [True, False, True, True]
-    kept.keep("too large", bytes(2000))
-    assert kept.take("too large") is None
+        kept.save_state(f"{number}", bytes(300))
+        os.utime(kept._get_path(f"{number}"), (number, number))
+    assert kept.load_state("0") is not None
+    kept.save_state("3", bytes(300))
+    assert [kept.load_state(f"{number}") is not None for number in range(4)] == [True, False, True, True]
+    kept.save_state("too large", bytes(2000))
+    assert kept.load_state("too large") is None
 
 
 def test_what_is_kept_is_the_user_s_alone_and_a_full_disk_is_no_error(monkeypatch: pytest.MonkeyPatch):
-    kept.keep("opening", b"state")
-    (path,) = kept.directory().iterdir()
+    kept.save_state("opening", b"state")
+    (path,) = kept.get_store_directory().iterdir()
     assert path.stat().st_mode & 0o077 == 0
     monkeypatch.setenv("ANTIPHON_CACHE", str(path))
-    kept.keep("opening", b"state")
-    assert kept.take("opening") is None
+    kept.save_state("opening", b"state")
+    assert kept.load_state("opening") is None
 
 
 # How long a pull takes
@@ -593,7 +600,7 @@ def test_what_is_kept_is_the_user_s_alone_and_a_full_disk_is_no_error(monkeypatc
 
 def test_the_time_that_is_left_is_told_once_there_is_a_pace():
     now = itertools.count(0, 10)
-    pace = Pace(lambda: next(now))
+    pace = TimeEstimate(lambda: next(now))
     assert pace.left(0, 1000) == ""
     assert pace.left(0, 1000) == ""
     # A few bytes in ten seconds are no pace.
@@ -604,7 +611,7 @@ def test_the_time_that_is_left_is_told_once_there_is_a_pace():
 
 def test_what_a_stopped_pull_left_does_not_count_as_speed():
     now = itertools.count(0, 60)
-    pace = Pace(lambda: next(now))
+    pace = TimeEstimate(lambda: next(now))
     assert [pace.left(done, 1000) for done in (900, 900, 910, 920)] == ["", "", "9 min left", "8 min left"]
 
 
@@ -624,8 +631,8 @@ def test_a_bar_has_no_other_colour_than_ours_and_moves_only_where_it_can(
     monkeypatch.setenv("TERM", terminal)
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
-    small = manifest.find("0.5b")
-    with shown() as tell:
+    small = manifest.find_weights("0.5b")
+    with show_download_progress() as tell:
         for done in (0, small.bytes // 2):
             tell(Report(small, done, "fetching"))
     told = screen.getvalue()

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from antiphon import Session
-from antiphon.providers.local.backing import unseen_file
-from antiphon.providers.local.copying import copying_grammar, numbers_in
-from antiphon.providers.local.nulls import has_nulls, read_nulls, with_nulls
-from antiphon.providers.local.weights import ensure
+from antiphon.local.groundedness import find_unseen_file
+from antiphon.local.optional_fields import has_nullable_parts, require_nullable_fields, restore_optional_fields
+from antiphon.local.source_grammar import build_source_grammar, extract_numbers
+from antiphon.local.weights import ensure
 from tests.providers.test_local_backing import file as file
 from tests.providers.test_local_backing import play, said
 
@@ -86,27 +86,29 @@ def test_nulls_are_read_at_every_depth():
         "required": ["one"],
         "$defs": {"inner": inner},
     }
-    told = with_nulls(schema)
-    assert has_nulls(told)
+    told = require_nullable_fields(schema)
+    assert has_nullable_parts(told)
     assert told["required"] == ["one", "many"]
     assert told["$defs"]["inner"]["required"] == ["a", "type", "required"]
     value = {"a": "null", "type": "null", "required": None}
-    assert read_nulls({"one": value, "many": [value, {"a": "x", "type": "y", "required": "z"}]}, schema) == {
+    assert restore_optional_fields(
+        {"one": value, "many": [value, {"a": "x", "type": "y", "required": "z"}]}, schema
+    ) == {
         "one": {"a": None, "type": "null"},
         "many": [{"a": None, "type": "null"}, {"a": "x", "type": "y", "required": "z"}],
     }
-    assert read_nulls({"one": value, "many": None}, schema) == {"one": {"a": None, "type": "null"}}
-    assert not has_nulls({"type": "object", "properties": {"null": text}, "required": ["null"]})
+    assert restore_optional_fields({"one": value, "many": None}, schema) == {"one": {"a": None, "type": "null"}}
+    assert not has_nullable_parts({"type": "object", "properties": {"null": text}, "required": ["null"]})
 
 
 # Values from the text
 
 
 def test_numbers_of_a_text():
-    found = numbers_in("12 lamps at 1,250.50 and 3,5 kilos, -4 degrees, 1'000")
+    found = extract_numbers("12 lamps at 1,250.50 and 3,5 kilos, -4 degrees, 1'000")
     assert {12, 1250.5, 3.5, -4, 1000} <= set(found)
-    assert 2031 not in numbers_in("flight LH2031")
-    assert numbers_in("none") == []
+    assert 2031 not in extract_numbers("flight LH2031")
+    assert extract_numbers("none") == []
 
 
 class Item(BaseModel):
@@ -134,7 +136,7 @@ def test_a_value_that_is_not_in_the_text_is_not_possible(source: str, smallest: 
     for text in (order.buyer, order.phone, *(item.product for item in order.items)):
         assert text is None or text in plain
     for number in (order.total, *(item.count for item in order.items)):
-        assert number is None or number in numbers_in(prompt)
+        assert number is None or number in extract_numbers(prompt)
 
 
 def test_a_grammar_of_copied_values_names_what_cannot_be_copied_as_it_is():
@@ -147,7 +149,7 @@ def test_a_grammar_of_copied_values_names_what_cannot_be_copied_as_it_is():
         },
         "required": ["day", "sure", "n"],
     }
-    held = copying_grammar(schema, "on the third, three of them")
+    held = build_source_grammar(schema, "on the third, three of them")
     assert held.count("%json") == 3
     assert '"enum":' not in held
 
@@ -171,9 +173,9 @@ def test_a_grammar_of_copied_values_names_what_cannot_be_copied_as_it_is():
     ],
 )
 def test_a_question_about_a_file_that_nobody_has_shown(request_: str, name: str):
-    assert unseen_file([{"role": "user", "content": request_}]) == name
+    assert find_unseen_file([{"role": "user", "content": request_}]) == name
     shown = [{"role": "user", "content": f"Here is {name or 'it'}: a, b, c"}, {"role": "user", "content": request_}]
-    assert not name or unseen_file(shown) == ""
+    assert not name or find_unseen_file(shown) == ""
 
 
 def test_such_a_question_gets_no_invented_answer(smallest: Path):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from antiphon.errors import BadReply, OptionError
-from antiphon.providers.local.prompting import Prompt, prompt
-from antiphon.providers.local.schemas import MAX_ITEMS, MAX_TEXT, bounded
-from antiphon.providers.local.speech import Speech, whole
+from antiphon.local.grammar import MAX_ITEMS, MAX_TEXT, bound_schema
+from antiphon.local.prompt_template import LocalPrompt, build_prompt
+from antiphon.local.stream_chunks import ChunkConverter, join_chunks
 
 _LEAVES = st.sampled_from(
     [{"type": kind} for kind in ("string", "integer", "number", "boolean", "null", "object", "array")]
@@ -43,7 +43,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
 
 @given(_SCHEMAS)
 def test_everything_in_a_schema_comes_to_an_end(schema: dict[str, Any]):
-    for part in parts(bounded(schema)):
+    for part in parts(bound_schema(schema)):
         match part.get("type"):
             case "string":
                 assert part.get("maxLength", 0) <= MAX_TEXT
@@ -61,9 +61,9 @@ def test_everything_in_a_schema_comes_to_an_end(schema: dict[str, Any]):
 
 def test_bounds_of_the_schema_itself_are_kept():
     schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3, "exclusiveMaximum": 9}}}
-    assert bounded(schema)["properties"]["a"] == {"type": "integer", "minimum": 3, "exclusiveMaximum": 9}
-    assert bounded({"type": "string", "minLength": 2, "maxLength": 5000})["maxLength"] == 5000
-    assert bounded({"type": "array", "items": {}, "minItems": 60})["maxItems"] == 60
+    assert bound_schema(schema)["properties"]["a"] == {"type": "integer", "minimum": 3, "exclusiveMaximum": 9}
+    assert bound_schema({"type": "string", "minLength": 2, "maxLength": 5000})["maxLength"] == 5000
+    assert bound_schema({"type": "array", "items": {}, "minItems": 60})["maxItems"] == 60
 
 
 def test_what_may_be_null_is_asked_for_and_other_optional_fields_are_not():
@@ -75,13 +75,13 @@ def test_what_may_be_null_is_asked_for_and_other_optional_fields_are_not():
             "c": {"type": "string"},
         },
     }
-    assert bounded(schema)["required"] == ["a", "b"]
+    assert bound_schema(schema)["required"] == ["a", "b"]
 
 
 def test_an_option_whose_pattern_cannot_be_followed_is_left_out_where_there_are_others():
     decimal = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?\d+$"}]}
-    assert [option["type"] for option in bounded(decimal)["anyOf"]] == ["number"]
-    assert [option["type"] for option in bounded(TypeAdapter(Decimal | None).json_schema())["anyOf"]] == [
+    assert [option["type"] for option in bound_schema(decimal)["anyOf"]] == ["number"]
+    assert [option["type"] for option in bound_schema(TypeAdapter(Decimal | None).json_schema())["anyOf"]] == [
         "number",
         "null",
     ]
@@ -89,26 +89,26 @@ def test_an_option_whose_pattern_cannot_be_followed_is_left_out_where_there_are_
 
 def test_names_from_a_list_become_fields():
     schema = {"type": "object", "propertyNames": {"enum": ["n", "s"]}, "additionalProperties": {"type": "boolean"}}
-    assert bounded(schema)["properties"] == {"n": {"type": "boolean"}, "s": {"type": "boolean"}}
-    assert bounded(schema)["additionalProperties"] is False
+    assert bound_schema(schema)["properties"] == {"n": {"type": "boolean"}, "s": {"type": "boolean"}}
+    assert bound_schema(schema)["additionalProperties"] is False
 
 
 def test_a_reference_to_nothing_and_endless_nesting_are_refused():
     with pytest.raises(OptionError, match="Missing"):
-        bounded({"$ref": "#/$defs/Missing"})
+        bound_schema({"$ref": "#/$defs/Missing"})
     deep: dict[str, Any] = {}
     for _ in range(100):
         deep = {"type": "array", "items": deep}
     with pytest.raises(OptionError, match="nested too deeply"):
-        bounded(deep)
+        bound_schema(deep)
 
 
 def spoken(form: Any, pieces: list[str], finish: str = "stop", name: str = "") -> dict[str, Any]:
     """The message that a model's words become, however they are cut into pieces."""
-    speech = Speech(Prompt({}, form, json=True, name=name), "tiny")
+    speech = ChunkConverter(LocalPrompt({}, form, json=True, name=name), "tiny")
     stream = [{"choices": [{"delta": {"content": piece}}]} for piece in pieces]
     stream.append({"choices": [{"delta": {}, "finish_reason": finish}]})
-    return whole(chunk for piece in stream for chunk in speech.chunks(piece))["choices"][0]
+    return join_chunks(chunk for piece in stream for chunk in speech.chunks(piece))["choices"][0]
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -160,7 +160,9 @@ def tool(name: str) -> dict[str, Any]:
 
 
 def test_what_comes_before_the_tools_is_always_the_same():
-    first, second = (prompt(body(tools=[tool(name), tool("b")]), False).request["messages"] for name in ("a", "c"))
+    first, second = (
+        build_prompt(body(tools=[tool(name), tool("b")]), False).request["messages"] for name in ("a", "c")
+    )
     assert first[:-1] == second[:-1]
     assert len(first) > 4
 
@@ -175,14 +177,14 @@ def test_two_messages_of_the_same_role_never_follow_each_other():
         {"role": "tool", "tool_call_id": "2", "content": "two"},
         {"role": "user", "content": "And?"},
     ]
-    messages = prompt(body(tools=[tool("a")]) | {"messages": history}, False).request["messages"]
+    messages = build_prompt(body(tools=[tool("a")]) | {"messages": history}, False).request["messages"]
     roles = [message["role"] for message in messages]
     assert all(one != other for one, other in itertools.pairwise(roles))
     assert "Result of a: one" in messages[-1]["content"]
 
 
 def test_models_that_are_good_at_their_own_tools_use_those():
-    asked = prompt(body(tools=[tool("a"), tool("b")], tool_choice={"function": {"name": "b"}}), True)
+    asked = build_prompt(body(tools=[tool("a"), tool("b")], tool_choice={"function": {"name": "b"}}), True)
     assert asked.form == "native"
     assert [each["function"]["name"] for each in asked.request["tools"]] == ["b"]
     assert asked.request["tool_choice"] == "required"
@@ -193,14 +195,14 @@ def test_definitions_of_two_tools_do_not_meet():
         parameters = {"type": "object", "properties": {"x": {"$ref": "#/$defs/X"}}, "$defs": {"X": {"type": kind}}}
         return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
-    asked = prompt(body(tools=[defined("a", "string"), defined("b", "integer")]), False)
+    asked = build_prompt(body(tools=[defined("a", "string"), defined("b", "integer")]), False)
     grammar = json.loads(asked.request["grammar"].partition("%json ")[2])
     assert grammar["$defs"]["a.X"]["type"] == "string"
     assert grammar["$defs"]["b.X"]["type"] == "integer"
 
 
 def test_a_single_forced_tool_is_asked_for_its_arguments_alone():
-    asked = prompt(body(tools=[tool("a")], tool_choice="required", stop=["}"]), False)
+    asked = build_prompt(body(tools=[tool("a")], tool_choice="required", stop=["}"]), False)
     assert (asked.form, asked.name) == ("call", "a")
     assert "grammar" in asked.request
     assert "stop" not in asked.request
@@ -210,7 +212,7 @@ def test_the_schema_stands_before_the_text_that_is_to_be_read():
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     told = f"Anna is 31.\n\nAnswer with JSON that fits this schema: {json.dumps(schema, separators=(',', ':'))}"
     form = {"type": "json_schema", "json_schema": {"schema": schema}}
-    asked = prompt(body(response_format=form) | {"messages": [{"role": "user", "content": told}]}, False)
+    asked = build_prompt(body(response_format=form) | {"messages": [{"role": "user", "content": told}]}, False)
     text = asked.request["messages"][-1]["content"]
     assert text.endswith("Anna is 31.")
     assert text.count("Answer with JSON") == 1

@@ -7,7 +7,7 @@ import pytest
 
 from antiphon import connect
 from antiphon.errors import ConfigurationError
-from antiphon.facts import Facts, lookup, register_model
+from antiphon.facts import Facts, lookup_facts, register_model
 from antiphon.providers import (
     PROVIDERS,
     Provider,
@@ -116,7 +116,7 @@ def test_what_is_known_of_models_and_what_is_not():
 
 
 def test_a_size_that_the_facts_leave_open_comes_from_the_price_data():
-    assert lookup("perplexity", "sonar").context is None
+    assert lookup_facts("perplexity", "sonar").context is None
     assert connect("perplexity/sonar", key="any").facts.context is not None
 
 

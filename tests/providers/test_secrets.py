@@ -16,7 +16,7 @@ from antiphon import Conversation, connect
 from antiphon.errors import AntiphonError, ProviderError
 from antiphon.fakes import Fail, Fake
 from antiphon.providers import NO_RETRY, Provider
-from antiphon.providers.secrets import secrets_in
+from antiphon.providers.redaction import find_request_secrets
 
 KEY, HEADER, PASSWORD = "k3y-0f-mine", "Header-Value-0123456789", "pa55word"
 MODELS = ["anthropic/claude-sonnet-5", "openai-chat/gpt-4o", "openai/gpt-5", "google/gemini-3-pro"]
@@ -104,10 +104,10 @@ SECRET = 'a"b\\c/d e&ü'
 
 @pytest.mark.parametrize("form", [SECRET, json.dumps(SECRET, ensure_ascii=False), quote(SECRET, safe="")])
 def test_a_secret_is_hidden_in_every_form_it_may_come_back_in(form: str) -> None:
-    hidden = secrets_in({}, SECRET).hide(f"it was {form}!")
+    hidden = find_request_secrets({}, SECRET).hide(f"it was {form}!")
     assert hidden.replace('"', "") == "it was [redacted]!"
 
 
 def test_of_secrets_that_begin_alike_nothing_is_left() -> None:
-    secrets = secrets_in({}, "longsecret", "longsecret-and-more", "longsecret-and")
+    secrets = find_request_secrets({}, "longsecret", "longsecret-and-more", "longsecret-and")
     assert secrets.hide("x longsecret-and-more y") == "x [redacted] y"

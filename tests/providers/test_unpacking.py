@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import ConfigurationError
-from antiphon.providers.local import weights
-from antiphon.providers.local.engine import has_devices
-from antiphon.providers.local.files import weights_path
-from antiphon.providers.local.gguf import Layout, Tensor, read_header, read_layout
-from antiphon.providers.local.unpacking import unpacked
+from antiphon.local import weights
+from antiphon.local.dequantize import ensure_dequantized
+from antiphon.local.engine import has_accelerators
+from antiphon.local.gguf import GgufTensor, TensorLayout, read_gguf_header, read_tensor_layout
+from antiphon.local.resolve import resolve_weights_path
 from tests.providers.tiny_weights import TINY, Machine, machine, sha256
 
 FIVE_BITS, EIGHT_BITS, PLAIN = 6, 8, 0
@@ -63,7 +63,7 @@ def numbers(block: bytes, kind: int) -> list[float]:
     return [scale * ((step | (fifths >> i & 1) << 4) - 16) for i, step in enumerate(steps)]
 
 
-def content(path: Path, layout: Layout, tensor: Tensor) -> bytes:
+def content(path: Path, layout: TensorLayout, tensor: GgufTensor) -> bytes:
     begin = layout.begin + tensor.offset
     return path.read_bytes()[begin : begin + tensor.size]
 
@@ -77,10 +77,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
 
 
 def test_every_number_is_the_same(here: Machine) -> None:
-    copy = unpacked(here.file, TINY)
+    copy = ensure_dequantized(here.file, TINY)
     assert copy != here.file
-    assert read_header(copy) == read_header(here.file)
-    before, after = read_layout(here.file), read_layout(copy)
+    assert read_gguf_header(copy) == read_gguf_header(here.file)
+    before, after = read_tensor_layout(here.file), read_tensor_layout(copy)
     for old, new in zip(before.tensors, after.tensors, strict=True):
         assert (old.name, old.shape) == (new.name, new.shape)
         assert new.offset % 64 == 0
@@ -95,28 +95,28 @@ def test_every_number_is_the_same(here: Machine) -> None:
 
 
 def test_it_is_made_once_and_again_for_another_file(here: Machine) -> None:
-    made = unpacked(here.file, TINY).stat()
-    assert unpacked(here.file, TINY).stat() == made
+    made = ensure_dequantized(here.file, TINY).stat()
+    assert ensure_dequantized(here.file, TINY).stat() == made
     later = here.file.stat().st_mtime_ns + 10**9
     os.utime(here.file, ns=(later, later))
-    assert unpacked(here.file, TINY).stat().st_ino != made.st_ino
+    assert ensure_dequantized(here.file, TINY).stat().st_ino != made.st_ino
 
 
 def test_where_none_can_be_made_the_file_serves(here: Machine) -> None:
     (here.file.parent / "tiny.gguf.unpacked.draft").symlink_to("/dev/full")
-    assert unpacked(here.file, TINY) == here.file
+    assert ensure_dequantized(here.file, TINY) == here.file
     assert here.files() == ["tiny.gguf"]
 
 
 def test_nothing_is_written_beside_a_file_of_the_users(here: Machine, tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
     own.write_bytes(model_file())
-    assert unpacked(own, TINY) == own
+    assert ensure_dequantized(own, TINY) == own
     assert here.files() == ["tiny.gguf"]
 
 
 def test_removing_the_weights_removes_the_copy(here: Machine) -> None:
-    unpacked(here.file, TINY)
+    ensure_dequantized(here.file, TINY)
     weights.remove("tiny")
     assert here.files() == []
 
@@ -125,7 +125,7 @@ def test_what_is_listed_with_too_many_axes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "odd.gguf"
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + text("a") + struct.pack("<I", 2**31) + bytes(10_000))
     with pytest.raises(ConfigurationError, match="cut short or damaged"):
-        read_header(path)
+        read_gguf_header(path)
 
 
 def test_a_processor_is_given_the_copy_and_another_device_the_file(
@@ -137,4 +137,4 @@ def test_a_processor_is_given_the_copy_and_another_device_the_file(
     )
     monkeypatch.setitem(weights.known(), "five", tier)
     copy = here.file.with_name("tiny.gguf.unpacked")
-    assert weights_path("five") == (here.file if has_devices() else copy)
+    assert resolve_weights_path("five") == (here.file if has_accelerators() else copy)

@@ -20,8 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.errors import ConfigurationError, WeightsError
-from antiphon.providers.local import sources, store, weights
-from antiphon.providers.local.weights import Part, Report
+from antiphon.local import cache_dir as store
+from antiphon.local import download_sources as sources
+from antiphon.local import weights
+from antiphon.local.weights import Report, WeightsPart
 from tests.providers.tiny_weights import COMMAND, PIECES, TINY, WHOLE, Hub, Machine, machine, serving, write_wheel
 
 
@@ -252,7 +254,7 @@ class TestStopping:
         assert len(hub.ranges) == 2
 
     def test_whoever_comes_second_waits_and_says_so(self, here: Machine) -> None:
-        with store.locked(TINY, lambda: None):
+        with store.lock_weights(TINY, lambda: None):
             process = start("models", "pull", "tiny")
             assert process.stderr
             assert any("another process is fetching it; waiting" in line for line in process.stderr)
@@ -338,7 +340,7 @@ class TestDisk:
     @pytest.mark.usefixtures("here")
     def test_too_little_room_is_told_before_anything_is_fetched(self) -> None:
         huge = replace(TINY, parts=(replace(TINY.parts[0], bytes=10**18), *TINY.parts[1:]))
-        weights.register(huge)
+        weights.register_weights(huge)
         with pytest.raises(WeightsError, match=r"needs .* of room to arrive in .*ANTIPHON_CACHE"):
             ensure()
 
@@ -387,16 +389,16 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["0.5b", "0.5B", " local/0.5b"])
     def test_a_tier_is_found_by_the_ways_people_write_it(self, name: str) -> None:
-        assert weights.find(name).name == "0.5b"
+        assert weights.find_weights(name).name == "0.5b"
 
     @pytest.mark.parametrize(("name", "hint"), [("0.5", "did you mean '0.5b'"), ("xyz", "there are 0.5b, 1.5b, 135m")])
     def test_an_unknown_name_is_an_error_with_a_hint(self, name: str, hint: str) -> None:
         with pytest.raises(WeightsError, match=hint):
-            weights.find(name)
+            weights.find_weights(name)
 
     @pytest.mark.parametrize(("name", "count"), [("135m", 98_362_432), ("0.5b", 491_400_064), ("1.5b", 1_117_320_768)])
     def test_the_sizes_of_the_parts_add_up(self, name: str, count: int) -> None:
-        assert weights.find(name).bytes == count
+        assert weights.find_weights(name).bytes == count
 
     @pytest.mark.parametrize("change", [{"file": "../evil.gguf"}, {"name": "a/b"}, {"sha256": "x"}, {"parts": ()}])
     def test_entries_cannot_leave_the_cache(self, change: dict[str, object]) -> None:
@@ -406,7 +408,7 @@ class TestNames:
     @pytest.mark.parametrize("package", ["-r evil==1", "evil", "evil @ file:///x", "a==1 --pre"])
     def test_a_package_is_a_name_and_a_version(self, package: str) -> None:
         with pytest.raises(ConfigurationError):
-            Part(package, 1, "0" * 64)
+            WeightsPart(package, 1, "0" * 64)
 
 
 @pytest.mark.usefixtures("hub")
@@ -430,4 +432,4 @@ def test_the_cache_is_where_the_platform_wants_it(platform: str, monkeypatch: py
         monkeypatch.setenv("LOCALAPPDATA", f"{home}/Local")
         monkeypatch.setattr(sys, "platform", platform)
         expected = {"linux": ".cache/antiphon", "darwin": "Library/Caches/antiphon", "win32": "Local/antiphon/cache"}
-        assert store.cache_directory() == Path(home) / expected[platform]
+        assert store.get_cache_directory() == Path(home) / expected[platform]

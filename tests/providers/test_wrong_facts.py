@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from antiphon import Conversation, Session, facts
-from antiphon.render.live import LiveView
 from antiphon.session import Event
+from antiphon.terminal.live_view import LiveView
 from antiphon.views.stream import event_json
 from antiphon.wire import FactWrong
 from tests.providers.scripted import Scripted
@@ -39,7 +39,7 @@ def talk(server: Scripted, model: str, *options: dict[str, Any], first: str = "H
     connected = server.connect(model)
     for number, more in enumerate(options):
         conversation.add_user(first if not number else f"And {number}?")
-        found.append(connected.chat(conversation, **more).wrong_facts)
+        found.append(connected.chat(conversation, **more).contradicted_facts)
     return found
 
 
@@ -52,11 +52,11 @@ class TestThinking:
             first, _ = ask(model, conversation, face)
             second, _ = ask(model, conversation.add_user("And?"), face)
             third, _ = ask(model, conversation.add_user("And?"), face)
-        (wrong,) = second.wrong_facts
+        (wrong,) = second.contradicted_facts
         assert (wrong.model, wrong.fact, wrong.theirs) == (CLAUDE, "binds", "prefix_mismatch")
         assert wrong.ours == list(model.target.facts.binds or ())
         assert "messages.1.content.0" in wrong.said
-        assert first.wrong_facts == third.wrong_facts == ()
+        assert first.contradicted_facts == third.contradicted_facts == ()
 
     def test_a_model_that_was_thought_to_bind_nothing(self):
         with Scripted(thought(), thought("Yes.", changed("thinking_dropped"))) as server:
@@ -70,7 +70,7 @@ class TestThinking:
             ask(model, conversation)
             conversation.state.keep(model.target.origin, drop_block=True)
             reply, _ = ask(model, conversation.add_user("And?"))
-        assert reply.wrong_facts == ()
+        assert reply.contradicted_facts == ()
 
     def test_what_is_no_thinking_contradicts_nothing(self):
         told = [{"type": "image_downsized", "path": "messages.0.content.0"}, changed("thinking_dropped", "new_reason")]
@@ -102,8 +102,8 @@ class TestReasoningItems:
             model, conversation = server.connect(GPT), asked()
             model.chat(conversation)
             conversation.undo(2)
-            assert model.chat(conversation.add_user("Something else.")).wrong_facts == ()
-            assert model.chat(conversation.add_user("And?")).wrong_facts == ()
+            assert model.chat(conversation.add_user("Something else.")).contradicted_facts == ()
+            assert model.chat(conversation.add_user("And?")).contradicted_facts == ()
 
     def test_removed_from_a_history_of_another_process_is_no_surprise(self):
         with Scripted(*map(removed, ["", "prefix_mismatch", "prefix_mismatch"])) as server:
@@ -111,8 +111,8 @@ class TestReasoningItems:
             model.chat(conversation)
             loaded = conversation.add_user("And?").fork()
             loaded.derived.clear()
-            assert model.chat(loaded).wrong_facts == ()
-            assert model.chat(loaded.add_user("And?")).wrong_facts == ()
+            assert model.chat(loaded).contradicted_facts == ()
+            assert model.chat(loaded.add_user("And?")).contradicted_facts == ()
 
     def test_the_end_of_a_turn_and_another_organization(self):
         with Scripted(*map(removed, ["", "turn_boundary", "organization_mismatch"])) as server:
@@ -141,10 +141,10 @@ class TestCache:
         with Scripted(read(0, 10_000), read(10_000)) as server:
             model = server.connect(CLAUDE)
             model.chat(conversation)
-            assert model.chat(conversation.add_user("And?"), output_schema=FORM).wrong_facts == ()
+            assert model.chat(conversation.add_user("And?"), output_schema=FORM).contradicted_facts == ()
 
     def test_less_than_the_minimum(self):
-        least = facts.lookup("anthropic", "claude-sonnet-5-5").cache.min
+        least = facts.lookup_facts("anthropic", "claude-sonnet-5-5").cache.min
         assert least
         with Scripted(read(0), read(least - 1), read(least - 1)) as server:
             _, (wrong,), third = talk(server, CLAUDE, {}, {}, {})

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.providers.local import weights
-from antiphon.providers.local.weights import Part, Weights
+from antiphon.local import weights
+from antiphon.local.weights import Weights, WeightsPart
 
 PIECES = [random.Random(i).randbytes(40_000 + i) for i in range(2)]
 WHOLE = b"".join(PIECES)
@@ -34,14 +34,15 @@ TINY = Weights(
     file="tiny.gguf",
     sha256=sha256(WHOLE),
     licence="MIT",
-    parts=tuple(Part(f"tiny-part{i}==1.0", len(piece), sha256(piece)) for i, piece in enumerate(PIECES, 1)),
+    parts=tuple(WeightsPart(f"tiny-part{i}==1.0", len(piece), sha256(piece)) for i, piece in enumerate(PIECES, 1)),
     repository="makers/tiny",
 )
 #: For another process: the weights, and the command line.
 COMMAND = f"""
 import sys
-from antiphon.providers.local.weights import Part, Weights, register
-register({TINY!r})
+from antiphon.local.weights import Weights, WeightsPart
+from antiphon.local.manifest import register_weights
+register_weights({TINY!r})
 from antiphon.cli import main
 main()
 """
@@ -95,7 +96,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
     }.items():
         monkeypatch.setenv(name, value)
-    weights.register(TINY)
+    weights.register_weights(TINY)
     try:
         yield found
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon.errors import AntiphonError
-from antiphon.session import NoAnswer, Refused, Truncated
+from antiphon.session import ModelRefused, NoAnswer, Truncated
 from tests.referees.cases import GEMINI, OPENAI, is_equal, scenario
 from tests.referees.cases_typed import weather
 from tests.referees.script import Call, call, say, show
@@ -32,7 +32,7 @@ def cut_then_continued(stage: Stage) -> None:
     session = stage.session()
     error = _expect(Truncated, lambda: session.vibe("A story."))
     is_equal(error.run.said, "Once upon a")  # type: ignore[attr-defined]
-    is_equal(session.go_on().value, "time.")
+    is_equal(session.resume().value, "time.")
     is_equal(session.chat("Bye.").value, "Bye.")
 
 
@@ -40,7 +40,7 @@ def cut_then_continued(stage: Stage) -> None:
 def declined(stage: Stage) -> None:
     stage.play(say("", DECLINED[stage.api]), say("Hello."))
     session = stage.session()
-    _expect(Refused, lambda: session.vibe("Break in."))
+    _expect(ModelRefused, lambda: session.vibe("Break in."))
     is_equal(session.chat("Then say hello.").value, "Hello.")
 
 
@@ -58,7 +58,7 @@ def cut_call_is_not_run(stage: Stage) -> None:
     try:
         session.vibe("Weather?")
     except NoAnswer:
-        session.go_on()
+        session.resume()
     is_equal(ran, [])
 
 
@@ -148,7 +148,7 @@ def cited_answer(stage: Stage) -> None:
 def refusal_part(stage: Stage) -> None:
     part = {"type": "refusal", "refusal": "I will not."}
     stage.play(show({"type": "message", "role": "assistant", "status": "completed", "content": [part]}))
-    _expect(Refused, lambda: stage.session().vibe("Break in."))
+    _expect(ModelRefused, lambda: stage.session().vibe("Break in."))
 
 
 @scenario(OPENAI)
@@ -189,7 +189,7 @@ def commentary_is_no_answer(stage: Stage) -> None:
 @scenario(CHAT)
 def refusal_message(stage: Stage) -> None:
     stage.play(say("", "stop", refusal="I will not."))
-    _expect(Refused, lambda: stage.session().vibe("Break in."))
+    _expect(ModelRefused, lambda: stage.session().vibe("Break in."))
 
 
 @scenario(GEMINI[:2])
@@ -220,7 +220,7 @@ def malformed_call_is_asked_again(stage: Stage) -> None:
 @scenario(GEMINI)
 def blocked_prompt(stage: Stage) -> None:
     stage.play(say("", "blocked:PROHIBITED_CONTENT"))
-    _expect(Refused, lambda: stage.session().vibe("Break in."))
+    _expect(ModelRefused, lambda: stage.session().vibe("Break in."))
 
 
 @scenario(GEMINI)

@@ -16,7 +16,7 @@ from typing import Any
 
 from antiphon import Conversation, Image, Session
 from antiphon.errors import OptionError
-from antiphon.session import Waiting
+from antiphon.session import NeedsHuman
 from antiphon.tools import tool
 from tests.referees.cases import ALL, CLAUDE, FEW, GEMINI, OPENAI, is_equal, scenario
 from tests.referees.cases_typed import FIELDS, weather
@@ -303,10 +303,10 @@ def approved(stage: Stage) -> None:
     session = stage.session([delete])
     try:
         session.vibe("Clean up.")
-    except Waiting:
-        for question in session.waiting:
+    except NeedsHuman:
+        for question in session.pending_questions:
             session.allow(question.id)
-    is_equal(session.go_on().value, "It is gone.")
+    is_equal(session.resume().value, "It is gone.")
 
 
 @scenario(FEW)

@@ -17,23 +17,23 @@ from rich.console import Console
 
 from antiphon.conversation import ToolCall, ToolResult
 from antiphon.fakes import Answer, Fake, call
-from antiphon.render.blocks import Blocks
-from antiphon.render.live import LiveView
 from antiphon.results import diff, table, text
 from antiphon.session import (
     AIResult,
-    Asked,
     CallFinished,
     CallStarted,
     Event,
     NoAnswer,
     Question,
+    QuestionAsked,
     RunEnded,
     RunRecord,
     RunStarted,
     Session,
     UsageChanged,
 )
+from antiphon.terminal.live_view import LiveView
+from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.render.emulator import Emulator
@@ -100,8 +100,8 @@ def failed(run: RunRecord) -> RunEnded:
     return RunEnded("failed", error=NoAnswer(run.detail, run))
 
 
-def asked(kind: Any, call: ToolCall, text: str) -> Asked:
-    return Asked(Question("q", kind, text, call=call))
+def asked(kind: Any, call: ToolCall, text: str) -> QuestionAsked:
+    return QuestionAsked(Question("q", kind, text, call=call))
 
 
 def shown(*bodies: Any, width: int = 60) -> str:
@@ -348,7 +348,7 @@ class TestAsATerminal:
         with LiveView(to) as view, session.stream("…") as events:
             for event in events:
                 view.show(event)
-                if isinstance(event.body, Asked):
+                if isinstance(event.body, QuestionAsked):
                     before = written(to)
                     assert before.rindex("\x1b[?25h") > before.rindex("\x1b[?25l")
                     time.sleep(0.3)
@@ -409,7 +409,7 @@ LINES = ["a\n", "\n", "- x\n", "1. y\n", "```\n", "  z\n", "| t |\n", "~~~py\n",
 def test_blocks_lose_nothing(pieces: list[str], data: st.DataObject):
     whole = "".join(pieces)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=5)))
-    blocks, found = Blocks(), []
+    blocks, found = MarkdownBlocks(), []
     for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         found += blocks.feed(whole[start:end])
     found.append(blocks.finish())
@@ -432,7 +432,7 @@ def test_blocks_lose_nothing(pieces: list[str], data: st.DataObject):
     ],
 )
 def test_what_belongs_together_stays_together(text: str, expected: list[str]):
-    blocks = Blocks()
+    blocks = MarkdownBlocks()
     found = [block for char in text for block in blocks.feed(char)]
     assert [*found, blocks.finish().rstrip()] == expected
 

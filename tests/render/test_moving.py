@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-from antiphon.render.live import LiveView
-from antiphon.render.moving import Moving, folds_anew
-from antiphon.render.scroll import markdown
 from antiphon.session import Event, RunStarted
+from antiphon.terminal.live_region import LiveRegion, reflows_on_resize
+from antiphon.terminal.live_view import LiveView
+from antiphon.terminal.scrollback import make_markdown
 from antiphon.wire import ReasoningDelta, TextDelta
 from tests.render.emulator import Emulator, Window
 
@@ -83,7 +83,7 @@ def terminal() -> Iterator[Emulator]:
 def drawn(text: str, columns: int) -> list[str]:
     """What there is to see of a text that is complete."""
     emulator = Emulator(columns, 100)
-    Window(emulator).print(markdown(text))
+    Window(emulator).print(make_markdown(text))
     return emulator.lines
 
 
@@ -111,7 +111,7 @@ def test_what_was_streamed_is_what_is_drawn_of_the_whole(text: str, at: list[int
 def test_a_terminal_may_change_its_size_at_any_time(sizes: list[tuple[int, int]], folds: bool):
     emulator = Emulator(60, 12)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("antiphon.render.moving.folds_anew", lambda: folds)
+        patch.setattr("antiphon.terminal.live_region.reflows_on_resize", lambda: folds)
         with Watched(Window(emulator)) as view:
             for number, (columns, rows) in enumerate(sizes):
                 view.say(f"said{number} and **more** of it\n\n- open{number} in a list")
@@ -143,7 +143,7 @@ def test_the_rows_that_a_narrower_terminal_makes_of_one_are_all_taken_back(termi
     [({"TMUX": "x"}, True), ({"TERM": "foot"}, True), ({"TERM": "xterm"}, False), ({}, False)],
 )
 def test_only_of_terminals_that_say_so_lines_are_thought_to_be_folded(environment: dict[str, str], expected: bool):
-    assert folds_anew(environment) is expected
+    assert reflows_on_resize(environment) is expected
 
 
 def test_what_is_open_is_drawn_as_it_will_be(terminal: Emulator):
@@ -183,7 +183,7 @@ def test_a_slow_first_drawing_takes_nothing_away(terminal: Emulator):
 
     to = Window(terminal)
     height = [1]
-    moving = Moving(to, MovingRows(height))
+    moving = LiveRegion(to, MovingRows(height))
     moving.start()
     for height[0] in (3, 1, 5):
         to.print(Slow())
@@ -193,7 +193,7 @@ def test_a_slow_first_drawing_takes_nothing_away(terminal: Emulator):
 
 def test_lines_that_move_are_never_more_than_the_screen_has(terminal: Emulator):
     to = Window(terminal)
-    moving = Moving(to, MovingRows([50]))
+    moving = LiveRegion(to, MovingRows([50]))
     moving.start()
     for number in range(3):
         to.print(f"kept {number}")
@@ -249,7 +249,7 @@ def test_a_character_that_is_wider_than_thought_makes_no_second_line(terminal: E
             yield Text("x" * 58 + "\u2192\u2192", no_wrap=True)
 
     to = Window(terminal)
-    moving = Moving(to, Wide())
+    moving = LiveRegion(to, Wide())
     feed = terminal.write
     # A terminal for which an arrow takes two columns.
     terminal.write = lambda text: feed(text.replace("\u2192", "\u6f22"))  # type: ignore[method-assign]

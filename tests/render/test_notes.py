@@ -6,9 +6,9 @@ from pathlib import Path
 from rich.console import Console
 
 from antiphon.conversation import Conversation, Note, UserTurn
-from antiphon.conversation.transcript import transcript
-from antiphon.render.show import Show
+from antiphon.conversation.transcript import format_transcript
 from antiphon.session import Session
+from antiphon.terminal.transcript import TranscriptPrinter
 from tests.session.scripted import Scripted
 
 NOTES = ("JSON Schema", "does not fit", "Answer again")
@@ -39,7 +39,7 @@ def test_they_are_kept_in_files(tmp_path: Path):
 
 
 def test_a_transcript_has_what_people_said():
-    assert transcript(asked().turns).splitlines() == [
+    assert format_transcript(asked().turns).splitlines() == [
         "User: How old?",
         "Assistant: forty",
         'Assistant: {"value": 40}',
@@ -48,7 +48,7 @@ def test_a_transcript_has_what_people_said():
 
 def test_a_terminal_shows_what_people_said():
     out = io.StringIO()
-    Show(Console(file=out, width=80)).conversation(asked())
+    TranscriptPrinter(Console(file=out, width=80)).conversation(asked())
     text = out.getvalue()
     assert "How old?" in text
     assert text.count("user") == 1

@@ -9,24 +9,29 @@ from rich.text import Text
 
 from antiphon import Session
 from antiphon.conversation import ToolCall
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.fakes import Call, Fake
-from antiphon.render import Person
-from antiphon.render.people import call_lines
-from antiphon.session import Question, Waiting
+from antiphon.session import NeedsHuman, Question
+from antiphon.terminal import Person
+from antiphon.terminal.approval_prompt import format_call_lines
 from antiphon.tools import Before, as_tool, canonicalize
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import make_standing_decision
 from antiphon.tools.builtin import file_tools
 
 
 def about(call: ToolCall, who: str = "") -> Question:
     tool = as_tool(lambda: None, name=call.name, destructive=True, is_shell=call.name == "run_shell")
     return Question(
-        "c", "approval", f"May `{call.name}` run?", who=who, call=call, always=standing(canonicalize(tool, call))
+        "c",
+        "approval",
+        f"May `{call.name}` run?",
+        who=who,
+        call=call,
+        always=make_standing_decision(canonicalize(tool, call)),
     )
 
 
-def answered(question: Question, typed: str, monkeypatch: pytest.MonkeyPatch) -> Said:
+def answered(question: Question, typed: str, monkeypatch: pytest.MonkeyPatch) -> HumanAnswer:
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     return Person().answer(question)
 
@@ -34,14 +39,14 @@ def answered(question: Question, typed: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("y\n", Said()),
-        ("ALWAYS\n", Said(always=True)),
-        ("n\n", Said(allowed=False)),
-        ("", Said(allowed=False)),
-        ("only on Sundays\n", Said("the user said: only on Sundays", allowed=False)),
+        ("y\n", HumanAnswer()),
+        ("ALWAYS\n", HumanAnswer(always=True)),
+        ("n\n", HumanAnswer(allowed=False)),
+        ("", HumanAnswer(allowed=False)),
+        ("only on Sundays\n", HumanAnswer("the user said: only on Sundays", allowed=False)),
     ],
 )
-def test_approval(typed: str, said: Said, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_approval(typed: str, said: HumanAnswer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     question = about(ToolCall("c", "rm", {"path": "\x1b[2J\u202e"}), who="cleaner\x1b[2J")
     assert answered(question, typed, monkeypatch) == said
     shown = capsys.readouterr().err
@@ -82,7 +87,7 @@ def test_what_is_left_out_is_counted_and_shown_page_by_page(
 
 def test_a_question_says_whose_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     question: Any = Question("q", "question", "Which color?", who="painter")
-    assert answered(question, "blue\n", monkeypatch) == Said("blue")
+    assert answered(question, "blue\n", monkeypatch) == HumanAnswer("blue")
     assert "painter: Which color?" in capsys.readouterr().err
 
 
@@ -107,7 +112,7 @@ def test_it_says_what_always_would_cover(
 
 def test_a_question_of_a_tool_says_whose_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     question = Question("c", "question", "Which colour?", who="painter", call=ToolCall("c", "ask_user", {}))
-    assert answered(question, "blue\n", monkeypatch) == Said("blue")
+    assert answered(question, "blue\n", monkeypatch) == HumanAnswer("blue")
     assert "painter: Which colour?" in capsys.readouterr().err
 
 
@@ -131,7 +136,7 @@ def test_a_change_is_shown_whole_and_in_colour():
 
 def test_all_lines_of_a_long_change_are_there():
     old, new = ("\n".join(f"{name} {number}" for number in range(1500)) for name in ("old", "new"))
-    lines = [each.plain for each in call_lines(ToolCall("1", "e", {"old_string": old, "new_string": new}), 80)]
+    lines = [each.plain for each in format_call_lines(ToolCall("1", "e", {"old_string": old, "new_string": new}), 80)]
     assert [line for line in lines if line.startswith("  | - ")] == [f"  | - old {number}" for number in range(1500)]
     assert [line for line in lines if line.startswith("  | + ")] == [f"  | + new {number}" for number in range(1500)]
 
@@ -222,9 +227,9 @@ def test_a_question_that_was_left_open_shows_the_change_too(antiphon_fake: Fake,
     (tmp_path / "a.txt").write_text("old\n")
     antiphon_fake.play(Call("write_file", {"path": "a.txt", "content": "new\n"}))
     session = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), tools=file_tools([tmp_path]))
-    with pytest.raises(Waiting):
+    with pytest.raises(NeedsHuman):
         session.do("Write it.")
-    (question,) = session.waiting
+    (question,) = session.pending_questions
     assert question.before == Before("content", "old\n", "in place of what is there")
 
 

@@ -24,24 +24,24 @@ from rich.text import Text
 
 from antiphon import views
 from antiphon.errors import ContentError
-from antiphon.render import (
+from antiphon.results import Display, Result, diff, error, image, structured, table, terminal, text
+from antiphon.results.result import VIEWS
+from antiphon.terminal import (
     Context,
     Lines,
     console,
-    drawers,
     ordered,
     page_description,
     print_result,
     register_renderer,
-    registry,
     renderable,
     safe,
-    safe_line,
+    sanitize_line,
 )
-from antiphon.render.images import protocol
-from antiphon.render.sixel import sixel
-from antiphon.results import Display, Result, diff, error, image, structured, table, terminal, text
-from antiphon.results.result import VIEWS
+from antiphon.terminal import custom_renderers as registry
+from antiphon.terminal import view_renderers as drawers
+from antiphon.terminal.images import detect_image_protocol
+from antiphon.terminal.sixel import encode_sixel
 from tests.render.cases import CASES, HOSTILE, NEW, OLD, PIXEL
 from tests.strategies import results
 
@@ -207,7 +207,7 @@ def test_what_is_not_complete_says_so():
 
 
 def test_every_type_of_view_has_a_drawer(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(views, "Body", views.Body | views.Leaf)
+    monkeypatch.setattr(views, "ViewBody", views.ViewBody | views.Leaf)
     with pytest.raises(TypeError, match="no drawer, or no view, for Leaf"):
         importlib.reload(drawers)
 
@@ -285,8 +285,8 @@ def terminal_console(**options: Any) -> Console:
     ],
 )
 def test_a_terminal_says_whether_it_draws(environment: dict[str, str], expected: str):
-    assert protocol(terminal_console(), environment) == expected
-    assert protocol(console(io.StringIO(), 80), environment) == ""
+    assert detect_image_protocol(terminal_console(), environment) == expected
+    assert detect_image_protocol(console(io.StringIO(), 80), environment) == ""
 
 
 @pytest.mark.parametrize(
@@ -325,11 +325,11 @@ def png(filters: str) -> bytes:
 
 
 def test_sixels_are_the_same_however_the_image_was_packed():
-    expected = sixel(png("00000"), 100)
+    expected = encode_sixel(png("00000"), 100)
     assert expected.startswith("\x1bPq#")
     for filters in ("01234", "43210", "22222", "44444"):
-        assert sixel(png(filters), 100) == expected
-    assert sixel(png("01234")[:60], 100) == ""
+        assert encode_sixel(png(filters), 100) == expected
+    assert encode_sixel(png("01234")[:60], 100) == ""
 
 
 @pytest.mark.parametrize("data", ["\x1b]0;evil\x07", "aGk=\x1b[2J", "aGk", "", "aGk=" * 4_000_000])
@@ -429,7 +429,7 @@ def test_plugins_are_imported_when_their_kind_is_seen(monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         "importlib.metadata.entry_points", lambda group: plugins if group == "antiphon.renderers" else []
     )
-    registry._plugins.cache_clear()
+    registry._find_plugins.cache_clear()
     try:
         assert printed(text("a"), full=True) == "a\n"
         assert loaded == []
@@ -439,7 +439,7 @@ def test_plugins_are_imported_when_their_kind_is_seen(monkeypatch: pytest.Monkey
             assert "acme:show cannot be imported: ImportError: no such module" in failed
         assert loaded == ["acme.good", "acme.bad"]
     finally:
-        registry._plugins.cache_clear()
+        registry._find_plugins.cache_clear()
 
 
 def test_every_shipped_kind_is_described_for_the_page():
@@ -475,7 +475,7 @@ def test_ordinary_text_of_any_language_stays_as_it_is():
     assert safe("a\ufe00\ufe01") == "a\\ufe00\\ufe01"
     assert safe("e" + "\u0301" * 6) == "e" + "\u0301" * 4 + "\\u0301\\u0301"
     assert safe("é✓", "ascii") == "\\xe9\\u2713"
-    assert safe_line("a\nb\tc" + "x" * 10, 5) == "a\\nb   c[+10 characters]"
+    assert sanitize_line("a\nb\tc" + "x" * 10, 5) == "a\\nb   c[+10 characters]"
 
 
 @pytest.mark.parametrize(

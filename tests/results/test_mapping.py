@@ -11,7 +11,7 @@ from mcp.types import CallToolResult
 from antiphon import results
 from antiphon.errors import FormatError
 from antiphon.results import Display, Result
-from antiphon.results.mapping import from_mcp, to_acp, to_mcp
+from antiphon.results.protocols import from_mcp, to_acp, to_mcp
 from tests.strategies import json_values
 
 EXAMPLES = [
@@ -31,7 +31,7 @@ def test_to_mcp_and_back_loses_nothing(result: Result):
     assert from_mcp(json.loads(json.dumps(data))) == result
     read = CallToolResult.model_validate(data)
     assert read.is_error == result.is_error
-    assert read.content[0].text == results.face(result)  # type: ignore[union-attr]
+    assert read.content[0].text == results.to_model_text(result)  # type: ignore[union-attr]
 
 
 def test_annotations_are_mapped():

@@ -13,11 +13,11 @@ from rich.console import Console
 from antiphon import results
 from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
 from antiphon.errors import FormatError
-from antiphon.render import Context, print_result, register_renderer, renderable
-from antiphon.results import Display, Result, face
-from antiphon.results.face import images_of
-from antiphon.results.mapping import from_mcp, to_mcp
-from antiphon.results.nested import inside
+from antiphon.results import Display, Result, to_model_text
+from antiphon.results.model_text import collect_images
+from antiphon.results.nested import iter_nested_results
+from antiphon.results.protocols import from_mcp, to_mcp
+from antiphon.terminal import Context, print_result, register_renderer, renderable
 from antiphon.tools import as_tool, execute
 
 ROWS = results.table([{"city": "Oslo"}], collapsed=True, priority=7, preferred_view="tree")
@@ -59,8 +59,8 @@ VALUES = {
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_the_model_reads_the_texts_of_results_in_a_value_and_no_hints(value: Any):
     result = ran(value)
-    assert face(ROWS) in result.text
-    assert face(CHANGE) in result.text
+    assert to_model_text(ROWS) in result.text
+    assert to_model_text(CHANGE) in result.text
     for hint in ("collapsed", "priority", "referred", "display", "mime", "python", "kind"):
         assert hint not in result.text
 
@@ -69,7 +69,7 @@ def test_the_model_reads_the_texts_of_results_in_a_value_and_no_hints(value: Any
 def test_people_see_the_views_of_results_in_a_value(value: Any):
     semantic = ran(value).semantic
     assert semantic is not None
-    assert [each for _, each in inside(semantic.data)] == [ROWS, CHANGE]
+    assert [each for _, each in iter_nested_results(semantic.data)] == [ROWS, CHANGE]
     assert semantic.summary == "1 row; +1 -1 lines"
     assert "1 row; +1 -1 lines" in printed(semantic)
     opened = printed(semantic, full=True)
@@ -113,7 +113,7 @@ def test_results_too_deep_in_one_another_are_named():
     deep = Result("a", 1, "the innermost")
     for number in range(3000):
         deep = Result("a", [deep], f"level {number}")
-    assert face(deep).startswith("level 2999")
+    assert to_model_text(deep).startswith("level 2999")
     assert "level 2999" in printed(deep, full=True)
     assert Result.from_json(json.loads(json.dumps(deep.to_json()))) == deep
 
@@ -142,7 +142,7 @@ def test_the_flat_listing_of_old_becomes_entries():
     result = Result.from_json(flat)
     entries = [{"name": "a.ts"}, {"name": "lib", "type": "directory"}]
     assert result.data == {"path": "/src", "count": 2, "success": True, "entries": entries}
-    assert face(result).splitlines()[1:] == ["a.ts", "lib/"]
+    assert to_model_text(result).splitlines()[1:] == ["a.ts", "lib/"]
     assert "lib/" in printed(result, full=True)
     assert Result.from_json(flat | {"count": 9}).data["truncated"] is True
 
@@ -168,8 +168,8 @@ def test_a_long_listing_is_cut():
     def entries(count: int) -> list[dict[str, Any]]:
         return [{"name": f"f{n}", "type": "file"} for n in range(count)]
 
-    assert face(results.file_list("d", entries(205))).splitlines()[200:] == ["f199", "… and 5 more"]
-    assert face(results.file_list("d", entries(200))).endswith("f199")
+    assert to_model_text(results.file_list("d", entries(205))).splitlines()[200:] == ["f199", "… and 5 more"]
+    assert to_model_text(results.file_list("d", entries(200))).endswith("f199")
 
 
 def test_an_integer_too_long_to_write_is_described():
@@ -207,8 +207,8 @@ def test_a_value_with_results_is_told_by_their_summaries_in_short_and_not_by_wha
 
 
 def test_what_is_empty_beside_results_is_told():
-    assert '"rest":[]' in face(results.structured({"rows": ROWS, "rest": []}))
-    assert '"rest":{}' in face(results.structured({"rows": ROWS, "rest": {}}))
+    assert '"rest":[]' in to_model_text(results.structured({"rows": ROWS, "rest": []}))
+    assert '"rest":{}' in to_model_text(results.structured({"rows": ROWS, "rest": {}}))
 
 
 @pytest.mark.parametrize("key", ["a/b", "a~b", "~1", "~01", "~0/", "", "/"])
@@ -250,22 +250,22 @@ def test_a_line_is_a_number(line: Any):
 
 def test_a_diff_that_would_take_long_is_described():
     many = "line\n" * 19_990
-    assert "@@" in face(results.diff("a", "other\n", "line\n" * 9))
+    assert "@@" in to_model_text(results.diff("a", "other\n", "line\n" * 9))
     for old, new in (("other\n" * 20, many), (many, "other\n" * 20)):
-        assert "@@" not in face(results.diff("a", old, new))
+        assert "@@" not in to_model_text(results.diff("a", old, new))
 
 
 def test_what_replaces_nothing_has_no_hunks():
-    assert face(results.diff("a", "", "x\ny\n")) == "a: +2 -0 lines"
+    assert to_model_text(results.diff("a", "", "x\ny\n")) == "a: +2 -0 lines"
 
 
 def test_long_cells_of_a_table_are_cut_and_in_one_line():
-    text = face(results.table([{"a": "x\n" * 500}]))
+    text = to_model_text(results.table([{"a": "x\n" * 500}]))
     assert text.splitlines()[-1] == "x " * 100
 
 
 def test_an_image_is_shown_once_whatever_is_inside_it():
     small = results.image(base64="c21hbGw=")
     outer = Result("image", {"base64": "aGk=", "thumb": small})
-    assert images_of(outer) == [("aGk=", "image/png", "")]
-    assert images_of(Result("x.y", [outer, small])) == [("aGk=", "image/png", ""), ("c21hbGw=", "image/png", "")]
+    assert collect_images(outer) == [("aGk=", "image/png", "")]
+    assert collect_images(Result("x.y", [outer, small])) == [("aGk=", "image/png", ""), ("c21hbGw=", "image/png", "")]

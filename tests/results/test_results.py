@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon import results
-from antiphon.conversation import Conversation, Image, ToolCall, storage
+from antiphon.conversation import Conversation, Image, ToolCall
+from antiphon.conversation import serialization as storage
 from antiphon.errors import AntiphonError, ContentError, FormatError
-from antiphon.results import Display, Location, Result, face
+from antiphon.results import Display, Location, Result, to_model_text
 from antiphon.tools import as_tool, execute
 from tests.strategies import any_text, json_values
 
@@ -168,10 +169,10 @@ class TestTheModelsFace:
         ],
     )
     def test_is_made_from_the_kind(self, result: Result, text: str):
-        assert face(result) == text
+        assert to_model_text(result) == text
 
     def test_a_long_table_is_its_head_and_a_count(self):
-        lines = face(results.table([{"n": n} for n in range(1000)])).splitlines()
+        lines = to_model_text(results.table([{"n": n} for n in range(1000)])).splitlines()
         assert lines[0] == "1,000 rows"
         assert lines[-1] == "… 950 more of 1,000 rows"
         assert len(lines) == 53
@@ -179,7 +180,7 @@ class TestTheModelsFace:
     def test_hints_cost_nothing(self):
         data = {"a": 1}
         hinted = Result("x", data, "s", "application/json", Display("tree", "json", True, 5, 9, {"a": "number"}))
-        assert face(hinted) == face(Result("x", data, "s"))
+        assert to_model_text(hinted) == to_model_text(Result("x", data, "s"))
 
     @given(
         json_values,
@@ -188,8 +189,8 @@ class TestTheModelsFace:
     @settings(max_examples=150)
     def test_any_data_in_any_kind_has_a_face(self, data: Any, kind: str):
         keys = ("content", "path", "entries", "rows", "columns", "original", "modified", "message", "output")
-        assert isinstance(face(Result(kind, data)), str)
-        assert isinstance(face(Result(kind, dict.fromkeys(keys, data))), str)
+        assert isinstance(to_model_text(Result(kind, data)), str)
+        assert isinstance(to_model_text(Result(kind, dict.fromkeys(keys, data))), str)
 
 
 class TestInTools:
@@ -222,7 +223,7 @@ class TestInTools:
         conversation.add_user("hi")
         conversation.add_assistant_tool_calls([ToolCall("c1", "f")])
         conversation.add_tool_results([self.run(results.table([{"a": 1}]))])
-        loaded, _ = storage.from_json(json.loads(json.dumps(storage.to_json(conversation))))
+        loaded, _ = storage.conversation_from_json(json.loads(json.dumps(storage.conversation_to_json(conversation))))
         assert loaded == conversation
         assert loaded.turns[1].results[0].semantic.kind == "table"  # type: ignore[union-attr]
 
@@ -235,10 +236,10 @@ def test_broken_semantics_in_a_file_are_named():
     conversation.add_user("hi")
     conversation.add_assistant_tool_calls([ToolCall("c1", "f")])
     conversation.add_tool_result("c1", "x")
-    data = storage.to_json(conversation)
+    data = storage.conversation_to_json(conversation)
     data["turns"][1]["results"][0]["semantic"] = {"kind": "Bad Kind"}
     with pytest.raises(AntiphonError, match="turn 2, result 1: `semantic`: a result has a `kind`"):
-        storage.from_json(data)
+        storage.conversation_from_json(data)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +259,6 @@ def test_broken_semantics_in_a_file_are_named():
     ],
 )
 def test_data_that_is_not_of_its_kind_is_shown_whole(kind: str, data: dict[str, Any]):
-    told = face(Result(kind, data, "Found."))
+    told = to_model_text(Result(kind, data, "Found."))
     assert told.startswith("Found.\n")
     assert "Oslo" in told

@@ -20,7 +20,7 @@ import antiphon as library
 from antiphon.errors import ConfigurationError, NotReadyError, StoreError
 from antiphon.fakes import Fake
 from antiphon.journal import Journal, TakenOver
-from antiphon.lang.run import load
+from antiphon.lang.runtime import load
 from antiphon.runs.begun import Begun
 from antiphon.runs.mapping import begin_batch
 from antiphon.runs.rows import RowSource, numbered, read_rows

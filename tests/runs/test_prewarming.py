@@ -15,7 +15,7 @@ from antiphon.errors import ProviderError
 from antiphon.fakes import Answer, Fail, Fake
 from antiphon.fakes.script import Received
 from antiphon.journal import Journal
-from antiphon.lang.run import Host
+from antiphon.lang.runtime import Host
 from antiphon.providers import NO_RETRY
 from antiphon.providers.model import Model
 from antiphon.providers.prewarming import Prewarming

@@ -76,7 +76,7 @@ class TestOptions:
             ({"max_turns": 3}, r"limits=Limits\(turns=…\)"),
             ({"temprature": 0.1}, "did you mean `temperature`"),
             ({"temperature": "hot"}, "`temperature` is a number"),
-            ({"people": 5}, "`people` is a function that answers a `Question`, or a `People`, not 5"),
+            ({"people": 5}, "`people` is a function that answers a `Question`, or a `HumanInput`, not 5"),
             ({"people": "me"}, "`people` is a function"),
             ({"attempts": "z"}, "`attempts` is a whole number"),
             ({"attempts": -1}, "`attempts` is a whole number"),

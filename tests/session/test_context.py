@@ -231,7 +231,7 @@ class TestBeforeRequest:
     def test_it_may_wait_and_make_it_shorter(self):
         async def before(conversation: Conversation) -> None:
             if len(conversation.turns) > 6:
-                conversation.take_over(conversation.compact(400))
+                conversation.replace_with(conversation.compact(400))
 
         here = Session(Small(*looking(20)), [look], before_request=before, context=None)
         assert here.vibe("Go.") == "Done."

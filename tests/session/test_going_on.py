@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from antiphon.conversation import AssistantTurn, Conversation, Note, ToolCall, UserTurn
 from antiphon.errors import AntiphonError, ConnectionFailed, NotReadyError, RateLimited, ServerFailed
-from antiphon.session import Cancelled, Empty, LimitReached, Limits, Refused, ReturnError, Session, Stuck, Truncated
+from antiphon.session import (
+    Cancelled,
+    EmptyAnswer,
+    LimitReached,
+    Limits,
+    LoopDetected,
+    ModelRefused,
+    ReturnError,
+    Session,
+    Truncated,
+)
 from antiphon.tools import ToolFailure, requiring_approval, tool
 from antiphon.wire import Reply
 from tests.session.scripted import Scripted, calls, within
@@ -57,7 +67,7 @@ class TestAfterErrors:
             within(60, here.start("Go.").wait) if stream else here.vibe("Go.")
         assert caught.value.run.conversation is here.conversation
         assert len(caught.value.run.tool_calls) == place
-        assert here.go_on() == "Done."
+        assert here.resume() == "Done."
         assert said(here.conversation) == ["Go."]
         assert ran(here.conversation) == ["Rain in C0", "Rain in C1", "Rain in C2"]
 
@@ -74,7 +84,7 @@ class TestAfterErrors:
         with pytest.raises(ServerFailed):
             here.do("How many?", returns=int)
         assert said(here.conversation) == ["How many?"]
-        assert here.go_on(returns=int).value == 4
+        assert here.resume(returns=int).value == 4
         assert [turn.text for turn in here.conversation.turns] == ["How many?", '{"value": 4}']
         assert notes(here.conversation) == ["form"]
 
@@ -85,7 +95,7 @@ class TestAfterErrors:
         here = Session(Scripted(calls("broken"), "I see."), [broken], raise_tool_bugs=True)
         with pytest.raises(NameError):
             here.vibe("Go.")
-        assert here.go_on() == "I see."
+        assert here.resume() == "I see."
         assert said(here.conversation) == ["Go."]
 
 
@@ -95,8 +105,8 @@ class TestAfterOtherEnds:
         here = Session(Scripted(*script, "Done."), [weather], limits=Limits(turns=2))
         for _ in range(2):
             with pytest.raises(LimitReached):
-                here.go_on() if here.conversation.turns else here.vibe("Go.")
-        assert here.go_on() == "Done."
+                here.resume() if here.conversation.turns else here.vibe("Go.")
+        assert here.resume() == "Done."
         assert said(here.conversation) == ["Go."]
         assert len(ran(here.conversation)) == 5
 
@@ -105,52 +115,54 @@ class TestAfterOtherEnds:
         with pytest.raises(Truncated) as caught:
             here.vibe("Tell me.")
         assert caught.value.run.said == "Once upon"
-        assert here.go_on() == "a time."
+        assert here.resume() == "a time."
         assert said(here.conversation)[0] == "Tell me."
 
     def test_an_empty_answer(self):
         here = Session(Scripted("", "", "Here."))
-        with pytest.raises(Empty):
+        with pytest.raises(EmptyAnswer):
             here.vibe("Go.")
-        assert here.go_on() == "Here."
+        assert here.resume() == "Here."
 
     def test_circles(self):
         def never() -> str:
             raise ToolFailure("no")
 
         here = Session(Scripted(*[calls("never")] * 5, "I give up."), [never])
-        with pytest.raises(Stuck):
+        with pytest.raises(LoopDetected):
             here.vibe("Go.")
-        assert here.go_on() == "I give up."
+        assert here.resume() == "I give up."
         assert said(here.conversation) == ["Go."]
 
-    @pytest.mark.parametrize(("script", "error"), [([("No.", "refusal")], Refused), (["forty", "forty"], ReturnError)])
+    @pytest.mark.parametrize(
+        ("script", "error"), [([("No.", "refusal")], ModelRefused), (["forty", "forty"], ReturnError)]
+    )
     def test_an_answer_that_was_none(self, script: list[Any], error: Any):
         here = Session(Scripted(*script, "4"), attempts=1)
         with pytest.raises(error):
             here.vibe("How old?", returns=int)
-        assert here.go_on(returns=int).value == 4
+        assert here.resume(returns=int).value == 4
         assert said(here.conversation) == ["How old?", "Please go on."]
 
     def test_there_must_be_something_to_go_on_with(self):
         with pytest.raises(NotReadyError, match="nothing to go on with"):
-            Session(Scripted()).go_on()
+            Session(Scripted()).resume()
         here = Session(Scripted("Done."))
         here.chat("Go.")
         with pytest.raises(NotReadyError, match="the model has answered"):
-            here.go_on()
+            here.resume()
 
     def test_what_was_said_to_the_conversation_is_delivered(self):
         here = Session(Scripted("One.", "Two."))
         here.chat("First.")
         here.conversation.add_user("Second.", author="@coder")
-        assert here.go_on() == "Two."
+        assert here.resume() == "Two."
 
     def test_open_calls_are_run(self):
         conversation = Conversation().add_user("Go.")
         conversation.add_assistant_tool_calls([ToolCall("c1", "weather", {"city": "Oslo"}), ToolCall("c2", "gone")])
         here = Session(Scripted("Done."), [weather], conversation=conversation)
-        result = here.go_on()
+        result = here.resume()
         assert result == "Done."
         assert [each.tool for each in result.tool_calls] == ["weather", "gone"]
         assert ran(conversation)[0] == "Rain in Oslo"
@@ -160,7 +172,7 @@ class TestAfterOtherEnds:
             here = Session(Failing(ServerFailed("down"), "A.", "B."))
             with pytest.raises(ServerFailed):
                 await here.avibe("Go.")
-            first = await here.ago_on()
+            first = await here.aresume()
             here.conversation.add_user("More.")
             return [first.value, (await (await here.astart())).value]
 
@@ -179,7 +191,7 @@ class TestAfterCancellation:
                 break
             here.model = Scripted(answer)
             if here.conversation.turns:
-                assert here.go_on(returns=returns).value == (4 if is_typed else "Done.")
+                assert here.resume(returns=returns).value == (4 if is_typed else "Done.")
                 assert said(here.conversation) == ["Go."]
         assert is_over
         assert steps > 5
@@ -252,11 +264,11 @@ def test_whatever_happens_going_on_ends_well(script: list[Any], turns: int, is_t
     prompt: str | None = "Go."
     for _ in range(60):
         try:
-            result = here.vibe(prompt, returns=returns) if prompt else here.go_on(returns=returns)
+            result = here.vibe(prompt, returns=returns) if prompt else here.resume(returns=returns)
             break
         except AntiphonError as error:
             ended.append(error.run.conversation)
-            for question in here.waiting:
+            for question in here.pending_questions:
                 here.allow(question.id)
         prompt = None
     assert result == (4 if is_typed else "Done.")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.errors import OptionError
-from antiphon.session.json_schema import read_schema
+from antiphon.session.json_schema import parse_json_schema
 
 _SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0, "", "a", "ab", "b1"])
 _VALUES = st.recursive(
@@ -59,7 +59,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 def _read(schema: object, value: object) -> tuple[list[Any], list[Any]]:
     """A value by a schema that wants one value, whatever the schema is."""
-    wanted = read_schema({"anyOf": [schema]}, "it").wanted()
+    wanted = parse_json_schema({"anyOf": [schema]}, "it").wanted()
     return wanted.read({"value": value})
 
 
@@ -101,7 +101,7 @@ PERSON = {
     ],
 )
 def test_what_is_wrong_is_told_by_its_field(given: dict[str, Any], faults: list[Any]) -> None:
-    wanted = read_schema(PERSON, "person.json").wanted()
+    wanted = parse_json_schema(PERSON, "person.json").wanted()
     assert wanted.read(given) == ([] if faults else [given], faults)
 
 
@@ -110,13 +110,13 @@ def test_definitions_and_references_to_the_whole_are_followed() -> None:
         "properties": {"label": {"$ref": "#/definitions/word"}, "inner": {"type": "array", "items": {"$ref": "#"}}},
         "definitions": {"word": {"type": "string"}},
     }
-    wanted = read_schema(tree, "tree.json").wanted()
+    wanted = parse_json_schema(tree, "tree.json").wanted()
     assert wanted.read({"label": "a", "inner": [{"label": "b"}]})[1] == []
     assert wanted.read({"inner": [{"inner": [{"label": 3}]}]})[1] == [
         ("inner", "'inner.0.inner.0.label' expected text, got number: 3")
     ]
     behind = {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {"n": {"type": "null"}}}}}
-    assert [*read_schema(behind, "a.json").wanted().schema["properties"]] == ["n"]
+    assert [*parse_json_schema(behind, "a.json").wanted().schema["properties"]] == ["n"]
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_definitions_and_references_to_the_whole_are_followed() -> None:
 )
 def test_a_schema_that_cannot_be_kept_is_refused(schema: object, said: str) -> None:
     with pytest.raises(OptionError, match=r"^it.json") as refused:
-        read_schema(schema, "it.json")
+        parse_json_schema(schema, "it.json")
     assert said in str(refused.value)

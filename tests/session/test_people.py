@@ -12,21 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 from antiphon.conversation import AssistantTurn, Conversation, ToolCall, ToolResult, UserTurn
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Fake, call
-from antiphon.session import (
-    CallFinished,
-    LimitReached,
-    Limits,
-    People,
-    Question,
-    ReturnError,
-    Session,
-    Waiting,
-    clock,
-)
-from antiphon.tools import Finish, Pause, Policy, requiring_approval, tool
+from antiphon.session import CallFinished, HumanInput, LimitReached, Limits, NeedsHuman, Question, ReturnError, Session
+from antiphon.session import timer as clock
+from antiphon.tools import FinishRun, NeedsHumanInput, Policy, requiring_approval, tool
 from antiphon.tools.builtin import ask_user_tool, file_tools
 from antiphon.wire import Options, Reply, rules, wire
 from tests.session.scripted import Scripted, calls, within
@@ -41,7 +32,7 @@ def remove(n: int) -> str:
 
 def consult(n: int = 0) -> str:
     """Ask."""
-    raise Pause(f"which {n}?")
+    raise NeedsHumanInput(f"which {n}?")
 
 
 class Desk:
@@ -94,7 +85,7 @@ class TestQueue:
 
     def test_sessions_that_share_a_person_wait_for_their_turn(self):
         desk = Desk()
-        people = People(desk)
+        people = HumanInput(desk)
         runs = {
             name: Session(Scripted(calls("consult", n=1), "Done."), [consult], people=people, name=name).start("Go.")
             for name in ("a", "b", "c")
@@ -108,18 +99,18 @@ class TestQueue:
 
     def test_an_answer_from_elsewhere_wins(self):
         desk = Desk()
-        people = People(desk)
+        people = HumanInput(desk)
         run = Session(Scripted(calls("remove", n=1), "Done."), [remove], people=people).start("Go.")
         within(60, lambda: _until(lambda: desk.shown))
         (question,) = people.open
-        people.settle(question.id, Said("not that one", allowed=False))
+        people.settle(question.id, HumanAnswer("not that one", allowed=False))
         assert "not that one" in str(within(60, run.wait).tool_calls[0].error)
         with pytest.raises(NotReadyError, match="no question"):
-            people.settle(question.id, Said())
+            people.settle(question.id, HumanAnswer())
 
     def test_the_run_answers_a_question_that_is_not_even_shown_yet(self):
         desk = Desk()
-        people = People(desk)
+        people = HumanInput(desk)
         first, second = (
             Session(Scripted(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in (1, 2)
         )
@@ -135,20 +126,20 @@ class TestQueue:
 
     def test_of_questions_with_the_same_id_none_is_guessed(self):
         desk = Desk()
-        people = People(desk)
+        people = HumanInput(desk)
         runs = [Session(SameIds(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in (1, 2)]
         within(60, lambda: _until(lambda: len(people.open) == 2 and desk.shown))
         with pytest.raises(NotReadyError, match="2 questions"):
-            people.settle("call_1", Said("which?"))
+            people.settle("call_1", HumanAnswer("which?"))
         said = {question.run: question.text for question in people.open}
         for question in people.open:
-            people.settle(question, Said(question.text))
+            people.settle(question, HumanAnswer(question.text))
         for run in runs:
             assert within(60, run.wait).run.conversation.turns[-2].text == said[run.id]
 
     def test_calls_of_several_runs_may_have_the_same_id(self):
         desk = Desk()
-        people = People(desk)
+        people = HumanInput(desk)
         first, second = (
             Session(SameIds(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in (1, 2)
         )
@@ -188,7 +179,7 @@ class TestQueue:
 
     def test_who_stops_waiting_gives_way_to_the_next(self):
         desk = Desk()
-        people = People(desk)
+        people = HumanInput(desk)
         runs = [
             Session(Scripted(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in range(3)
         ]
@@ -232,9 +223,9 @@ class TestAlways:
     def test_it_outlives_the_run_and_holds_for_all_who_share_the_policy(self):
         policy, asked = Policy(), list[str]()
 
-        def answers(question: Question) -> Said:
+        def answers(question: Question) -> HumanAnswer:
             asked.append(question.text)
-            return Said(always=True)
+            return HumanAnswer(always=True)
 
         for _ in range(2):
             here = Session(
@@ -247,7 +238,7 @@ class TestAlways:
         assert len(asked) == 1
         (decided,) = policy.decided
         assert (decided.tool, decided.allowed) == ("remove", True)
-        policy.revoke(decided)
+        policy.revoke_standing_decision(decided)
         Session(Scripted(calls("remove", n=1), "Done."), [remove], people=answers, policy=policy).vibe("Go.")
         assert len(asked) == 2
 
@@ -257,9 +248,9 @@ class TestAlways:
             (tmp_path / name).write_text("s3cret")
         asked: list[Question] = []
 
-        def answers(question: Question) -> Said:
+        def answers(question: Question) -> HumanAnswer:
             asked.append(question)
-            return Said(always=True)
+            return HumanAnswer(always=True)
 
         names = (".env", ".env", "server.pem")
         reader = next(each for each in file_tools([tmp_path]) if each.name == "read_file")
@@ -268,10 +259,10 @@ class TestAlways:
         for _ in names:
             try:
                 here.vibe("Read.")
-            except Waiting as waiting:
-                asked += here.waiting
+            except NeedsHuman as waiting:
+                asked += here.pending_questions
                 here.allow(waiting.run.waiting[0].id, always=True)
-                here.go_on()
+                here.resume()
         assert [each.call.arguments["path"] for each in asked if each.call] == [".env", "server.pem"]
         assert [str(each.always) for each in asked] == [str(each) for each in here.policy.decided]
         assert all(each.arguments is not None for each in here.policy.decided)
@@ -279,13 +270,13 @@ class TestAlways:
     @pytest.mark.parametrize("allowed", [True, False])
     def test_it_answers_those_who_wait_for_their_turn(self, allowed: bool):
         desk = Desk()
-        people, policy = People(desk), Policy()
+        people, policy = HumanInput(desk), Policy()
         runs = [
             Session(Scripted(calls("remove", n=n), "Done."), [remove], people=people, policy=policy).start("Go.")
             for n in range(4)
         ]
         within(60, lambda: _until(lambda: len(people.open) == 4 and desk.shown))
-        desk.answer(0, Said(allowed=allowed, always=True))
+        desk.answer(0, HumanAnswer(allowed=allowed, always=True))
         records = [within(60, run.wait).tool_calls[0] for run in runs]
         assert [each.error is None for each in records] == [allowed] * 4
         assert len(desk.shown) == 1
@@ -294,11 +285,11 @@ class TestAlways:
     def test_also_when_it_is_said_later(self, allowed: bool):
         script = [calls("remove", n=1), "Done.", calls("remove", n=2), "Done."]
         here = Session(Scripted(*script), [remove])
-        with pytest.raises(Waiting) as caught:
+        with pytest.raises(NeedsHuman) as caught:
             here.vibe("Go.")
         (question,) = caught.value.run.waiting
         here.allow(question.id, always=True) if allowed else here.deny(question.id, "never", always=True)
-        here.go_on()
+        here.resume()
         result = here.vibe("Another.")
         assert (result.tool_calls[0].error is None) is allowed
         assert [each.allowed for each in here.policy.decided] == [allowed]
@@ -340,7 +331,7 @@ class TestTime:
         monkeypatch.setattr(clock, "time", Time)
         here = Session(Scripted(calls("remove", n=1), "Done."), [remove], limits=Limits(seconds=10))
         run = here.start("Go.")
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             within(60, run.wait)
         now[0] += 86_400
         run.allow(run.waiting[0].id)
@@ -348,9 +339,9 @@ class TestTime:
 
 
 class TestNobodyThere:
-    def waiting(self, *script: Any, **settings: Any) -> tuple[Session, Waiting]:
+    def waiting(self, *script: Any, **settings: Any) -> tuple[Session, NeedsHuman]:
         here = Session(Scripted(*script), [remove, consult, *settings.pop("tools", [])], **settings)
-        with pytest.raises(Waiting) as caught:
+        with pytest.raises(NeedsHuman) as caught:
             here.vibe("Go.")
         return here, caught.value
 
@@ -368,36 +359,36 @@ class TestNobodyThere:
         ]
         assert [each.tool for each in waiting.run.tool_calls] == ["look"]
         assert len(here.conversation.open_calls) == 3
-        assert {each.id for each in here.waiting} == {each.id for each in waiting.run.waiting}
-        assert all(each.call is not None for each in here.waiting)
+        assert {each.id for each in here.pending_questions} == {each.id for each in waiting.run.waiting}
+        assert all(each.call is not None for each in here.pending_questions)
 
     def test_people_who_are_not_there_now_are_the_same_as_nobody(self):
         here = Session(Scripted(calls("remove", n=1)), [remove], people=lambda _: None)
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             here.vibe("Go.")
-        assert here.waiting
+        assert here.pending_questions
 
     def test_going_on_too_early_waits_again(self):
         here, _ = self.waiting(calls(("remove", {"n": 1}), ("consult", {"n": 2})), "Done.")
-        first, second = here.waiting
+        first, second = here.pending_questions
         here.allow(first.id) if first.kind == "approval" else here.answer(first.id, "this")
-        with pytest.raises(Waiting) as caught:
-            here.go_on()
+        with pytest.raises(NeedsHuman) as caught:
+            here.resume()
         assert [each.id for each in caught.value.run.waiting] == [second.id]
         here.allow(second.id) if second.kind == "approval" else here.answer(second.id, "this")
-        assert here.go_on() == "Done."
+        assert here.resume() == "Done."
 
     def test_a_new_prompt_leaves_what_was_asked(self):
         here, _ = self.waiting(calls("remove", n=1), "Never mind.")
         assert here.chat("Forget it.") == "Never mind."
-        assert here.waiting == ()
+        assert here.pending_questions == ()
 
     def test_a_typed_run_waits_and_goes_on_typed(self):
         here = Session(Scripted(calls("consult", n=1), '{"value": 4}'), [consult])
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             here.vibe("How many?", returns=int)
-        here.answer(here.waiting[0].id, "four")
-        assert here.go_on(returns=int).value == 4
+        here.answer(here.pending_questions[0].id, "four")
+        assert here.resume(returns=int).value == 4
         assert [turn.text for turn in here.conversation.turns if isinstance(turn, UserTurn)] == ["How many?", "four"]
 
     def test_an_answer_that_nobody_waits_for(self):
@@ -407,9 +398,9 @@ class TestNobodyThere:
 
     def test_what_a_tool_asked_twice_is_answered_with_its_question(self):
         here, _ = self.waiting(calls(("consult", {"n": 1}), ("consult", {"n": 2})), "Done.")
-        for question in here.waiting:
+        for question in here.pending_questions:
             here.answer(question.id, f"answer to {question.text}")
-        here.go_on()
+        here.resume()
         assert here.conversation.turns[-2].text.split("\n\n") == [
             "To the question 'which 1?': answer to which 1?",
             "To the question 'which 2?': answer to which 2?",
@@ -425,14 +416,14 @@ from tests.session.test_people import consult, remove
 
 conversation = Conversation.load(sys.argv[1])
 here = Session(Scripted("Done."), [remove, consult], conversation=conversation)
-for question in here.waiting:
+for question in here.pending_questions:
     if question.kind == "question":
         here.answer(question.id, "this one")
     elif question.call.arguments == {"n": 1}:
         here.allow(question.id)
     else:
         here.deny(question.id, "not that one")
-result = here.go_on()
+result = here.resume()
 print(result, [(each.tool, each.result) for each in result.tool_calls])
 conversation.save(sys.argv[1])
 """
@@ -441,7 +432,7 @@ conversation.save(sys.argv[1])
 def test_saved_here_answered_and_gone_on_with_in_another_process(tmp_path: Path):
     wanted = calls(("remove", {"n": 1}), ("remove", {"n": 2}), ("consult", {"n": 3}))
     here = Session(Scripted(wanted), [remove, consult])
-    with pytest.raises(Waiting):
+    with pytest.raises(NeedsHuman):
         here.vibe("Go.")
     path = tmp_path / "waiting.json"
     here.conversation.save(path)
@@ -481,10 +472,10 @@ class TestAskUser:
             if is_live:
                 assert here.vibe("Go.") == "Fine."
             else:
-                with pytest.raises(Waiting):
+                with pytest.raises(NeedsHuman):
                     here.vibe("Go.")
-                here.answer(here.waiting[0].id, "The blue one, please.")
-                assert here.go_on() == "Fine."
+                here.answer(here.pending_questions[0].id, "The blue one, please.")
+                assert here.resume() == "Fine."
             request = fake.requests[-1]
             assert request.rejected == ""
             assert rules.check(request.body, api, TARGETS[api].model) == []
@@ -515,7 +506,7 @@ class TestAskUser:
 class TestFinish:
     def test_a_tool_ends_the_run_with_its_value(self):
         def submit(text: str) -> None:
-            raise Finish({"text": text}, "submitted")
+            raise FinishRun({"text": text}, "submitted")
 
         model = Scripted(calls(("submit", {"text": "a"}), ("submit", {"text": "b"})), "Next.")
         here = Session(model, [submit])
@@ -526,7 +517,7 @@ class TestFinish:
 
     def test_the_value_is_of_the_type_that_was_asked_for(self):
         def submit(age: Any) -> None:
-            raise Finish({"name": "Al", "age": age})
+            raise FinishRun({"name": "Al", "age": age})
 
         wanted = {"name": str, "age": int}
         here = Session(Scripted(calls("submit", age=3)), [submit])
@@ -539,7 +530,7 @@ class TestFinish:
 
     def test_what_others_wait_for_is_given_up(self):
         def submit() -> None:
-            raise Finish(4)
+            raise FinishRun(4)
 
         here = Session(Scripted(calls(("remove", {"n": 1}), ("submit", {}))), [remove, submit])
         assert here.vibe("Go.") == 4
@@ -548,9 +539,9 @@ class TestFinish:
 
 def test_pairs_stay_whole_on_every_wire_while_it_waits_and_after():
     here = Session(Scripted(calls(("remove", {"n": 1}), ("consult", {"n": 2}))), [remove, consult])
-    with pytest.raises(Waiting):
+    with pytest.raises(NeedsHuman):
         here.vibe("Go.")
-    for question in here.waiting:
+    for question in here.pending_questions:
         here.deny(question.id, "no") if question.kind == "approval" else here.answer(question.id, "two")
     here.conversation.add_user("And hurry.")
     for api, target in TARGETS.items():
@@ -561,9 +552,9 @@ def test_pairs_stay_whole_on_every_wire_while_it_waits_and_after():
 
 
 def test_an_approver_may_be_asynchronous_and_wait():
-    async def answers(question: Question) -> Said:
+    async def answers(question: Question) -> HumanAnswer:
         await asyncio.sleep(0)
-        return Said(allowed=question.kind == "approval")
+        return HumanAnswer(allowed=question.kind == "approval")
 
     ret = Session(Scripted(calls("remove", n=1), "Done."), requiring_approval([remove]), people=answers).vibe("Go.")
     assert ret.tool_calls[0].result == "removed 1"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon import Conversation, Session, connect
-from antiphon.conversation import Native, ServerCall, ToolSpec
+from antiphon.conversation import ProviderPayload, ServerCall, ToolSpec
 from antiphon.errors import OptionError, RequestRejected
 from antiphon.tools import (
     CodeExecution,
@@ -123,7 +123,7 @@ class TestDeclared:
 
     def test_a_native_declaration_stays_possible(self):
         target = Target("google", "gemini", "gemini-3.8-flash")
-        tool = ToolSpec("maps", native=Native(target.origin, {"googleMaps": {}}))
+        tool = ToolSpec("maps", native=ProviderPayload(target.origin, {"googleMaps": {}}))
         conversation = Conversation(tools=[tool]).add_user("Hello")
         sent = json.loads(wire("gemini").encode(conversation, target, Options()).body)
         assert sent["tools"] == [{"googleMaps": {}}]

@@ -12,7 +12,7 @@ import pytest
 from antiphon.errors import FormatError
 from antiphon.fakes import Fail, Fake, call, echo
 from antiphon.providers import Model, Retry, connect
-from antiphon.providers.recording import Recorder, ReplayMismatch
+from antiphon.providers.recording import RecordingTransport, ReplayMismatch
 from antiphon.session import Session
 from tests.session.scripted import within
 
@@ -94,7 +94,7 @@ def test_requests_side_by_side(fake: Fake, tmp_path: Path):
 
 def test_keys_that_come_back_are_not_written(tmp_path: Path):
     path = tmp_path / "run.jsonl"
-    recorder = Recorder(path)
+    recorder = RecordingTransport(path)
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(401, json={"error": f"wrong key {request.headers['x-api-key']}"})

@@ -19,27 +19,27 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import Conversation, ToolCall
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError
 from antiphon.session import (
     AIResult,
-    Asked,
     CallFinished,
     CallStarted,
     Cancelled,
     LimitReached,
     Limits,
+    LoopDetected,
+    NeedsHuman,
     Question,
+    QuestionAsked,
     Run,
     Session,
-    Stuck,
-    Waiting,
 )
-from antiphon.session import portal as portal_module
 from antiphon.session import run as run_module
-from antiphon.session.portal import portal
-from antiphon.tools import Pause, ToolFailure, requiring_approval, tool
-from antiphon.tools.execution import as_text
+from antiphon.session import sync_bridge as portal_module
+from antiphon.session.sync_bridge import get_event_loop_thread
+from antiphon.tools import NeedsHumanInput, ToolFailure, requiring_approval, tool
+from antiphon.tools.execution import value_to_text
 from antiphon.wire import Reply, TextDelta, Usage
 from tests.session.scripted import Scripted, answering, calls, ended, within
 
@@ -152,8 +152,8 @@ class TestPortal:
             return "here"
 
         with pytest.raises(SystemExit):
-            within(60, lambda: portal().run(leave()))
-        assert within(60, lambda: portal().run(stay())) == "here"
+            within(60, lambda: get_event_loop_thread().run(leave()))
+        assert within(60, lambda: get_event_loop_thread().run(stay())) == "here"
 
     def test_context_variables_reach_tools(self):
         user = contextvars.ContextVar("user", default="nobody")
@@ -395,7 +395,7 @@ class TestLimits:
 
     def test_do_does_not_go_on_for_ever(self):
         model = Scripted(*[calls("weather", city=f"C{n}") for n in range(40)])
-        with pytest.raises(Stuck):
+        with pytest.raises(LoopDetected):
             Session(model, [weather]).do("Go.")
         assert len(model.options) < 8
 
@@ -416,9 +416,9 @@ class TestPeople:
     def test_always_holds_for_all_runs_until_it_is_revoked(self):
         asked: list[str] = []
 
-        def answers(question: Question) -> Said:
+        def answers(question: Question) -> HumanAnswer:
             asked.append(question.text)
-            return Said(always=True)
+            return HumanAnswer(always=True)
 
         again = calls("weather", city="Oslo")
         script = [again, again, "Done.", again, "Done.", again, "Done."]
@@ -426,7 +426,7 @@ class TestPeople:
         here.vibe("Go.")
         here.vibe("Go.")
         assert len(asked) == 1
-        here.policy.revoke(*here.policy.decided)
+        here.policy.revoke_standing_decision(*here.policy.decided)
         here.vibe("Go.")
         assert len(asked) == 2
 
@@ -461,7 +461,7 @@ class TestPeople:
             return question.text.upper()
 
         def consult(n: int) -> str:
-            raise Pause(f"which {n}?")
+            raise NeedsHumanInput(f"which {n}?")
 
         two = calls(("consult", {"n": 1}), ("consult", {"n": 2}))
         here = Session(Scripted(two, "Done."), [consult], people=answers)
@@ -475,7 +475,7 @@ class TestPeople:
 
     def test_an_error_of_who_is_asked_is_raised_as_it_is(self):
         def consult() -> str:
-            raise Pause("which?")
+            raise NeedsHumanInput("which?")
 
         def answers(_: Question) -> str:
             raise EOFError("no terminal")
@@ -494,9 +494,9 @@ class TestPeople:
 
         here = Session(Scripted(calls(("delete", {"path": "a"}), ("delete", {"path": "b"}))), [delete])
         with here.stream("Go.") as events:
-            asked = [event.body.question.call for event in events if isinstance(event.body, Asked)]
+            asked = [event.body.question.call for event in events if isinstance(event.body, QuestionAsked)]
         assert [each.arguments["path"] for each in asked if each] == ["a", "b"]
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             _ = events.result
         assert ran == []
 
@@ -554,11 +554,11 @@ class TestAIResult:
 
     def test_one_half_made_has_no_attributes(self):
         with pytest.raises(AttributeError):
-            _ = AIResult.__new__(AIResult).anything
+            _ = AIResult.__new__(AIResult).unknown_effects
 
     def test_as_json_it_is_its_value(self):
-        assert as_text({"answers": [AIResult("a"), AIResult({"b": 1})]}) == '{"answers":["a",{"b":1}]}'
-        assert as_text([AIResult([AIResult(1)])]) == "[[1]]"
+        assert value_to_text({"answers": [AIResult("a"), AIResult({"b": 1})]}) == '{"answers":["a",{"b":1}]}'
+        assert value_to_text([AIResult([AIResult(1)])]) == "[[1]]"
 
 
 def test_hundreds_of_sessions_at_once_leave_no_memory_behind():

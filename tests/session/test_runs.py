@@ -12,13 +12,15 @@ from antiphon.conversation import Conversation
 from antiphon.errors import NotReadyError, ServerFailed
 from antiphon.session import (
     AIResult,
-    Asked,
     CallFinished,
     CallStarted,
     Cancelled,
     Event,
     LimitReached,
     Limits,
+    NeedsHuman,
+    QuestionAnswered,
+    QuestionAsked,
     RequestEnded,
     RequestStarted,
     Run,
@@ -26,9 +28,7 @@ from antiphon.session import (
     RunStarted,
     RunWaits,
     Session,
-    Settled,
     UsageChanged,
-    Waiting,
     current_run,
 )
 from antiphon.tools import requiring_approval, tool
@@ -437,7 +437,7 @@ class TestEnding:
         run = Session(Scripted(calls("hold"), "Done."), [gate.hold], conversation=conversation).start("Go.")
         assert gate.begun.wait(60)
         other = Session(Scripted("Mine."), conversation=conversation)
-        for ask in (lambda: other.chat("?"), lambda: other.start("?"), lambda: other.go_on()):
+        for ask in (lambda: other.chat("?"), lambda: other.start("?"), lambda: other.resume()):
             with pytest.raises(NotReadyError, match="already in a run"):
                 ask()
         gate.over.set()
@@ -479,7 +479,7 @@ class TestAnswersToRunsThatWait:
 
     def told_once(self, run: Run[Any], count: int) -> None:
         events = [event.body for event in read(run)]
-        for kind in (Asked, Settled, CallFinished):
+        for kind in (QuestionAsked, QuestionAnswered, CallFinished):
             assert sum(isinstance(each, kind) for each in events) == count
         assert isinstance(events[-1], RunEnded)
 
@@ -489,7 +489,7 @@ class TestAnswersToRunsThatWait:
             run = self.here().start("Go.")
             asked: list[str] = []
             for event in run.events():
-                if isinstance(event.body, Asked):
+                if isinstance(event.body, QuestionAsked):
                     asked.append(event.body.question.id)
                     if moment == "as they are asked":
                         run.allow(asked[-1])
@@ -530,7 +530,7 @@ class TestAnswersToRunsThatWait:
 
     def test_cancelling_a_run_that_waits(self):
         run = self.here().start("Go.")
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             within(60, run.wait)
         assert [type(event.body).__name__ for event in read(run)][-1] == "RunWaits"
         run.cancel()
@@ -545,7 +545,7 @@ class TestAnswersToRunsThatWait:
         gate = Gate()
         here = Session(Scripted(calls("remove", n=1), calls("hold"), "Done."), [remove, gate.hold])
         waits = here.start("Go.")
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             within(60, waits.wait)
         id = waits.waiting[0].id
         here.allow(id)
@@ -560,7 +560,7 @@ class TestAnswersToRunsThatWait:
     def test_it_goes_on_in_its_own_loop_and_context(self):
         async def main() -> AIResult:
             run = await self.here(1).astart("Go.")
-            with pytest.raises(Waiting):
+            with pytest.raises(NeedsHuman):
                 await run
             await asyncio.to_thread(run.allow, run.waiting[0].id)
             return await run
@@ -569,16 +569,16 @@ class TestAnswersToRunsThatWait:
 
     @pytest.mark.parametrize("name", ["answer", "allow", "deny"])
     def test_an_answer_of_the_wrong_kind_decides_nothing(self, name: str):
-        from antiphon.tools import Pause
+        from antiphon.tools import NeedsHumanInput
 
         def consult() -> str:
-            raise Pause("which?")
+            raise NeedsHumanInput("which?")
 
         made = [consult] if name != "answer" else requiring_approval([weather])
         script = calls("consult") if name != "answer" else calls("weather", city="Oslo")
         here = Session(Scripted(script, "Done."), made)
         run = here.start("Go.")
-        with pytest.raises(Waiting):
+        with pytest.raises(NeedsHuman):
             within(60, run.wait)
         id = run.waiting[0].id
         for side in (run, here):
@@ -592,7 +592,7 @@ def _settled(run: Run[Any]) -> AIResult:
     while True:
         try:
             return run.wait()
-        except Waiting:
+        except NeedsHuman:
             for _ in run.events():
                 pass
 

@@ -15,27 +15,27 @@ import pytest
 from pydantic import BaseModel
 
 from antiphon.conversation import Image, ToolResult
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.errors import AntiphonError, OptionError, ServerFailed
 from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.providers import Retry
 from antiphon.providers.recording import ReplayMismatch
 from antiphon.session import (
     AIResult,
-    Asked,
     CallStarted,
     LimitReached,
     Limits,
+    LoopDetected,
+    NeedsHuman,
     Question,
+    QuestionAsked,
     ReturnError,
     RunEnded,
     Session,
-    Stuck,
-    Waiting,
     entered,
 )
 from antiphon.tools import (
-    Pause,
+    NeedsHumanInput,
     Policy,
     Rule,
     ToolContext,
@@ -270,8 +270,8 @@ class TestFaults:
         fake.play(*self.SCRIPTS[fault])
         outcome = self.run(here, stream)
         expected = {
-            "never an answer": "Empty",
-            "refusal": "Refused",
+            "never an answer": "EmptyAnswer",
+            "refusal": "ModelRefused",
             "cut text": "Truncated",
             "server failure": "ServerFailed",
             "rejected": "RequestRejected",
@@ -317,7 +317,7 @@ class TestBreaker:
     def test_the_same_failing_call_ends_the_run(self, fake: Fake):
         fake.play(*[call("weather", city="Atlantis")] * 9)
         here = session(fake)
-        with pytest.raises(Stuck, match="weather") as caught:
+        with pytest.raises(LoopDetected, match="weather") as caught:
             here.vibe("Go.")
         assert len(caught.value.run.tool_calls) == 5
         texts = [turn.results[0].text for turn in here.conversation.turns if getattr(turn, "results", ())]
@@ -407,7 +407,7 @@ class TestApproval:
     def tools(self) -> list[Any]:
         return requiring_approval([weather])
 
-    @pytest.mark.parametrize("answer", [True, Said(), Said(always=True)])
+    @pytest.mark.parametrize("answer", [True, HumanAnswer(), HumanAnswer(always=True)])
     def test_allowed(self, fake: Fake, answer: Any):
         asked: list[str] = []
         fake.play(call("weather", city="Oslo"), call("weather", city="Oslo"), "Done.")
@@ -422,8 +422,8 @@ class TestApproval:
         assert len(asked) == (1 if getattr(answer, "always", False) else 2)
 
     def test_denied_with_a_reason(self, fake: Fake):
-        async def answers(_: Question) -> Said:
-            return Said("not today", allowed=False)
+        async def answers(_: Question) -> HumanAnswer:
+            return HumanAnswer("not today", allowed=False)
 
         fake.play(call("weather", city="Oslo"), "Done.")
         ret = session(fake, tools=self.tools(), people=answers).vibe("Go.")
@@ -432,7 +432,7 @@ class TestApproval:
     def test_with_nobody_to_ask_the_run_waits_and_says_for_what(self, fake: Fake):
         fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]))
         here = session(fake, tools=self.tools())
-        with pytest.raises(Waiting, match="a person is needed") as caught:
+        with pytest.raises(NeedsHuman, match="a person is needed") as caught:
             here.vibe("Go.")
         run = caught.value.run
         assert run.outcome == "waiting"
@@ -447,7 +447,7 @@ class TestApproval:
         fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]), "Done.")
         with session(fake, tools=self.tools()).stream("Go.") as events:
             for event in events:
-                if isinstance(event.body, Asked) and (asked := event.body.question).call:
+                if isinstance(event.body, QuestionAsked) and (asked := event.body.question).call:
                     is_dry = asked.call.arguments["city"] == "Oslo"
                     events.run.allow(asked.id) if is_dry else events.run.deny(asked.id, "too wet")
         first, second = events.result.tool_calls
@@ -463,7 +463,7 @@ class TestApproval:
 
     def test_questions_to_the_human(self, fake: Fake):
         def consult() -> str:
-            raise Pause("Which one?")
+            raise NeedsHumanInput("Which one?")
 
         fake.play(call("consult"), "Done.")
         here = session(fake, tools=[consult], people=lambda question: f"{question.text} This.")
@@ -473,12 +473,12 @@ class TestApproval:
         here = session(fake, tools=[consult])
         with here.stream("Go.") as events:
             for event in events:
-                if isinstance(event.body, Asked):
+                if isinstance(event.body, QuestionAsked):
                     events.run.answer(event.body.question.id, "That.")
         assert events.result == "Done."
         assert here.conversation.turns[-2].text == "That."
         fake.play(call("consult"))
-        with pytest.raises(Waiting, match="`consult`: Which one\\?"):
+        with pytest.raises(NeedsHuman, match="`consult`: Which one\\?"):
             session(fake, tools=[consult]).vibe("Go.")
 
 

@@ -8,12 +8,12 @@ import pytest
 from pydantic import BaseModel
 
 from antiphon import connect
-from antiphon.cli.scripted import offered
+from antiphon.cli.scripted_models import list_offered_tools
 from antiphon.conversation import Conversation, Note, UserTurn
-from antiphon.facts import forget_learned, learn
+from antiphon.facts import forget_learned_facts, learn
 from antiphon.fakes import Fake, call
 from antiphon.session import Session
-from antiphon.session.returns import choose_strategy
+from antiphon.session.typed_output import choose_strategy
 from antiphon.wire import Target
 
 CLAUDE, BOUND_CLAUDE, OLD_CLAUDE = (
@@ -90,7 +90,11 @@ def rung(body: Any) -> str:
     native += [(body.get("output_config") or {}).get("format"), updates]
     is_native = any(native) or "responseJsonSchema" in body.get("generationConfig", {})
     text = json.dumps(body)
-    found = {"native": is_native, "prompted": "Answer with nothing but JSON" in text, "tool": "answer" in offered(body)}
+    found = {
+        "native": is_native,
+        "prompted": "Answer with nothing but JSON" in text,
+        "tool": "answer" in list_offered_tools(body),
+    }
     (way,) = [name for name, is_so in found.items() if is_so]
     return way
 
@@ -217,7 +221,7 @@ class TestChoice:
         try:
             assert self.chosen(f"{provider}/{name}", Conversation()) == "tool"
         finally:
-            forget_learned()
+            forget_learned_facts()
 
 
 def test_the_return_tool_is_forced_where_that_is_known_to_be_taken(fake: Fake):
@@ -239,7 +243,7 @@ def test_a_learned_model_answers_by_the_tool(fake: Fake):
         assert here.do("…", returns=int).value == 1
         assert [request.body["tools"] for request in fake.requests] == [fake.requests[0].body["tools"]] * 3
     finally:
-        forget_learned()
+        forget_learned_facts()
 
 
 @pytest.mark.parametrize("wanted", [Sure, Counted, Paired, Optional, Tree])

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel, Field
 
-from antiphon.conversation import AssistantTurn, Conversation, Native, Note, Origin, ToolSpec, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, Note, Origin, ProviderPayload, ToolSpec, UserTurn
 from antiphon.errors import OptionError
 from antiphon.fakes import Answer, Fake, call
-from antiphon.session import CallFinished, LimitReached, Limits, NoAnswer, Refused, ReturnError, Session
+from antiphon.session import CallFinished, LimitReached, Limits, ModelRefused, NoAnswer, ReturnError, Session
 from antiphon.wire import CallDelta, Reply
 from tests.session.scripted import STRATEGIES, Scripted, answering, calls
 
@@ -256,7 +256,7 @@ class TestATypeOrAnError:
     @pytest.mark.parametrize(
         ("script", "settings", "error", "outcome", "reason"),
         [
-            ([("I would rather not.", "refusal")], {}, Refused, "refused", "I would rather not."),
+            ([("I would rather not.", "refusal")], {}, ModelRefused, "refused", "I would rather not."),
             (
                 [calls("weather", city="Oslo")] * 9,
                 {"limits": Limits(turns=2)},
@@ -366,7 +366,7 @@ class TestWhatIsSent:
 
 class TestOfAConversation:
     def test_tools_that_the_provider_runs_stay_declared(self):
-        search = ToolSpec("web_search", native=Native(Origin("anthropic", "anthropic", ""), WEB_SEARCH))
+        search = ToolSpec("web_search", native=ProviderPayload(Origin("anthropic", "anthropic", ""), WEB_SEARCH))
         with Fake() as fake:
             fake.play("One.", "Two.")
             here = Session(fake.connect(APIS[0]), [weather], conversation=Conversation(tools=[search]))
@@ -386,7 +386,7 @@ def test_a_call_that_was_refused_in_the_last_round_is_none_of_the_run():
 
 class TestWhatCame:
     def test_a_refusal_came(self):
-        with pytest.raises(Refused, match="I cannot") as caught:
+        with pytest.raises(ModelRefused, match="I cannot") as caught:
             Session(Scripted(("I cannot.", "refusal"))).do("…", returns=int)
         assert caught.value.run.said == "I cannot."
 

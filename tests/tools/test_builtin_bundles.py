@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.conversation import ToolCall
-from antiphon.tools import Pause, Policy, as_tools
+from antiphon.tools import NeedsHumanInput, Policy, as_tools
 from antiphon.tools.builtin import all_tools, ask_user_tool, now, read_only_tools
 from tests.tools.calls import Failed, call
 
@@ -24,7 +24,7 @@ def test_somebody_answers() -> None:
 def test_nobody_answers() -> None:
     import asyncio
 
-    with pytest.raises(Pause, match=r"^why\?$"):
+    with pytest.raises(NeedsHumanInput, match=r"^why\?$"):
         asyncio.run(ask_user_tool()("why?"))
 
 

@@ -225,15 +225,16 @@ class TestEditing:
             assert after.decode() == text.replace(old, new).replace("\n", ends)
 
     def test_a_file_changed_meanwhile_is_left_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from antiphon.tools.builtin import files, texts
+        from antiphon.tools.builtin import files
+        from antiphon.tools.builtin import text_files as texts
 
         (tmp_path / "f").write_text("mine")
 
         def slow(*arguments: object) -> object:
             (tmp_path / "f").write_text("somebody else's")
-            return texts.edited(*arguments)  # type: ignore[arg-type]
+            return texts.replace_text(*arguments)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(files, "edited", slow)
+        monkeypatch.setattr(files, "replace_text", slow)
         with pytest.raises(Failed, match="changed by somebody else"):
             ask(tmp_path, "edit_file", path="f", old="mine", new="yours")
         assert (tmp_path / "f").read_text() == "somebody else's"

@@ -12,7 +12,7 @@ import pytest
 from antiphon.tools.builtin import git, git_tools
 from tests.tools.calls import Failed, call
 
-pytestmark = pytest.mark.skipif(git.program("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(git.find_program("git") is None, reason="git is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_no_repository_and_no_git_are_said(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("GIT_DIR", "/somewhere/else")
     with pytest.raises(Failed, match="not a git repository"):
         ask(tmp_path, "git_status")
-    monkeypatch.setattr(git, "program", lambda _: None)
+    monkeypatch.setattr(git, "find_program", lambda _: None)
     with pytest.raises(Failed, match="git is not installed"):
         ask(tmp_path, "git_status")
 

@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.results import Display, Location, Result
 from antiphon.tools import Tool, execute
-from antiphon.tools.builtin import all_tools, ask_user_tool, changes, findings, git_tools, now, porcelain, shell_tool
-from antiphon.tools.processes import program
+from antiphon.tools.builtin import all_tools, ask_user_tool, git_tools, now, shell_tool
+from antiphon.tools.builtin import file_diffs as changes
+from antiphon.tools.builtin import git_output as porcelain
+from antiphon.tools.builtin import search_results as findings
+from antiphon.tools.process_runner import find_program
 
 
 def answer(tools: list[Tool], name: str, /, **arguments: Any) -> ToolResult:
@@ -73,7 +76,7 @@ class TestFiles:
             raise PermissionError(13, "no")
 
         (tmp_path / "f").write_text("old")
-        monkeypatch.setattr(changes.Place, "open", refused)
+        monkeypatch.setattr(changes.SandboxPath, "open", refused)
         result = seen(tmp_path, "write_file", path="f", content="new")
         assert result.summary.endswith("it cannot be read")
         assert (tmp_path / "f").read_text() == "new"
@@ -113,7 +116,7 @@ class TestFindings:
     def test_a_listing_says_that_it_is_cut_or_empty(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert seen(tmp_path, "list_files").summary == "the directory is empty"
         assert seen(tmp_path, "glob_files", pattern="*.x").summary == "no file matches `*.x`"
-        monkeypatch.setattr(findings, "_MOST_LISTED", 2)
+        monkeypatch.setattr(findings, "_MAX_LISTED", 2)
         for name in "abc":
             (tmp_path / name).touch()
         result = seen(tmp_path, "list_files")
@@ -179,7 +182,7 @@ def test_the_time_is_text() -> None:
     assert result.semantic.summary == result.text
 
 
-@pytest.mark.skipif(program("git") is None, reason="git is not installed")
+@pytest.mark.skipif(find_program("git") is None, reason="git is not installed")
 class TestGit:
     @pytest.fixture
     def repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -288,7 +291,7 @@ class TestPorcelain:
         ],
     )
     def test_branches(self, line: str, expected: tuple[str, int, int]) -> None:
-        data = porcelain.status(f"## {line}", cut=False).data
+        data = porcelain.parse_status(f"## {line}", cut=False).data
         assert (data["branch"], data["ahead"], data["behind"]) == expected
 
     @pytest.mark.parametrize(
@@ -303,17 +306,17 @@ class TestPorcelain:
         ],
     )
     def test_paths(self, line: str, group: str, path: str) -> None:
-        assert porcelain.status(line, cut=False).data[group] == [path]
+        assert porcelain.parse_status(line, cut=False).data[group] == [path]
 
     def test_the_line_where_it_was_cut_is_left_out(self) -> None:
-        data = porcelain.status("## main\n?? a\n?? half of a na", cut=True).data
+        data = porcelain.parse_status("## main\n?? a\n?? half of a na", cut=True).data
         assert (data["untracked"], data["truncated"]) == (["a"], True)
-        assert porcelain.commits("1\x002020-01-01\0A\0s\n2\x002020", cut=True) == [
+        assert porcelain.parse_commits("1\x002020-01-01\0A\0s\n2\x002020", cut=True) == [
             {"hash": "1", "date": "2020-01-01", "author": "A", "subject": "s"}
         ]
 
     @given(st.text(alphabet=st.sampled_from('#?MRU "\\->.[]\n\0ahead 1ä7'), max_size=60), st.booleans())
     def test_nothing_that_git_may_print_is_an_error(self, text: str, cut: bool) -> None:
-        for result in (porcelain.status(text, cut), porcelain.changes(text, cut, "nothing")):
+        for result in (porcelain.parse_status(text, cut), porcelain.parse_diff(text, cut, "nothing")):
             assert result.summary
-        porcelain.log(porcelain.commits(text, cut), "nothing")
+        porcelain.make_log_result(porcelain.parse_commits(text, cut), "nothing")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.tools.builtin import file_tools, search
-from antiphon.tools.builtin.searching import glob_fits
+from antiphon.tools.builtin import file_tools
+from antiphon.tools.builtin import find as search
+from antiphon.tools.builtin.grep_process import matches_glob
 from tests.tools.calls import Failed, call
 
 
@@ -38,7 +39,7 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture(params=["ripgrep", "python"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "python":
-        monkeypatch.setattr(search, "program", lambda _: None)
+        monkeypatch.setattr(search, "find_program", lambda _: None)
     elif shutil.which("rg") is None:
         pytest.skip("ripgrep is not installed")
     return request.param
@@ -102,12 +103,12 @@ class TestGlobbing:
         ],
     )
     def test_patterns(self, path: str, pattern: str, fits: bool) -> None:
-        assert glob_fits(path.split("/"), pattern) is fits
+        assert matches_glob(path.split("/"), pattern) is fits
 
     def test_no_pattern_takes_forever(self) -> None:
         began = time.process_time()
-        glob_fits(["a" * 200] * 200, "**/" * 100 + "*a" * 50 + "b")
-        glob_fits(["a"], "{a,b}" * 40)
+        matches_glob(["a" * 200] * 200, "**/" * 100 + "*a" * 50 + "b")
+        matches_glob(["a"], "{a,b}" * 40)
         assert time.process_time() - began < 60
 
 
@@ -183,8 +184,8 @@ class TestGrepping:
 
 
 def test_a_catastrophic_pattern_is_ended(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "program", lambda _: None)
-    monkeypatch.setattr(search, "_TIME_LIMIT", 0.5)
+    monkeypatch.setattr(search, "find_program", lambda _: None)
+    monkeypatch.setattr(search, "_TIMEOUT_SECONDS", 0.5)
     (tree / "bomb.txt").write_text("a" * 40 + "!\n")
     began = time.monotonic()
     with pytest.raises(Failed, match="simpler pattern"):
@@ -196,5 +197,5 @@ def test_lines_that_ripgrep_saw_outside_are_not_shown(tree: Path, monkeypatch: p
     stand_in = tree.parent / "rg"
     stand_in.write_text("#!/bin/sh\nprintf './link.txt\\0001:x\\n./up/outside.txt\\0001:x\\n./README.md\\0002:x\\n'\n")
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(search, "program", lambda _: os.fspath(stand_in))
+    monkeypatch.setattr(search, "find_program", lambda _: os.fspath(stand_in))
     assert ask(tree, "grep_files", pattern="anything") == ["README.md:2:second line"]

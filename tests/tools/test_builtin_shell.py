@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from antiphon.tools import ToolFailure
 from antiphon.tools.builtin import shell_tool
-from antiphon.tools.commands import check_allowed, simple_commands
-from antiphon.tools.processes import is_secret, scrubbed
+from antiphon.tools.process_runner import is_secret_variable, make_scrubbed_environment
+from antiphon.tools.shell_parsing import check_allowed_commands, parse_simple_commands
 from tests.tools.calls import Failed, acall, call
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at /proc")
@@ -163,8 +163,8 @@ class TestSecrets:
     PLAIN = "PATH HOME LANG LC_ALL USER SHELL PWD OLDPWD TERM TMPDIR VIRTUAL_ENV TOKENIZERS_PARALLELISM KEYBOARD EDITOR"
 
     def test_names_that_look_like_secrets(self) -> None:
-        assert [name for name in self.SECRETS.split() if not is_secret(name)] == []
-        assert [name for name in self.PLAIN.split() if is_secret(name)] == []
+        assert [name for name in self.SECRETS.split() if not is_secret_variable(name)] == []
+        assert [name for name in self.PLAIN.split() if is_secret_variable(name)] == []
 
     @pytest.mark.parametrize(
         "value",
@@ -180,7 +180,7 @@ class TestSecrets:
         ],
     )
     def test_values_that_look_like_secrets(self, value: str) -> None:
-        assert is_secret("HARMLESS", value)
+        assert is_secret_variable("HARMLESS", value)
 
     def test_they_do_not_reach_commands(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "do-not-tell")
@@ -192,7 +192,7 @@ class TestSecrets:
         assert "PATH=" in text
 
     def test_programs_are_not_looked_for_where_the_command_runs(self) -> None:
-        assert scrubbed({"PATH": f".:bin::{os.sep}usr{os.sep}bin"}) == {"PATH": "/usr/bin"}
+        assert make_scrubbed_environment({"PATH": f".:bin::{os.sep}usr{os.sep}bin"}) == {"PATH": "/usr/bin"}
 
 
 ALLOW = ("ls", "git log *", "cat docs/*", "grep *", "echo *", "head -n ? *")
@@ -214,7 +214,7 @@ class TestAllowing:
         ],
     )
     def test_lines_of_allowed_commands_are(self, line: str) -> None:
-        check_allowed(line, ALLOW)
+        check_allowed_commands(line, ALLOW)
 
     @pytest.mark.parametrize(
         ("line", "words"),
@@ -277,7 +277,7 @@ class TestAllowing:
     )
     def test_everything_else_is_refused_and_named(self, line: str, words: str) -> None:
         with pytest.raises(ToolFailure, match=words):
-            check_allowed(line, ALLOW)
+            check_allowed_commands(line, ALLOW)
 
     def test_the_tool_refuses_before_it_runs(self, tmp_path: Path) -> None:
         with pytest.raises(Failed, match="`touch x` is not among the allowed commands: `ls`, `echo"):
@@ -298,7 +298,7 @@ class TestAllowing:
     def test_the_shell_runs_no_command_that_was_not_seen(self, tmp_path: Path, pieces: list[str]) -> None:
         line = "".join(pieces)
         try:
-            commands = simple_commands(line)
+            commands = parse_simple_commands(line)
         except ToolFailure:
             return
         assume(all(word.fixed for words in commands for word in words))

@@ -15,8 +15,8 @@ from antiphon.conversation import Conversation, ToolCall
 from antiphon.results import Result
 from antiphon.tools import ToolFailure, execute
 from antiphon.tools.builtin import fetch_tool
-from antiphon.tools.builtin.addresses import checked_url, is_public
-from antiphon.tools.builtin.pages import readable
+from antiphon.tools.builtin.html_to_text import html_to_text
+from antiphon.tools.builtin.network_policy import check_url, is_public_address
 from tests.tools.calls import Failed, call
 
 
@@ -137,10 +137,10 @@ class TestAllowing:
     )
     def test_patterns(self, url: str, allow: str, fine: bool) -> None:
         if fine:
-            checked_url(url, [allow])
+            check_url(url, [allow])
         else:
             with pytest.raises(ToolFailure):
-                checked_url(url, [allow])
+                check_url(url, [allow])
 
     def test_a_pattern_does_not_open_this_machine(self, site: ThreadingHTTPServer) -> None:
         for allow in (("*",), ("127.*",), ("127.0.0.1:1", "*")):
@@ -179,7 +179,7 @@ class TestAllowing:
         ],
     )  # fmt: skip
     def test_addresses(self, address: str, public: bool) -> None:
-        assert is_public(address) is public
+        assert is_public_address(address) is public
 
 
 class TestRedirects:
@@ -205,13 +205,13 @@ class TestReadable:
         html = """<!doctype html><html><head><title>A &amp; B</title><style>x</style></head><body><!-- no -->
             <h2>Head</h2><p>One   two<br>three</p><ul><li>x<li><b>y</b></ul><pre>a\n  b</pre>
             <table><tr><td>1</td><td>2</td></tr></table><a href="#top">top</a> 3 < 4</body></html>"""
-        assert readable(html) == "A & B\n\n## Head\n\nOne two\nthree\n\n- x\n- y\n\na\n  b\n\n1 | 2 |\n\ntop 3 < 4"
+        assert html_to_text(html) == "A & B\n\n## Head\n\nOne two\nthree\n\n- x\n- y\n\na\n  b\n\n1 | 2 |\n\ntop 3 < 4"
 
     @pytest.mark.parametrize("piece", ["<!--", "<a ", "</", "<", "<![", "<script>", "<a href='x'>", "</a>x", "&#"])
     def test_no_page_takes_forever(self, piece: str) -> None:
         # Two seconds of work; with a square in it, minutes. What else the machine does is not counted.
         began = time.process_time()
-        readable(piece * 400_000)
+        html_to_text(piece * 400_000)
         assert time.process_time() - began < 60
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from antiphon import Session
 from antiphon.conversation import ToolCall
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.fakes import Fake, call
-from antiphon.session import Question, Waiting
+from antiphon.session import NeedsHuman, Question
 from antiphon.tools import Policy, Rule, Tool, ToolDefinitionError, as_tool, prefixed, renamed, tool
 from antiphon.tools.builtin import file_tools, shell_tool
 
@@ -121,13 +121,13 @@ class TestPaths:
         made = next(each for each in file_tools(["."]) if each.name == "write_file")
         with Fake([call("write_file", path="new.md", content="x"), "done"]) as fake:
             session = Session(fake.connect("openai/gpt-5.4"), [made])
-            with pytest.raises(Waiting):
+            with pytest.raises(NeedsHuman):
                 session.vibe("Go.")
-            session.allow(session.waiting[0].id)
+            session.allow(session.pending_questions[0].id)
             (here / "new.md").unlink()
             (here / "new.md").symlink_to("two")
-            with pytest.raises(Waiting) as waiting:
-                session.go_on()
+            with pytest.raises(NeedsHuman) as waiting:
+                session.resume()
         assert "`new.md` leads to `two`" in str(waiting.value)
         assert not (here / "one").exists()
         assert not (here / "two").exists()
@@ -221,7 +221,7 @@ class TestShells:
     )
     def test_an_always_allows_the_same_line_alone(self, shell: Tool):
         policy = Policy()
-        run(shell, policy, Said(allowed=False, always=True), command="ls")
+        run(shell, policy, HumanAnswer(allowed=False, always=True), command="ls")
         assert [each.arguments for each in policy.decided] == ['{"command": "ls"}']
         asked, _ = run(shell, policy, False, command="rm -rf ~")
         assert len(asked) == 1

@@ -25,9 +25,9 @@ from mcp.server.mcpserver import MCPServer
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult, ToolSpec
 from antiphon.errors import ConfigurationError
 from antiphon.tools import Policy, Rule, Tool, canonicalize, execute
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import make_standing_decision
 from antiphon.tools.mcp import McpServer, McpTools
-from antiphon.tools.mcp.toolset import legal_name
+from antiphon.tools.mcp.toolset import make_legal_name
 
 PNG = base64.b64encode(b"\x89PNG").decode()
 
@@ -175,8 +175,11 @@ def test_tools_without_hints_ask_and_an_always_on_a_shell_covers_one_line() -> N
         return Policy(rules).decide(ToolCall("c", tool.name, arguments), tool)
 
     assert [decide(each) for each in (silent, bash, reader, writer)] == ["ask", "ask", "allow", "ask"]
-    assert standing(canonicalize(silent, ToolCall("c", "silent"))).arguments is None
-    assert standing(canonicalize(bash, ToolCall("c", "bash", {"command": "ls"}))).arguments == '{"command": "ls"}'
+    assert make_standing_decision(canonicalize(silent, ToolCall("c", "silent"))).arguments is None
+    assert (
+        make_standing_decision(canonicalize(bash, ToolCall("c", "bash", {"command": "ls"}))).arguments
+        == '{"command": "ls"}'
+    )
     git = Rule("allow", "srv_bash", {"command": "git *"})
     assert [decide(bash, git, command=each) for each in ("git log", "git log; rm x")] == ["allow", "ask"]
     assert decide(writer, Rule("allow", "*", {"path": "/tmp/*"}), path="/tmp/../etc/x") == "ask"
@@ -195,7 +198,7 @@ def test_all_pages_are_listed_and_names_made_legal() -> None:
 def test_names_are_legal_and_differ_whatever_servers_call_their_tools(wanted: list[str]) -> None:
     taken: dict[str, str] = {}
     for name in wanted:
-        legal = legal_name(name, taken)
+        legal = make_legal_name(name, taken)
         assert legal not in taken
         taken[ToolSpec(legal).name] = name
 
@@ -573,4 +576,4 @@ def test_what_runs_commands_is_not_read_only_whatever_its_hints_say() -> None:
     for tool in listed(*offered):
         made = ToolCall("c", tool.name, {"cmd": "rm -rf ~"})
         assert Policy().decide(made, tool) == "ask"
-        assert standing(canonicalize(tool, made)).arguments is not None
+        assert make_standing_decision(canonicalize(tool, made)).arguments is not None

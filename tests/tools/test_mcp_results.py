@@ -16,12 +16,12 @@ from mcp.server import Server
 
 from antiphon import results
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
-from antiphon.results import Display, Location, Result, face
-from antiphon.results.mapping import META
+from antiphon.results import Display, Location, Result, to_model_text
+from antiphon.results.protocols import MCP_META_KEY
 from antiphon.tools import Tool, execute, tool
 from antiphon.tools.builtin import all_tools
-from antiphon.tools.mcp import McpServer, McpTools, mcp_server
-from antiphon.tools.mcp.content import answer_of, sent
+from antiphon.tools.mcp import McpServer, McpTools, make_mcp_server
+from antiphon.tools.mcp.results import from_mcp_result, to_mcp_result
 from tests.strategies import json_values
 
 PNG = base64.b64encode(b"\x89PNG").decode()
@@ -69,15 +69,15 @@ def raw(server: Server[Any], name: str = "get", **arguments: Any) -> types.CallT
 
 @pytest.mark.parametrize("result", EXAMPLES, ids=lambda result: result.kind)
 def test_our_client_gets_from_our_server_what_the_tool_returned(result: Result) -> None:
-    got = through(mcp_server([given_back(result)]))
+    got = through(make_mcp_server([given_back(result)]))
     assert got.semantic == result
     assert (got.call_id, got.is_error) == ("c1", result.is_error)
-    assert got.text.startswith(face(result))
+    assert got.text.startswith(to_model_text(result))
 
 
 def test_the_tools_own_words_for_the_model_are_sent(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    server = mcp_server(all_tools(tmp_path))
+    server = make_mcp_server(all_tools(tmp_path))
     sent = raw(server, "read_file", path="a.txt", start_line=2)
     assert sent.content == [types.TextContent(text="[lines 2 to 2]\ntwo\n")]
     assert sent.structured_content["content"] == "two\n"
@@ -88,14 +88,14 @@ def test_the_tools_own_words_for_the_model_are_sent(tmp_path: Path) -> None:
 
 
 def test_who_it_is_for_goes_along() -> None:
-    (block,) = raw(mcp_server([given_back(EXAMPLES[6])])).content
+    (block,) = raw(make_mcp_server([given_back(EXAMPLES[6])])).content
     assert block.annotations == types.Annotations(audience=["user"], priority=0.5)
 
 
 def test_plain_values_are_sent_as_before() -> None:
-    sent = raw(mcp_server([given_back("hello")]))
+    sent = raw(make_mcp_server([given_back("hello")]))
     assert (sent.content, sent.structured_content, sent.is_error) == ([types.TextContent(text="hello")], None, False)
-    assert META not in (sent.meta or {})
+    assert MCP_META_KEY not in (sent.meta or {})
 
 
 def other(answer: types.CallToolResult) -> Server[Any]:
@@ -134,7 +134,7 @@ def test_a_broken_image_is_a_line_and_no_failure(data: str) -> None:
     picture = types.ImageContent(data=data, mime_type="image/png")
     resource = types.BlobResourceContents(uri="file:///a.png", blob=data, mime_type="image/png")
     blocks = [types.TextContent(text="see"), picture, types.EmbeddedResource(resource=resource)]
-    got = answer_of(types.CallToolResult(content=blocks))
+    got = from_mcp_result(types.CallToolResult(content=blocks))
     assert not got.is_error
     lines = got.text.split("\n")
     assert lines[0] == "see"
@@ -156,7 +156,7 @@ def test_other_servers_results_can_be_handed_on() -> None:
     async def main() -> types.CallToolResult:
         async with (
             McpTools([McpServer("s", server=other(MIXED))], prefix=False) as tools,
-            Client(mcp_server(tools.tools)) as client,
+            Client(make_mcp_server(tools.tools)) as client,
         ):
             return await client.call_tool("get", {})
 
@@ -165,7 +165,7 @@ def test_other_servers_results_can_be_handed_on() -> None:
 
 
 def test_a_result_that_only_claims_to_be_a_servers_is_sent_in_words() -> None:
-    got = raw(mcp_server([given_back(Result("mcp.result", {"content": 3}, "odd"))]))
+    got = raw(make_mcp_server([given_back(Result("mcp.result", {"content": 3}, "odd"))]))
     assert got.content == [types.TextContent(text='odd\n{"content":3}')]
 
 
@@ -173,7 +173,9 @@ def test_a_result_that_only_claims_to_be_a_servers_is_sent_in_words() -> None:
     "data": json_values, "display": json_values, "locations": json_values, "audience": json_values}))  # fmt: skip
 @settings(max_examples=150, deadline=None)
 def test_whatever_stands_where_our_results_do_the_answer_is_read(value: Any) -> None:
-    got = answer_of(types.CallToolResult(content=[types.TextContent(text="fine")], _meta={META: value, "other": 1}))
+    got = from_mcp_result(
+        types.CallToolResult(content=[types.TextContent(text="fine")], _meta={MCP_META_KEY: value, "other": 1})
+    )
     assert (got.content, got.is_error) == ("fine", False)
     assert got.semantic is not None
     assert got.semantic.kind == "mcp.result" or (
@@ -183,7 +185,7 @@ def test_whatever_stands_where_our_results_do_the_answer_is_read(value: Any) -> 
 
 @given(st.sampled_from(EXAMPLES), st.text(max_size=20))
 def test_both_faces_survive_the_way_there_and_back(result: Result, words: str) -> None:
-    got = answer_of(sent(ToolResult("", words, result.is_error, semantic=result)))
+    got = from_mcp_result(to_mcp_result(ToolResult("", words, result.is_error, semantic=result)))
     assert got.semantic == result
     assert got.is_error == result.is_error
     assert got.text == ToolResult("", words).text or not words

@@ -13,8 +13,8 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 
 from antiphon.conversation import Image, Text
 from antiphon.tools import Tool, ToolFailure, tool
-from antiphon.tools.mcp import McpServer, McpTools, mcp_server
-from antiphon.tools.tool import Pause
+from antiphon.tools.mcp import McpServer, McpTools, make_mcp_server
+from antiphon.tools.tool import NeedsHumanInput
 
 #: A server gets no variables but those it is given.
 HERE = {"PYTHONPATH": os.environ["PYTHONPATH"]}
@@ -52,12 +52,12 @@ def long() -> str:
 @tool
 def ask() -> str:
     """Ask."""
-    raise Pause("which one?")
+    raise NeedsHumanInput("which one?")
 
 
 def called(name: str, **arguments: Any) -> CallToolResult:
     async def main() -> CallToolResult:
-        async with Client(mcp_server([add, wipe, look, long, ask])) as client:
+        async with Client(make_mcp_server([add, wipe, look, long, ask])) as client:
             return await client.call_tool(name, arguments)
 
     return asyncio.run(main())
@@ -65,7 +65,7 @@ def called(name: str, **arguments: Any) -> CallToolResult:
 
 def test_tools_are_listed_with_their_schemas_and_hints() -> None:
     async def main() -> Any:
-        async with Client(mcp_server([add, wipe])) as client:
+        async with Client(make_mcp_server([add, wipe])) as client:
             return (await client.list_tools()).tools
 
     adds, wipes = asyncio.run(main())
@@ -106,7 +106,7 @@ def test_text_images_and_long_results_arrive_whole() -> None:
 
 def test_our_client_and_our_server_understand_each_other() -> None:
     async def main() -> list[Tool]:
-        async with McpTools([McpServer("us", server=mcp_server([add, wipe, look]))], prefix=False) as tools:
+        async with McpTools([McpServer("us", server=make_mcp_server([add, wipe, look]))], prefix=False) as tools:
             assert (await tools.tools[2]()).content == (Text("here"), PIXEL)
             return tools.tools
 

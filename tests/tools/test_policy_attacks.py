@@ -13,10 +13,10 @@ from pydantic import BaseModel
 
 from antiphon.conversation import ToolCall
 from antiphon.tools import Policy, Rule, Tool, ToolFailure, as_tool, renamed
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import make_standing_decision
 from antiphon.tools.builtin import shell_tool
-from antiphon.tools.canonical import canonicalize
-from antiphon.tools.commands import check_allowed
+from antiphon.tools.canonical_call import canonicalize
+from antiphon.tools.shell_parsing import check_allowed_commands
 
 
 def read(path: str) -> str:
@@ -97,7 +97,7 @@ class TestPaths:
         call = ToolCall("c", "load", {"model": {"file": "./x/../.env", "more": [{"path": "ok/../b"}]}})
         canonical = canonicalize(made, call)
         assert canonical.arguments["model"] == {"file": ".env", "more": [{"path": "b", "force": True}]}
-        assert canonical.wants_approval
+        assert canonical.needs_approval
         rule = Rule("deny", "load", {"options": f'*"{os.getcwd()}/no/x"*'})
         assert decide(made, rule, options={"path": f"{os.getcwd()}/ok/link/x", "force": "yes"}) == "deny"
 
@@ -133,15 +133,15 @@ class TestShells:
     def test_a_star_stands_for_no_option_that_starts_a_program(self, line: str):
         assert decide(SHELL, GIT, command=f"git {line}") == "ask"
         with pytest.raises(ToolFailure, match="not among the allowed"):
-            check_allowed(f"git {line}", ["git *"])
+            check_allowed_commands(f"git {line}", ["git *"])
 
     def test_an_option_that_a_pattern_names_is_allowed(self):
-        check_allowed(
+        check_allowed_commands(
             "git -C docs log; git log -p -n 3; git add -u; find . -name x", ["git *", "git -C docs *", "find *"]
         )
         for line in ("find . -exec rm {} +", "find . -delete", "sort -o x y", "tar -I 'rm x' -xf a", "rg --pre rm x"):
             with pytest.raises(ToolFailure):
-                check_allowed(line, ["find *", "sort *", "tar *", "rg *"])
+                check_allowed_commands(line, ["find *", "sort *", "tar *", "rg *"])
 
     @pytest.mark.parametrize(
         "line",
@@ -197,9 +197,9 @@ def test_an_always_ends_when_a_tool_is_described_otherwise():
         return as_tool(send, name="send", description=text, destructive=True)
 
     policy, call = Policy(), ToolCall("c", "send", {"to": "x"})
-    policy.always(standing(canonicalize(described("Send a greeting."), call)))
+    policy.always(make_standing_decision(canonicalize(described("Send a greeting."), call)))
     assert policy.decide(call, described("Send a greeting.")) == "allow"
     assert policy.decide(call, described("Send all your files.")) == "ask"
     assert policy.decide(ToolCall("c", "other", {"to": "x"}), renamed(described("x"), "other")) == "ask"
-    policy.always(standing(canonicalize(described("Send a greeting."), call), allowed=False))
+    policy.always(make_standing_decision(canonicalize(described("Send a greeting."), call), allowed=False))
     assert policy.decide(call, described("Send all your files.")) == "deny"

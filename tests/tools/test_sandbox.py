@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.tools import ToolFailure, sandbox
-from antiphon.tools.sandbox import Roots
+from antiphon.tools import ToolFailure
+from antiphon.tools import file_sandbox as sandbox
+from antiphon.tools.file_sandbox import SandboxRoots
 
 SECRET = b"the secret"
 
@@ -38,21 +39,21 @@ def tree(tmp_path: Path) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways to confine: by descriptors, and for platforms without them."""
     if request.param == "by name":
-        monkeypatch.setattr(sandbox, "_HELD", False)
+        monkeypatch.setattr(sandbox, "_HAS_DIR_FD", False)
     return request.param
 
 
-def read(roots: Roots, path: str) -> bytes:
+def read(roots: SandboxRoots, path: str) -> bytes:
     with roots.locate(path) as place, place.open() as stream:
         return stream.read()
 
 
-def write(roots: Roots, path: str, content: bytes = b"new") -> None:
+def write(roots: SandboxRoots, path: str, content: bytes = b"new") -> None:
     with roots.locate(path, writing=True) as place:
         place.replace(content)
 
 
-def refused(roots: Roots, path: str, words: str | None = None) -> str:
+def refused(roots: SandboxRoots, path: str, words: str | None = None) -> str:
     with pytest.raises(ToolFailure, match=words) as reading:
         read(roots, path)
     with pytest.raises(ToolFailure):
@@ -63,7 +64,7 @@ def refused(roots: Roots, path: str, words: str | None = None) -> str:
 @pytest.mark.usefixtures("way")
 class TestReach:
     def test_paths_inside_are_found_however_they_are_written(self, tree: Path) -> None:
-        roots = Roots([tree])
+        roots = SandboxRoots([tree])
         for path in ("a.txt", "./a.txt", "sub/../a.txt", "sub//..//a.txt", str(tree / "a.txt"), "../root/a.txt"):
             assert read(roots, path) == b"alpha", path
 
@@ -81,7 +82,7 @@ class TestReach:
         ],
     )
     def test_paths_outside_are_refused(self, tree: Path, path: str) -> None:
-        assert path in refused(Roots([tree]), path)
+        assert path in refused(SandboxRoots([tree]), path)
 
     def test_links_that_lead_outside_are_refused(self, tree: Path) -> None:
         (tree / "file").symlink_to(tree.parent / "secret.txt")
@@ -98,7 +99,7 @@ class TestReach:
             "dangling",
             "dir/x/y",
         ):
-            message = refused(Roots([tree]), path, "outside")
+            message = refused(SandboxRoots([tree]), path, "outside")
             assert str(tree.parent) not in message
         assert sorted(os.listdir(tree.parent / "outside")) == ["secret.txt"]
         assert not (tree.parent / "not there yet").exists()
@@ -106,7 +107,7 @@ class TestReach:
     def test_links_that_stay_inside_are_followed(self, tree: Path) -> None:
         (tree / "link").symlink_to("sub/b.txt")
         (tree / "absolute").symlink_to(tree / "sub")
-        roots = Roots([tree])
+        roots = SandboxRoots([tree])
         assert read(roots, "link") == b"beta"
         assert read(roots, "absolute/b.txt") == b"beta"
         write(roots, "link", b"changed")
@@ -116,28 +117,28 @@ class TestReach:
     def test_links_in_a_circle_fail(self, tree: Path) -> None:
         (tree / "one").symlink_to("two")
         (tree / "two").symlink_to("one")
-        refused(Roots([tree]), "one")
+        refused(SandboxRoots([tree]), "one")
 
     def test_hard_links_are_files_like_any_other(self, tree: Path) -> None:
         os.link(tree / "a.txt", tree / "hard")
-        assert read(Roots([tree]), "hard") == b"alpha"
+        assert read(SandboxRoots([tree]), "hard") == b"alpha"
 
     @pytest.mark.parametrize("path", ["", "  ", "a\0b", "~", "~/x", "~root/x", "x" * 300, "y/" * 3000, "\ud800"])
     def test_names_that_are_none_are_refused(self, tree: Path, path: str) -> None:
-        refused(Roots([tree]), path)
+        refused(SandboxRoots([tree]), path)
 
     def test_what_is_no_file_is_refused_without_waiting(
         self, tree: Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         os.mkfifo(tree / "pipe")
-        refused(Roots([tree]), "pipe", "not a file")
+        refused(SandboxRoots([tree]), "pipe", "not a file")
         short = tmp_path_factory.mktemp("s")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(os.path.relpath(short / "socket"))
-            refused(Roots([short]), "socket", "not a file")
+            refused(SandboxRoots([short]), "socket", "not a file")
 
     def test_directories_and_files_are_not_taken_for_each_other(self, tree: Path) -> None:
-        roots = Roots([tree])
+        roots = SandboxRoots([tree])
         assert "is a directory" in refused(roots, "sub")
         refused(roots, "a.txt/x")
         with pytest.raises(ToolFailure, match="not a directory"), roots.locate("a.txt") as place:
@@ -146,11 +147,11 @@ class TestReach:
     def test_what_is_missing_is_said_to_be(self, tree: Path) -> None:
         for path in ("none.txt", "none/x.txt"):
             with pytest.raises(ToolFailure, match=f"there is no `{path}`"):
-                read(Roots([tree]), path)
+                read(SandboxRoots([tree]), path)
 
     def test_nothing_is_left_open(self, tree: Path) -> None:
         (tree / "out").symlink_to("/")
-        roots = Roots([tree, tree / "sub"])
+        roots = SandboxRoots([tree, tree / "sub"])
         before = len(os.listdir("/dev/fd"))
         for path in ("a.txt", "b.txt", "sub/../a.txt", "none", "none/none", "out/etc/passwd", "../x", "sub"):
             for _ in range(3):
@@ -162,12 +163,12 @@ class TestReach:
 @pytest.mark.usefixtures("way")
 class TestWriting:
     def test_parents_are_made(self, tree: Path) -> None:
-        write(Roots([tree]), "x/y/z.txt")
+        write(SandboxRoots([tree]), "x/y/z.txt")
         assert (tree / "x" / "y" / "z.txt").read_bytes() == b"new"
 
     def test_the_mode_is_kept(self, tree: Path) -> None:
         (tree / "a.txt").chmod(0o750)
-        write(Roots([tree]), "a.txt")
+        write(SandboxRoots([tree]), "a.txt")
         assert stat.S_IMODE((tree / "a.txt").stat().st_mode) == 0o750
 
     def test_a_write_that_fails_leaves_everything_as_it_was(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,12 +177,12 @@ class TestWriting:
 
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(ToolFailure, match="no space"):
-            write(Roots([tree]), "a.txt")
+            write(SandboxRoots([tree]), "a.txt")
         assert (tree / "a.txt").read_bytes() == b"alpha"
         assert sorted(os.listdir(tree)) == ["a.txt", "sub"]
 
     def test_a_file_changed_since_it_was_seen_is_not_overwritten(self, tree: Path) -> None:
-        with Roots([tree]).locate("a.txt") as place:
+        with SandboxRoots([tree]).locate("a.txt") as place:
             seen = place.status
             (tree / "a.txt").write_bytes(b"somebody else's")
             with pytest.raises(ToolFailure, match="changed"):
@@ -193,7 +194,7 @@ class TestWriting:
         (tree / ".git").mkdir()
         (tree / "link").symlink_to(".git")
         with pytest.raises(ToolFailure, match="by git alone"):
-            write(Roots([tree]), path)
+            write(SandboxRoots([tree]), path)
         assert not (tree / "sub" / ".git").exists()
 
 
@@ -204,7 +205,7 @@ class TestSeveralRoots:
         (other / "deep").mkdir(parents=True)
         (other / "a.txt").write_bytes(b"other alpha")
         (other / "c.txt").write_bytes(b"gamma")
-        roots = Roots([tree, other])
+        roots = SandboxRoots([tree, other])
         assert read(roots, "a.txt") == b"alpha"
         assert read(roots, "c.txt") == b"gamma"
         assert read(roots, "../other/c.txt") == b"gamma"
@@ -218,7 +219,7 @@ class TestSeveralRoots:
         other.mkdir()
         for name in ("a.txt", "c.txt"):
             (other / name).write_bytes(b"other " + name.encode())
-        roots = Roots([tree, other])
+        roots = SandboxRoots([tree, other])
         for path, shown in (
             (other / "c.txt", "c.txt"),
             (other / "a.txt", str(other / "a.txt")),
@@ -230,22 +231,22 @@ class TestSeveralRoots:
 
     def test_a_root_may_be_named_by_a_link(self, tree: Path) -> None:
         (tree.parent / "alias").symlink_to(tree)
-        roots = Roots([tree.parent / "alias"])
+        roots = SandboxRoots([tree.parent / "alias"])
         assert read(roots, str(tree.parent / "alias" / "a.txt")) == b"alpha"
         assert read(roots, str(tree / "a.txt")) == b"alpha"
 
     def test_a_root_that_is_none_is_an_error_at_once(self, tree: Path) -> None:
         with pytest.raises(NotADirectoryError):
-            Roots([tree / "a.txt"])
+            SandboxRoots([tree / "a.txt"])
         with pytest.raises(ValueError):
-            Roots([])
+            SandboxRoots([])
 
 
 def test_walking_shows_links_and_does_not_follow_them(tree: Path) -> None:
     (tree / "out").symlink_to(tree.parent)
     (tree / "node_modules").mkdir()
     (tree / "node_modules" / "x").touch()
-    with Roots([tree]).locate(".") as place:
+    with SandboxRoots([tree]).locate(".") as place:
         found = {"/".join(entry.parts): entry.kind for entry in place.walk()}
     assert found == {
         "a.txt": "file", "node_modules": "directory", "out": "link", "sub": "directory", "sub/b.txt": "file"
@@ -297,9 +298,9 @@ def test_a_link_swapped_in_at_any_moment_leads_nowhere(
         return called
 
     path = "dir/secret.txt" if name == "dir" else name
-    roots = Roots([swappable])
+    roots = SandboxRoots([swappable])
     with monkeypatch.context() as patch:
-        patch.setattr(sandbox, "_HELD", True)
+        patch.setattr(sandbox, "_HAS_DIR_FD", True)
         for function in ("open", "stat", "readlink", "fstat", "rename", "replace"):
             patch.setattr(os, function, watched(getattr(os, function)))
         with suppress(ToolFailure):
@@ -322,7 +323,7 @@ def test_links_swapped_in_all_the_time_lead_nowhere(swappable: Path) -> None:
 
     thread = threading.Thread(target=hammer)
     thread.start()
-    roots = Roots([swappable])
+    roots = SandboxRoots([swappable])
     counts = {"read": 0, "refused": 0}
     try:
         for turn in range(1500):
@@ -352,7 +353,7 @@ def test_no_path_reads_a_secret(tree: Path, steps: list[str]) -> None:
         if not (tree / name).is_symlink():
             (tree / name).symlink_to(target)
     with suppress(ToolFailure):
-        assert read(Roots([tree]), "/".join(steps)) in (b"alpha", b"beta")
+        assert read(SandboxRoots([tree]), "/".join(steps)) in (b"alpha", b"beta")
 
 
 @pytest.mark.parametrize(
@@ -365,7 +366,7 @@ def test_no_path_reads_a_secret(tree: Path, steps: list[str]) -> None:
 )  # fmt: skip
 def test_copies_and_plain_names_of_secrets_are_known(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("x")
-    assert Roots([tmp_path]).is_secret(name)
+    assert SandboxRoots([tmp_path]).is_secret_path(name)
 
 
 @pytest.mark.parametrize(
@@ -373,4 +374,4 @@ def test_copies_and_plain_names_of_secrets_are_known(name: str, tmp_path: Path) 
 )
 def test_code_about_secrets_is_none(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("x")
-    assert not Roots([tmp_path]).is_secret(name)
+    assert not SandboxRoots([tmp_path]).is_secret_path(name)

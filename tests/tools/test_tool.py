@@ -31,7 +31,7 @@ from antiphon.tools import (
     requiring_approval,
     tool,
 )
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import make_standing_decision
 
 
 class Color(enum.Enum):
@@ -303,7 +303,7 @@ class TestPolicies:
         return policy.decide(ToolCall("c", name, arguments), self.made(name))
 
     def always(self, policy: Policy, name: str, arguments: dict[str, Any], allowed: bool = True) -> None:
-        policy.always(standing(canonicalize(self.made(name), ToolCall("c", name, arguments)), allowed))
+        policy.always(make_standing_decision(canonicalize(self.made(name), ToolCall("c", name, arguments)), allowed))
 
     def test_the_first_rule_that_matches_decides(self):
         policy = Policy((Rule("allow", "run", {"command": "git *"}), Rule("deny", "r*"), Rule("ask")))
@@ -334,17 +334,17 @@ class TestPolicies:
     def test_what_was_decided_of_a_tool_that_asks_about_some_calls_holds_for_the_same_call_alone(self, allowed: bool):
         reads = as_tool(lambda path: path, name="read", asks_about=lambda path: path.startswith("."))
         policy = Policy()
-        policy.always(standing(canonicalize(reads, ToolCall("c", "read", {"path": ".env"})), allowed))
+        policy.always(make_standing_decision(canonicalize(reads, ToolCall("c", "read", {"path": ".env"})), allowed))
         decided = [policy.decide(ToolCall("c", "read", {"path": path}), reads) for path in (".env", ".pem", "a.txt")]
         assert decided == ["allow" if allowed else "deny", "ask", "allow"]
 
     def test_what_was_decided_of_a_tool_that_always_asks_holds_for_all_its_calls(self):
         reads = as_tool(lambda path: path, name="read", asks_about=lambda path: path is None)
         [asks] = requiring_approval([reads])
-        assert str(standing(canonicalize(asks, ToolCall("c", "read", {"path": ".env"})))) == "read"
+        assert str(make_standing_decision(canonicalize(asks, ToolCall("c", "read", {"path": ".env"})))) == "read"
 
     def test_what_was_decided_of_a_tool_that_is_gone_holds_for_the_same_call_alone(self):
-        assert str(standing(ToolCall("c", "gone", {"n": 1}))) == 'gone({"n": 1})'
+        assert str(make_standing_decision(ToolCall("c", "gone", {"n": 1}))) == 'gone({"n": 1})'
 
     def test_what_was_decided_is_listed_and_can_be_revoked(self):
         policy = Policy()
@@ -353,7 +353,7 @@ class TestPolicies:
         assert [str(each) for each in policy.decided] == ["run", 'run_shell({"command": "ls"})']
         assert [each.allowed for each in policy.decided] == [False, True]
         assert self.decide(policy) == "deny"
-        policy.revoke(policy.decided[0])
+        policy.revoke_standing_decision(policy.decided[0])
         assert self.decide(policy) == "ask"
         assert self.decide(policy, "run_shell", command="ls") == "allow"
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
 from antiphon.results import Result
 from antiphon.tools import Policy, Rule, ToolContext, ToolDefinitionError, as_tool, canonicalize, execute, tool
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import make_standing_decision
 
 
 def run(function: Any, **arguments: Any) -> ToolResult:
@@ -166,7 +166,7 @@ class TestDecidedOnceForAll:
 
     def decided(self, allowed: bool = True, **arguments: Any) -> Policy:
         policy = Policy()
-        policy.always(standing(canonicalize(self.shell, ToolCall("c", "run_shell", arguments)), allowed))
+        policy.always(make_standing_decision(canonicalize(self.shell, ToolCall("c", "run_shell", arguments)), allowed))
         return policy
 
     def test_a_decision_does_not_cover_further_arguments(self):

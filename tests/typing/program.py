@@ -31,27 +31,37 @@ from antiphon import (
     run,
     tool,
 )
-from antiphon.agents import ROLES, Channel, Message, Role, Seat, Team, TeamSettings, TeamState
-from antiphon.effects import Budget, Outcome, Performer, Place, Playback, Recording, Said, Step, at
+from antiphon.effects import (
+    Budget,
+    EffectCall,
+    EffectContext,
+    HumanAnswer,
+    Middleware,
+    Outcome,
+    Playback,
+    Recording,
+    use_context,
+)
 from antiphon.journal import Journal
 from antiphon.runs import RowResult
 from antiphon.session import (
-    Asked,
     CallFinished,
     Cancelled,
     Context,
     Event,
+    HumanInput,
     LimitReached,
+    NeedsHuman,
     NoAnswer,
-    People,
     Question,
+    QuestionAsked,
     Run,
     RunEnded,
     RunRecord,
     Truncated,
-    Waiting,
 )
-from antiphon.tools import Before, Finish, Pause, Policy, Rule, Standing, Tool
+from antiphon.team import ROLES, Channel, ChannelMember, ChannelMessage, Role, Team, TeamSettings, TeamState
+from antiphon.tools import Before, FinishRun, NeedsHumanInput, Policy, Rule, StandingDecision, Tool
 from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 
 
@@ -121,7 +131,7 @@ async def ask_later(session: Session) -> None:
     async with session.astream("…") as events:
         async for event in events:
             assert_type(event, Event)
-    assert_type((await session.ago_on(returns=City)).value, City)
+    assert_type((await session.aresume(returns=City)).value, City)
     run = await session.astart("…", returns=City)
     assert_type(run, Run[City])
     async for event in run.aevents(since=3):
@@ -130,29 +140,29 @@ async def ask_later(session: Session) -> None:
     await session.aclose()
 
 
-def answer(question: Question) -> Said | str | bool:
+def answer(question: Question) -> HumanAnswer | str | bool:
     if question.kind == "question":
         return f"{question.who}: {question.text}"
     assert_type(question.before, Before | None)
-    return Said(allowed=question.call is not None, always=True)
+    return HumanAnswer(allowed=question.call is not None, always=True)
 
 
 @tool(destructive=True, idempotent=True)
 def choose(options: list[str]) -> None:
     """Have somebody choose."""
-    raise Pause("Which?") if options else Finish("none")
+    raise NeedsHumanInput("Which?") if options else FinishRun("none")
 
 
 def watch() -> None:
     policy = Policy([Rule("ask", "choose")])
     session = Session(
-        "openai/gpt-5", [choose], people=People(answer), policy=policy, context=Context(fill=0.8), name="a"
+        "openai/gpt-5", [choose], people=HumanInput(answer), policy=policy, context=Context(fill=0.8), name="a"
     )
     run = session.start("Go.", returns=City)
     assert_type(run, Run[City])
     for event in run.events(since=0):
         match event.body:
-            case Asked(question):
+            case QuestionAsked(question):
                 run.allow(question.id, always=True)
             case CallFinished(call, result, record):
                 print(call.name, result.text, record.duration)
@@ -164,7 +174,7 @@ def watch() -> None:
     leave()
     assert_type(run.wait(), AIResult[City])
     assert_type(run.waiting, tuple[Question, ...])
-    assert_type(policy.decided, tuple[Standing, ...])
+    assert_type(policy.decided, tuple[StandingDecision, ...])
     with session.stream("…", cancel=True) as events:
         print([event.body for event in events], events.run.state, events.result)
     run.cancel()
@@ -173,29 +183,29 @@ def watch() -> None:
 def wait_for_people(session: Session) -> City:
     try:
         return session.vibe("…", returns=City).value
-    except Waiting as waiting:
-        for question in session.waiting:
+    except NeedsHuman as waiting:
+        for question in session.pending_questions:
             session.deny(question.id, f"not now: {waiting}")
     except NoAnswer as error:
         print(error)
-    return session.go_on(returns=City).value
+    return session.resume(returns=City).value
 
 
-class Trace(Performer):
-    def before(self, step: Step) -> Outcome | None:
+class Trace(Middleware):
+    def before(self, step: EffectCall) -> Outcome | None:
         print(step.path, step.effect.kind)
         return None
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         print(step.path, outcome.value, outcome.error)
 
 
 def record(session: Session) -> None:
     recording, trace = Recording(), Trace()
-    performers: tuple[Performer, ...] = (trace, Budget(max_cost=1.0), recording)
-    with at(Place(performers=performers)):
+    performers: tuple[Middleware, ...] = (trace, Budget(max_cost=1.0), recording)
+    with use_context(EffectContext(performers=performers)):
         session.vibe("…")
-    with at(Place(performers=(Playback(recording.effects),))):
+    with use_context(EffectContext(performers=(Playback(recording.effects),))):
         session.vibe("…")
 
 
@@ -238,15 +248,15 @@ def rows(model: Model) -> None:
         assert_type(row, RowResult)
         assert_type(row.number, int)
     session = Session(model, [weather], journal=journal)
-    assert_type(session.resume("3azf0001", returns=City), AIResult[City])
+    assert_type(session.resume_run("3azf0001", returns=City), AIResult[City])
     with journal.run("plain"):
         assert_type(journal.step(len, "abc"), int)
 
 
 def team(model: Model) -> None:
     channel = Channel("lab")
-    seat: Seat = channel.join(Session(model), "ada")
-    assert_type(channel.post("Hello", to="ada"), Message)
+    seat: ChannelMember = channel.join(Session(model), "ada")
+    assert_type(channel.post("Hello", to="ada"), ChannelMessage)
     assert_type(seat.turn(), AIResult[Any] | None)
     role: Role = ROLES["coder"]
     begun = Team.begin("Mend the tests", ".", TeamSettings(coders=2, cost=1.0), roles=[role], models={"pm": model})

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from antiphon import results, views
 from antiphon.errors import FormatError
 from antiphon.results import Result
-from antiphon.views import Body, view, view_from_json, view_json, view_schema
-from antiphon.views.choice import KINDS
+from antiphon.views import ViewBody, view, view_from_json, view_json, view_schema
+from antiphon.views.select import BODY_BUILDERS_BY_KIND
 from tests.render.cases import CASES
 from tests.strategies import json_values, nested_results
 
@@ -121,9 +121,9 @@ def test_the_guide_lists_every_view_and_every_kind():
     types, kinds = ([line for line in part.splitlines() if line.startswith("| `")] for part in guide.split("| kind |"))
     told = {line.split("|")[1].strip(" `"): line.split("|")[2] for line in types}
     fields = {kind: {name.strip(" `") for name in row.split(",")} for kind, row in told.items()}
-    known = [view_schema()["$defs"][each.__name__]["properties"] for each in get_args(Body)]
+    known = [view_schema()["$defs"][each.__name__]["properties"] for each in get_args(ViewBody)]
     assert fields == {each["type"]["const"]: set(each) - {"type"} for each in known}
-    assert {line.split("|")[1].strip(" `") for line in kinds} == set(KINDS)
+    assert {line.split("|")[1].strip(" `") for line in kinds} == set(BODY_BUILDERS_BY_KIND)
 
 
 # Bounds

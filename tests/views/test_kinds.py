@@ -282,9 +282,9 @@ def test_text_that_was_cut_for_the_model_is_whole_where_the_conversation_kept_it
     conversation = Conversation()
     conversation.keep("h1", "all of it")
     cut = ToolResult("c", "all", handle="h1")
-    assert [each.data["content"] for each in views.results_of(cut, conversation)] == ["all of it"]
-    assert [each.data["content"] for each in views.results_of(cut, Conversation())] == ["all"]
-    assert [each.data["content"] for each in views.results_of(cut)] == ["all"]
+    assert [each.data["content"] for each in views.list_display_results(cut, conversation)] == ["all of it"]
+    assert [each.data["content"] for each in views.list_display_results(cut, Conversation())] == ["all"]
+    assert [each.data["content"] for each in views.list_display_results(cut)] == ["all"]
 
 
 # The line

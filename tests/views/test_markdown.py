@@ -10,7 +10,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.views.markdown import Element, markdown_json, parse_markdown
+from antiphon.views.markdown import MarkdownElement, markdown_json, parse_markdown
 from tests.answers import ANSWERS, normalised, to_html
 from tests.streaming import read_streamed
 
@@ -77,7 +77,7 @@ def test_an_answer_is_what_the_specification_says(text: str):
     assert normalised(to_html(parse_markdown(text))) == expected(text)
 
 
-def words(nodes: tuple[Element | str, ...]) -> str:
+def words(nodes: tuple[MarkdownElement | str, ...]) -> str:
     return "".join(each if isinstance(each, str) else words(each.children) for each in nodes)
 
 

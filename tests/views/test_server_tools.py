@@ -10,16 +10,30 @@ import pytest
 from rich.console import Console
 
 from antiphon import Session
-from antiphon.conversation import AssistantTurn, Citation, Conversation, Native, Origin, ServerCall, ServerResult, Text
-from antiphon.render.live import LiveView
-from antiphon.render.show import Show
+from antiphon.conversation import (
+    AssistantTurn,
+    Citation,
+    Conversation,
+    Origin,
+    ProviderPayload,
+    ServerCall,
+    ServerResult,
+    Text,
+)
 from antiphon.session import RequestEnded
-from antiphon.views.server_tools import kind_of_call, list_sources, results_of_call, title_of_call
+from antiphon.terminal.live_view import LiveView
+from antiphon.terminal.transcript import TranscriptPrinter
+from antiphon.views.server_tools import (
+    format_markdown_sources,
+    format_server_call,
+    get_server_call_kind,
+    list_server_results,
+)
 from antiphon.views.stream import event_json
-from antiphon.web.turns import call_json, turn_json
+from antiphon.web.conversation_turns import conversation_call_json, conversation_turn_json
 from tests.providers.scripted import Scripted
 
-NATIVE = Native(Origin("anthropic", "anthropic", "m"), {"type": "x"})
+NATIVE = ProviderPayload(Origin("anthropic", "anthropic", "m"), {"type": "x"})
 PAGE = Citation("https://a.example/p", "A [page]")
 SEARCH = ServerCall("s1", "web_search", {"query": "peaks"}, native=NATIVE)
 CODE = ServerCall("s2", "code_execution", {"code": "print(1)"}, native=NATIVE)
@@ -41,27 +55,31 @@ def conversation() -> Conversation:
 
 
 def test_calls_have_kinds_and_titles():
-    assert (kind_of_call(SEARCH), title_of_call(SEARCH)) == ("search", "web_search: peaks")
-    assert (kind_of_call(CODE), title_of_call(CODE)) == ("code", "code_execution: print(1)")
+    assert (get_server_call_kind(SEARCH), format_server_call(SEARCH)) == ("search", "web_search: peaks")
+    assert (get_server_call_kind(CODE), format_server_call(CODE)) == ("code", "code_execution: print(1)")
     asked = ServerCall("s", "mcp", {"server": "wiki", "tool": "ask", "arguments": {"q": 1}})
-    assert (kind_of_call(asked), title_of_call(asked)) == ("tool", "mcp wiki.ask")
+    assert (get_server_call_kind(asked), format_server_call(asked)) == ("tool", "mcp wiki.ask")
 
 
 def test_results_are_of_kinds_that_can_be_drawn():
-    assert [each.kind for each in results_of_call(SEARCH, TURN)] == ["table"]
-    assert [each.kind for each in results_of_call(CODE, TURN)] == ["terminal", "structured"]
+    assert [each.kind for each in list_server_results(SEARCH, TURN)] == ["table"]
+    assert [each.kind for each in list_server_results(CODE, TURN)] == ["terminal", "structured"]
 
 
 def test_sources_are_a_list_in_which_only_web_addresses_are_links():
     given = [PAGE, Citation("javascript:alert(1)", "B"), Citation(title="notes.txt")]
-    assert list_sources(given).splitlines()[2:] == ["1. A \\[page\\] <https://a.example/p>", "2. B", "3. notes.txt"]
-    assert list_sources([]) == ""
+    assert format_markdown_sources(given).splitlines()[2:] == [
+        "1. A \\[page\\] <https://a.example/p>",
+        "2. B",
+        "3. notes.txt",
+    ]
+    assert format_markdown_sources([]) == ""
 
 
 @pytest.mark.parametrize("full", [True, False])
 def test_a_saved_conversation_lists_calls_and_sources(full: bool):
     out = Console(file=io.StringIO(), width=100)
-    Show(out, full=full).conversation(conversation())
+    TranscriptPrinter(out, full=full).conversation(conversation())
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert "web_search: peaks" in shown
     assert shown.count("https://a.example/p") == 1 + full
@@ -69,7 +87,7 @@ def test_a_saved_conversation_lists_calls_and_sources(full: bool):
 
 
 def test_the_page_has_them_as_calls():
-    pieces = turn_json(TURN, 1)["pieces"]
+    pieces = conversation_turn_json(TURN, 1)["pieces"]
     assert [(each["type"], each.get("name")) for each in pieces] == [
         ("call", "web_search"),
         ("call", "code_execution"),
@@ -77,7 +95,7 @@ def test_the_page_has_them_as_calls():
         ("text", None),
     ]
     assert "https://a.example/p" in pieces[-1]["text"]
-    opened = call_json(conversation(), 1, "s2", 20)
+    opened = conversation_call_json(conversation(), 1, "s2", 20)
     assert opened["call"]["name"] == "code_execution"
     assert len(opened["views"]) == 2
 

@@ -9,19 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.conversation import Conversation, Foreign, Image, Native, Origin, Text, ToolCall, ToolResult
-from antiphon.effects import Said
+from antiphon.conversation import Conversation, Image, OpaquePart, Origin, ProviderPayload, Text, ToolCall, ToolResult
+from antiphon.effects import HumanAnswer
 from antiphon.fakes import Answer, Fake, call
 from antiphon.results import table
 from antiphon.session import (
     AIResult,
-    Asked,
     CallFinished,
     CallStarted,
     Compacted,
     Event,
     LimitReached,
     Question,
+    QuestionAnswered,
+    QuestionAsked,
     RequestEnded,
     RequestStarted,
     RunEnded,
@@ -29,11 +30,10 @@ from antiphon.session import (
     RunStarted,
     RunWaits,
     Session,
-    Settled,
     UsageChanged,
 )
 from antiphon.tools import ToolCallRecord, requiring_approval
-from antiphon.views.stream import event_json, event_line, final_json, json_text
+from antiphon.views.stream import event_json, event_line, final_json, format_safe_json
 from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
 
@@ -137,8 +137,8 @@ def test_the_final_object_is_the_last_event_without_its_type():
 
 
 def test_a_result_brings_its_images_its_handle_and_its_semantic_form():
-    native = Native(Origin("p", "anthropic", "m"), {"type": "document", "x": 1})
-    parts = (Text("t"), Image(url="https://e.x/a.png"), Image("aGk=", "image/png"), Foreign(native, "f"))
+    native = ProviderPayload(Origin("p", "anthropic", "m"), {"type": "document", "x": 1})
+    parts = (Text("t"), Image(url="https://e.x/a.png"), Image("aGk=", "image/png"), OpaquePart(native, "f"))
     rows = table([{"a": 1}])
     data = event_json(event(CallFinished(CALL, ToolResult("c1", parts, handle="result:c1", semantic=rows), RECORD)))
     assert data["result"] == {
@@ -158,8 +158,8 @@ def test_questions_and_their_answers():
     question = Question("c1", "approval", "May it?", "r1", "tidy up", CALL)
     call = {"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}}
     told = {"id": "c1", "kind": "approval", "text": "May it?", "who": "tidy up", "call": call}
-    assert event_json(event(Asked(question)))["question"] == told
-    said = event_json(event(Settled(question, Said("no", allowed=False, always=True))))
+    assert event_json(event(QuestionAsked(question)))["question"] == told
+    said = event_json(event(QuestionAnswered(question, HumanAnswer("no", allowed=False, always=True))))
     assert (said["question"], said["said"]) == (told, {"text": "no", "allowed": False, "always": True})
     assert event_json(event(RunWaits((question,))))["questions"] == [told]
 
@@ -171,7 +171,7 @@ class Odd:
 
 def test_any_value_has_a_json_form():
     for value in (float("nan"), b"\xff", {1: {2}}, Odd(), object, 10**5000, "\ud800", [[]] * 3):
-        json.loads(json_text(final_json(AIResult(value))))
+        json.loads(format_safe_json(final_json(AIResult(value))))
 
 
 def test_what_one_line_must_not_hold_is_escaped_without_loss():
@@ -198,7 +198,7 @@ def test_whatever_is_in_an_event(text: str, value: Any, which: int):
         RunStarted("vibe", text, text, None),
         RequestStarted(1, text),
         RequestEnded(1, text, Usage(), None, text),
-        Asked(Question(text, "question", text, text, text)),
+        QuestionAsked(Question(text, "question", text, text, text)),
         Compacted(3, Conversation(text)),
     ]
     line = event_line(event(events[which]))

@@ -12,10 +12,10 @@ import pytest
 from antiphon import views
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.results import Result
-from antiphon.results.mapping import from_mcp
+from antiphon.results.protocols import from_mcp
 from antiphon.tools import execute
 from antiphon.tools.builtin import all_tools
-from antiphon.tools.processes import program
+from antiphon.tools.process_runner import find_program
 from antiphon.views import headline, view
 from tests.render.cases import CASES, PIXEL
 
@@ -52,7 +52,7 @@ def test_every_built_in_tool_is_seen_as_what_it_is(place: Path, name: str, argum
     assert (found.body.type, found.unfit) == (type_, "")
 
 
-@pytest.mark.skipif(program("git") is None, reason="there is no git")
+@pytest.mark.skipif(find_program("git") is None, reason="there is no git")
 def test_git_is_seen_as_status_diff_and_log(place: Path):
     def git(*command: str) -> None:
         settings = ("-c", "user.name=a", "-c", "user.email=a@b")

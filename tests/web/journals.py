@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
-from antiphon.effects import Answered, AskModel, AskPerson, CallTool, Effect, Outcome, Print, Returned, Step
+from antiphon.effects import (
+    AskModel,
+    AskPerson,
+    CallTool,
+    Effect,
+    EffectCall,
+    ModelReplied,
+    Outcome,
+    Print,
+    ToolReturned,
+)
 from antiphon.journal import Journal, Running
 from antiphon.results import Result
 from antiphon.wire import Reply, Usage
@@ -28,20 +38,20 @@ def owned(journal: Journal, owner: str, *ids: str) -> None:
 
 
 def do(running: Running, path: str, effect: Effect, outcome: Outcome | None = None) -> None:
-    step = Step(path, effect)
-    running.performer.before(step)
+    step = EffectCall(path, effect)
+    running.middleware.before(step)
     if outcome is not None:
-        running.performer.after(step, outcome)
+        running.middleware.after(step, outcome)
 
 
 def show(running: Running, path: str, result: Result, tool: str = "show", arguments: Mapping[str, Any] = {}) -> None:
-    came = Returned(ToolResult("c1", result.summary or "shown", semantic=result))
+    came = ToolReturned(ToolResult("c1", result.summary or "shown", semantic=result))
     do(running, path, CallTool(tool, dict(arguments)), Outcome(came))
 
 
 def say(running: Running, path: str, text: str, cost: float = 0.0125, calls: Iterable[ToolCall] = ()) -> None:
     reply = Reply((Text(text), *calls), "end", usage=Usage(1200, 80))
-    do(running, path, AskModel("claude-sonnet-5", "Be kind.", ()), Outcome(Answered(reply, cost)))
+    do(running, path, AskModel("claude-sonnet-5", "Be kind.", ()), Outcome(ModelReplied(reply, cost)))
 
 
 def put(running: Running, path: str, text: str) -> None:

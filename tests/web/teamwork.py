@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from antiphon.agents import Team, TeamSettings
-from antiphon.agents.facts import Assigned, Begun, Checked, Fact, TurnBegun, TurnEnded
-from antiphon.agents.settings import settings_json
 from antiphon.journal import Journal
+from antiphon.team import Team, TeamSettings
+from antiphon.team.events import TaskAssigned, TaskChecked, TeamEvent, TeamStarted, TurnEnded, TurnStarted
+from antiphon.team.settings import settings_to_json
 from tests.agents.teams import COMMAND, repository
 
 WANTED = {"title": "A receipt", "text": "Each receipt has a *total*.\n\n- cents are exact"}
@@ -19,8 +19,8 @@ def team_in(journal: Journal, id: str = "one", request: str = "Write receipts", 
     journal.begin("team", request, {"repository": "/home/ada/basket"}, id=id).leave("ready")
     team = Team(id, journal)
     team.channel("product").post(request, to="@pm")
-    settings = settings_json(TeamSettings(**{"command": COMMAND, "coders": 2, **given}))
-    happens(team, Begun(request, "/home/ada/basket", "3c0ffee" * 5, settings), "begun")
+    settings = settings_to_json(TeamSettings(**{"command": COMMAND, "coders": 2, **given}))
+    happens(team, TeamStarted(request, "/home/ada/basket", "3c0ffee" * 5, settings), "begun")
     return team
 
 
@@ -30,14 +30,14 @@ def real_team(journal: Journal, where: Path, request: str = "Write receipts", **
     return Team.begin(request, repository(where / "repo"), settings, journal=journal)
 
 
-def happens(team: Team, fact: Fact, text: str = "it happens", task: str = "") -> None:
+def happens(team: Team, fact: TeamEvent, text: str = "it happens", task: str = "") -> None:
     team.note(fact, text, task)
     team.refresh()
 
 
 def takes_turn(team: Team, agent: str, thread: str, why: str, task: str = "") -> int:
     number = team.refresh().turn_count + 1
-    happens(team, TurnBegun(number, agent, thread, why, "Do it.", task), f"{agent}: {why}", task)
+    happens(team, TurnStarted(number, agent, thread, why, "Do it.", task), f"{agent}: {why}", task)
     return number
 
 
@@ -62,7 +62,7 @@ def specified(team: Team) -> int:
         team,
         f"Is this what you want?\n\n{WANTED['title']}\n\n{WANTED['text']}",
         "@team",
-        data={"about": "spec", "ways": team.state.ways("spec")},
+        data={"about": "spec", "ways": team.state.decision_words("spec")},
     )
 
 
@@ -76,7 +76,7 @@ def with_tasks(team: Team, *titles: str) -> Team:
 
 def codes(team: Team, task: str, coder: str = "@coder-1") -> int:
     """A coder has planned a task, and works; the number of its turn."""
-    happens(team, Assigned(task, coder), f"task {task} is {coder}'s", task)
+    happens(team, TaskAssigned(task, coder), f"task {task} is {coder}'s", task)
     thread = f"{coder.removeprefix('@')}/{task}"
     number = takes_turn(team, coder, thread, "plan", task)
     happens(team, TurnEnded(number, "said", "First this, then that."), f"{coder} has spoken", task)
@@ -86,7 +86,7 @@ def codes(team: Team, task: str, coder: str = "@coder-1") -> int:
 
 def checked(team: Team, task: str, passed: bool = True, output: str = "1 passed\n", **more: Any) -> None:
     why = "passed" if passed else "failed"
-    fact = Checked(task, why, passed, team.state.head, COMMAND, output, **more)
+    fact = TaskChecked(task, why, passed, team.state.head, COMMAND, output, **more)
     happens(team, fact, f"task {task}: {why}", task)
 
 

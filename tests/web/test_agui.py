@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.fakes import Answer, Fail, Fake, call
 from antiphon.journal import Journal
 from antiphon.store import Store
-from antiphon.tools import Pause, tool
+from antiphon.tools import NeedsHumanInput, tool
 from antiphon.web import app
 from tests.web.agui_client import Client, events_of, outcome, posted, types
 from tests.web.browser import TOKEN, Site
@@ -46,7 +46,7 @@ def remove(path: str) -> str:
 @tool
 def which(of: str) -> str:
     """Ask the user."""
-    raise Pause(f"Which {of}?")
+    raise NeedsHumanInput(f"Which {of}?")
 
 
 @pytest.fixture
@@ -364,7 +364,7 @@ def test_whoever_answers_first_counts_also_on_the_page(journal: Journal, page: A
     client = Client(page)
     (interrupt,) = outcome(client.ask("Go."))["interrupts"]
     (question,) = journal.questions(f"{client.thread}-run1")
-    journal.answer(f"{client.thread}-run1", question.path, Said("mine", allowed=False))
+    journal.answer(f"{client.thread}-run1", question.path, HumanAnswer("mine", allowed=False))
     events = client.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}])
     (note,) = [each for each in events if each["type"] == "CUSTOM"]
     assert note["value"] == {"interruptId": interrupt["id"], "why": "somebody else was faster: mine"}
@@ -381,9 +381,9 @@ def test_a_client_that_has_forgotten_what_was_asked_goes_on_when_it_is_answered_
     _, second = outcome(client.ask("Go."))["interrupts"]
     id = f"{client.thread}-run1"
     one, two = journal.questions(id)
-    journal.answer(id, one.path, Said())
+    journal.answer(id, one.path, HumanAnswer())
     assert outcome(client.run())["interrupts"] == [second]
-    journal.answer(id, two.path, Said(allowed=False))
+    journal.answer(id, two.path, HumanAnswer(allowed=False))
     refused = client.post(messages=[*client.messages, {"id": "u9", "role": "user", "content": "Well?"}])
     assert (refused.status_code, "has its answers" in refused.json()["error"]) == (409, True)
     assert outcome(client.run()) == {"type": "success"}
@@ -404,7 +404,7 @@ def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
     (interrupt,) = outcome(client.ask("Write."))["interrupts"]
     id = f"{client.thread}-run1"
     (question,) = journal.questions(id)
-    journal.answer(id, question.path, Said())
+    journal.answer(id, question.path, HumanAnswer())
     resumed = CliRunner().invoke(cli, ["runs", "resume", id])
     assert (resumed.exit_code, "Written." in resumed.output) == (0, True)
     assert (tmp_path / "a.txt").read_text() == "hi"
@@ -531,13 +531,13 @@ def test_a_run_that_is_cancelled_elsewhere_says_so(journal: Journal, antiphon_fa
 
 
 def test_keys_are_in_no_event(page: Any, antiphon_fake: Fake, monkeypatch: pytest.MonkeyPatch):
-    from antiphon.web.sent import _keys
+    from antiphon.web.json_response import _load_redactions
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret-0123456789")
-    _keys.cache_clear()
+    _load_redactions.cache_clear()
     antiphon_fake.play(call("weather", city="sk-ant-secret-0123456789"), "Rain.")
     events = Client(page).ask("Weather?")
-    _keys.cache_clear()
+    _load_redactions.cache_clear()
     assert "sk-ant-secret" not in str(events)
     assert "[$ANTHROPIC_API_KEY]" in str(events), events
 

@@ -13,17 +13,17 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.config.trust import decide, find_project
+from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.conversation import ToolResult
-from antiphon.effects import CallTool, Outcome, Returned
-from antiphon.effects.door import privately
+from antiphon.effects import CallTool, Outcome, ToolReturned
+from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConfigurationError
 from antiphon.journal import Journal
 from antiphon.lang import highlight
 from antiphon.results import Display, Result, file_content, structured, table, text
 from antiphon.web import app
-from antiphon.web.files import STATIC
-from antiphon.web.sent import _keys
+from antiphon.web.json_response import _load_redactions
+from antiphon.web.static_files import STATIC_DIRECTORY
 from tests.web.journals import begun, do, show
 from tests.web.tabs import journal
 from tests.web.test_server import TOKEN, get, known, sent
@@ -140,14 +140,14 @@ def test_private_values_and_keys_are_in_no_frame(journal: Journal, monkeypatch: 
     key = 'sk-ant-"secret"-0123456789'
     running = begun(journal, "r")
     show(running, "1", html(f"<p>{key}"))
-    with privately():
-        came = Returned(ToolResult("c1", "shown", semantic=html("my-private-words")))
+    with private_effects():
+        came = ToolReturned(ToolResult("c1", "shown", semantic=html("my-private-words")))
         do(running, "2", CallTool("show", {}), Outcome(came))
     # The journal keeps keys that it knows to itself: this one it has learned too late.
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    _keys.cache_clear()
+    _load_redactions.cache_clear()
     first, second = fetched(journal, "frame/r?path=1&at=0"), fetched(journal, "frame/r?path=2&at=0")
-    _keys.cache_clear()
+    _load_redactions.cache_clear()
     assert first.text == "<p>[$ANTHROPIC_API_KEY]"
     assert (second.status_code, "my-private-words" in second.text) == (404, False)
 
@@ -192,7 +192,7 @@ def test_modules_come_from_packages_configuration_and_the_command(
     (user / "config.toml").write_text('[page]\nrenderers = "looks"\n')
     (project / "antiphon.toml").write_text('[page]\nrenderers = "./looks"\n')
     monkeypatch.chdir(project)
-    decide(find_project(), True)
+    record_trust_decision(find_project(), True)
     page = app(journal=journal, token=TOKEN, renderers=own)
     names = listed(page)
     assert len(set(names)) == 4
@@ -275,9 +275,24 @@ def test_components_get_the_data_of_what_is_inside_and_of_kinds_they_take_over(j
 
 
 def test_fences_know_the_words_of_the_language():
-    written = (STATIC / "vibe.js").read_text()
-    known_words = [getattr(highlight, name) for name in (
-        "DECLARING", "STEERING", "ASKING", "MODULES", "CONSTANTS", "OPERATORS", "PREFIXES", "DECLARATIONS", "IMPORTING",
-        "CONTEXTS", "MODES", "PYTHON", "TYPES")]  # fmt: skip
+    written = (STATIC_DIRECTORY / "vibe.js").read_text()
+    known_words = [
+        getattr(highlight, name)
+        for name in (
+            "DECLARATION_KEYWORDS",
+            "CONTROL_KEYWORDS",
+            "ASK_KEYWORDS",
+            "MODULE_KEYWORDS",
+            "CONSTANT_KEYWORDS",
+            "OPERATOR_KEYWORDS",
+            "MODIFIER_KEYWORDS",
+            "CONTEXTUAL_DECLARATION_KEYWORDS",
+            "IMPORT_KEYWORDS",
+            "CONTEXT_KEYWORDS",
+            "LOOP_MODE_KEYWORDS",
+            "PYTHON_KEYWORDS",
+            "TYPE_KEYWORDS",
+        )
+    ]
     for word in sum(known_words, ()):
         assert re.search(rf"\b{word}\b", written), word

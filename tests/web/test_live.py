@@ -13,16 +13,16 @@ import pytest
 
 from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.conversation.turns import UserTurn
-from antiphon.effects import Answered, AskModel, CallTool, Outcome, Returned
-from antiphon.effects.door import privately
+from antiphon.effects import AskModel, CallTool, ModelReplied, Outcome, ToolReturned
+from antiphon.effects.pipeline import private_effects
 from antiphon.journal import Journal, TakenOver
 from antiphon.results import Result, diff
 from antiphon.session import Session
 from antiphon.tools import tool
-from antiphon.web.going import Going
-from antiphon.web.looking import changed, shown
+from antiphon.web.run_details import changed_files_json, request_prompt_json
+from antiphon.web.run_launcher import RunLauncher
+from antiphon.web.sse import EventFeed
 from antiphon.web.stored import run as known_run
-from antiphon.web.stream import Watch
 from antiphon.wire import Reply, Usage
 from tests.web.browser import Site
 from tests.web.journals import begun, do, put, say, show
@@ -35,7 +35,7 @@ LINES = 12_000
 ROOT = Path(__file__).parents[2]
 
 
-def told(watch: Watch) -> list[Any]:
+def told(watch: EventFeed) -> list[Any]:
     found: list[Any] = []
     while new := watch.new():
         found += new
@@ -47,7 +47,7 @@ def words(live: dict[str, Any]) -> str:
     return "".join(each for _, _, *inside in live["said"]["open"] for each in inside)
 
 
-def heard(watch: Watch, wanted: str) -> list[dict[str, Any]]:
+def heard(watch: EventFeed, wanted: str) -> list[dict[str, Any]]:
     """What was sent of what is being said, once what is wanted was."""
     found: list[dict[str, Any]] = []
     end = time.monotonic() + PATIENCE
@@ -64,23 +64,23 @@ def heard(watch: Watch, wanted: str) -> list[dict[str, Any]]:
 def test_what_is_being_said_is_sent_without_an_id_and_from_its_beginning(journal: Journal):
     model = Speaker()
     run = Session(model, journal=journal).start("Hi")
-    watch = Watch(journal, Going(journal), run.id)
-    assert not watch.listens
+    watch = EventFeed(journal, RunLauncher(journal), run.id)
+    assert not watch.has_live_output
     told(watch)
-    assert watch.listens
+    assert watch.has_live_output
     model.pieces.put("One ")
     said = {"closed": [], "open": [["p", {}, "One"]], "rest": ""}
     assert heard(watch, "One") == [{"run": run.id, "path": "1/r1", "number": 0, "said": said}]
     model.pieces.put("two")
     assert [each["number"] for each in heard(watch, "two")] == [1]
-    again = Watch(journal, Going(journal), run.id)
+    again = EventFeed(journal, RunLauncher(journal), run.id)
     told(again)
     assert [(each["number"], words(each)) for each in heard(again, "two")] == [(0, "One"), (1, "One two")]
     model.pieces.put(END)
     run.wait()
     assert watch.heard() == []
     told(watch)
-    assert not watch.listens
+    assert not watch.has_live_output
 
 
 def test_a_key_that_only_the_server_knows_is_not_sent_in_pieces(
@@ -90,7 +90,7 @@ def test_a_key_that_only_the_server_knows_is_not_sent_in_pieces(
     run = Session(model, journal=journal).start("Hi")
     monkeypatch.setenv("OTHER_TOKEN", "other-0123456789")
     server = Journal(tmp_path / "logs.db")
-    watch = Watch(server, Going(server), run.id)
+    watch = EventFeed(server, RunLauncher(server), run.id)
     told(watch)
     model.pieces.put("It is other-01")
     sent = heard(watch, "It is")
@@ -108,7 +108,7 @@ def test_parts_that_are_open_are_told_with_their_own_marks(journal: Journal):
     begun(journal, "outer")
     inner = begun(journal, "inner", parent="outer", number=1)
     put(inner, "1", "one")
-    watch = Watch(journal, Going(journal), "outer", "", [("inner", "")])
+    watch = EventFeed(journal, RunLauncher(journal), "outer", "", [("inner", "")])
     found = [data for _, name, data in told(watch) if name == "part"]
     assert [(each["run"], each["name"], each["mark"]) for each in found] == [
         ("inner", "run", ""),
@@ -116,7 +116,9 @@ def test_parts_that_are_open_are_told_with_their_own_marks(journal: Journal):
     ]
     put(inner, "2", "two")
     again = [
-        data for _, name, data in told(Watch(journal, Going(journal), "outer", "", [("inner", "0")])) if name == "part"
+        data
+        for _, name, data in told(EventFeed(journal, RunLauncher(journal), "outer", "", [("inner", "0")]))
+        if name == "part"
     ]
     assert [[step["path"] for step in each["data"]] for each in again if each["name"] == "steps"] == [["2"]]
 
@@ -124,7 +126,7 @@ def test_parts_that_are_open_are_told_with_their_own_marks(journal: Journal):
 def test_costs_are_exact_and_unknown_ones_are_said_to_be(journal: Journal):
     outer = begun(journal, "outer")
     say(outer, "1", "one", 0.0125)
-    do(outer, "2", AskModel("m", "", ()), Outcome(Answered(Reply((), "end", usage=Usage()), None)))
+    do(outer, "2", AskModel("m", "", ()), Outcome(ModelReplied(Reply((), "end", usage=Usage()), None)))
     for number, cost in ((1, 0.25), (2, None)):
         inner = begun(journal, f"i{number}", parent="outer", number=number)
         say(inner, "1", "inside", cost)
@@ -152,7 +154,7 @@ def test_each_request_shows_what_the_model_was_shown(journal: Journal):
     for piece in ("I look.", ToolCall("c1", "look", {"where": "home"}), END, "At home.", END):
         model.pieces.put(piece)
     run.wait()
-    first, second = shown(journal, run.id, "1/r1"), shown(journal, run.id, "1/r2")
+    first, second = request_prompt_json(journal, run.id, "1/r1"), request_prompt_json(journal, run.id, "1/r2")
     assert [each["name"] for each in first["about"]] == ["system", "tools"]
     assert "Be kind." in json.dumps(first["about"][0])
     assert [each["role"] for each in first["turns"]] == ["user"]
@@ -160,23 +162,23 @@ def test_each_request_shows_what_the_model_was_shown(journal: Journal):
     assert [each["role"] for each in second["turns"]] == ["user", "assistant"]
     assert [each["type"] for each in second["turns"][1]["parts"]] == ["text", "call", "result"]
     assert "a cat at home" in json.dumps(second["turns"][1])
-    assert shown(journal, run.id, "1/c1") == {"turns": [], "before": ""}
+    assert request_prompt_json(journal, run.id, "1/c1") == {"turns": [], "before": ""}
 
 
 def test_long_histories_come_in_parts_and_private_ones_not_at_all(journal: Journal):
     turns = tuple(UserTurn((Text(f"line {number}"),)) for number in range(45))
     running = begun(journal, "r")
     do(running, "1", AskModel("m", "", turns))
-    with privately():
+    with private_effects():
         do(running, "2", AskModel("m", "secret", turns))
-    found = shown(journal, "r", "1")
+    found = request_prompt_json(journal, "r", "1")
     last, seen = found["turns"][-1], len(found["turns"])
     assert "line 44" in json.dumps(last)
     while found["before"]:
-        found = shown(journal, "r", "1", found["before"])
+        found = request_prompt_json(journal, "r", "1", found["before"])
         seen += len(found["turns"])
     assert (seen, "line 0" in json.dumps(found["turns"][0])) == (45, True)
-    assert shown(journal, "r", "2") == {"turns": [], "before": ""}
+    assert request_prompt_json(journal, "r", "2") == {"turns": [], "before": ""}
     assert journal.read("SELECT said FROM effects WHERE path = '2'", ()) == [(None,)]
 
 
@@ -185,7 +187,7 @@ def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
     running = begun(journal, "r")
     turns = [UserTurn((Text(f"turn {number}"),)) for number in range(30)]
     turns[-2] = UserTurn((Text("short"), Text(f"```\n{long}\n```")))
-    do(running, "1", AskModel("m", long, tuple(turns)), Outcome(Answered(Reply((Text("Yes."),), "end"), 0.1)))
+    do(running, "1", AskModel("m", long, tuple(turns)), Outcome(ModelReplied(Reply((Text("Yes."),), "end"), 0.1)))
     running.leave("done")
     page = tab.go("runs/r/1")
     page.click(".shown > summary")
@@ -207,11 +209,11 @@ def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
 
 def test_what_was_shown_is_kept_for_forks_and_goes_with_the_last_run(journal: Journal):
     running = begun(journal, "r")
-    do(running, "1", AskModel("m", "", (UserTurn((Text("words"),)),)), Outcome(Answered(Reply((), "end"))))
+    do(running, "1", AskModel("m", "", (UserTurn((Text("words"),)),)), Outcome(ModelReplied(Reply((), "end"))))
     put(running, "2", "more")
     fork = journal.fork("r", "2")
     journal.forget("r")
-    assert "words" in json.dumps(shown(journal, fork, "1"))
+    assert "words" in json.dumps(request_prompt_json(journal, fork, "1"))
     journal.forget(fork)
     assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
 
@@ -224,7 +226,7 @@ def test_what_a_model_is_shown_is_never_without_the_request_that_names_it(journa
         do(running, "1", AskModel("m", "", turns))
     assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
     do(begun(journal, "other"), "1", AskModel("m", "", turns))
-    assert "words" in json.dumps(shown(journal, "other", "1"))
+    assert "words" in json.dumps(request_prompt_json(journal, "other", "1"))
 
 
 # What was changed so far
@@ -246,10 +248,12 @@ def test_changes_of_a_file_are_one_as_far_as_they_follow_each_other(journal: Jou
         1,
     ):
         show(running, str(number), result, "edit_file")
-    do(running, "9", CallTool("edit_file", {}), Outcome(Returned(ToolResult("c", '"diff"', is_error=True))))
-    with privately():
+    do(running, "9", CallTool("edit_file", {}), Outcome(ToolReturned(ToolResult("c", '"diff"', is_error=True))))
+    with private_effects():
         show(running, "10", diff("secret.txt", "a\n", "b\n"))
-    found = {file["path"]: [each["view"]["body"] for each in file["changes"]] for file in changed(journal, "r")}
+    found = {
+        file["path"]: [each["view"]["body"] for each in file["changes"]] for file in changed_files_json(journal, "r")
+    }
     assert list(found) == ["a.txt", "b.txt", "c.txt", "d.txt"]
     assert [(body["change"], body["added"]) for body in found["a.txt"]] == [("new", 1)]
     assert found["a.txt"][0]["hunks"][0]["lines"][0]["text"] == "two"

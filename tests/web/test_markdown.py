@@ -12,9 +12,9 @@ import pytest
 
 from antiphon.conversation import Conversation
 from antiphon.journal import Journal
-from antiphon.render import console, renderable
 from antiphon.results import text
 from antiphon.store import Store
+from antiphon.terminal import console, renderable
 from tests.answers import ANSWERS, NASTY, SENTENCES
 from tests.web.browser import Site
 from tests.web.tabs import Tab

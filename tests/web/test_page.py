@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from antiphon._printable import UNSEEN
-from antiphon.effects import Said
+from antiphon._base.escape import UNPRINTABLE
+from antiphon.effects import HumanAnswer
 from antiphon.journal import Journal
 from antiphon.results import Display, Result, diff, file_content, image, structured, table, terminal, text
 from antiphon.views import view, view_json
@@ -223,7 +223,7 @@ def test_a_restart_in_the_middle_loses_nothing_and_doubles_nothing(tab: Tab, jou
     page.wait_for_selector("[data-path='2']")
     site.stop()
     put(running, "3", "three")
-    journal.answer("r", "2", Said("this"))
+    journal.answer("r", "2", HumanAnswer("this"))
     page.wait_for_selector(".banner")
     site.start()
     page.wait_for_selector("[data-path='3']")
@@ -258,7 +258,7 @@ def test_a_question_is_answered_once_and_all_pages_show_it(browser: Any, tab: Ta
     other.page.wait_for_selector("text=Denied")
     tab.page.wait_for_selector(".empty")
     said = [each.outcome.value for each in journal.effects("r") if each.outcome is not None]
-    assert said == [Said("archive"), Said("not this file", allowed=False)]
+    assert said == [HumanAnswer("archive"), HumanAnswer("not this file", allowed=False)]
     other.close()
     assert other.complaints == []
 
@@ -431,7 +431,7 @@ def test_a_run_that_waits_has_not_failed(tab: Tab, journal: Journal):
 
 
 def test_what_nobody_sees_is_written_out_where_somebody_decides(tab: Tab):
-    unseen = [code for code in range(0x110000) if re.match(f"[{UNSEEN}]", chr(code))]
+    unseen = [code for code in range(0x110000) if re.match(f"[{UNPRINTABLE}]", chr(code))]
     page = tab.go("runs")
     left = """async (codes) => {
       const { visible } = await import(new URL("plain.js", document.baseURI).href);

@@ -10,16 +10,26 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import Conversation, Note, Text, ToolCall, ToolResult
-from antiphon.effects import Answered, AskModel, AskPerson, CallTool, Outcome, Print, Returned, Said, Step
-from antiphon.effects.door import privately
+from antiphon.effects import (
+    AskModel,
+    AskPerson,
+    CallTool,
+    EffectCall,
+    HumanAnswer,
+    ModelReplied,
+    Outcome,
+    Print,
+    ToolReturned,
+)
+from antiphon.effects.pipeline import private_effects
 from antiphon.journal import Journal
-from antiphon.lang.run.program import load
+from antiphon.lang.runtime.program import load
 from antiphon.results import table
 from antiphon.runs.begun import Begun, sources_of
 from antiphon.store import Store
 from antiphon.web import app
 from antiphon.web import search as searching
-from antiphon.web.going import Going
+from antiphon.web.run_launcher import RunLauncher
 from antiphon.wire import Reply
 from tests.render.cases import HOSTILE
 from tests.web.journals import ask, begun, do, put, say, show
@@ -33,7 +43,7 @@ WHO = 'print("hello")\nconst who = ask "Who are you?"\nprint("hi {who}")\nwho\n'
 def gone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs that were gone on with, without a process for each."""
     found: list[str] = []
-    monkeypatch.setattr(Going, "go_on", lambda _, id: found.append(id) or True)
+    monkeypatch.setattr(RunLauncher, "go_on", lambda _, id: found.append(id) or True)
     return found
 
 
@@ -60,7 +70,7 @@ def programmed(journal: Journal, home: Path, text: str = WHO, id: str = "first",
     how = Begun(str(file), str(home), program.source.name, sources_of(program), settings={"model": "openai/gpt-5"})
     running = journal.begin("program", str(file), how.to_json(), id=id, **options)
     do(running, "1", Print("hello"), Outcome())
-    do(running, "2", AskPerson("question", "Who are you?"), Outcome(Said("Ada")))
+    do(running, "2", AskPerson("question", "Who are you?"), Outcome(HumanAnswer("Ada")))
     do(running, "3", Print("hi Ada"), Outcome())
     running.leave("done")
     return running
@@ -147,7 +157,7 @@ def test_a_search_looks_at_so_much_and_goes_on_where_somebody_says_so(
 
 def test_what_is_private_is_not_found(journal: Journal):
     running = begun(journal, "one")
-    with privately():
+    with private_effects():
         do(running, "1", Print("the hidden word"), Outcome())
     running.leave("done")
     assert names(got(journal, "/api/runs?q=hidden")[0]) == []
@@ -237,7 +247,7 @@ def test_a_fork_with_another_answer_is_another_run(journal: Journal, tmp_path: P
     entry = journal.find(made["id"])
     assert (entry.fork_of, entry.fork_at, entry.state) == ("first", "2", "ready")
     assert [(each.path, each.state) for each in journal.effects(entry.id)] == [("1", "done"), ("2", "done")]
-    assert journal.effect(entry.id, "2").outcome == Outcome(Said("Bob"))
+    assert journal.effect(entry.id, "2").outcome == Outcome(HumanAnswer("Bob"))
     (about,) = got(journal, f"/api/runs/{entry.id}/about")
     assert (about["forkOf"], about["forkAt"]) == ("first", "2")
 
@@ -314,8 +324,8 @@ def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Pat
     assert fork_at(journal, "2", given="Bob")[0] == 409
     running = programmed(journal, tmp_path, id="second")
     running = journal.go_on("second")
-    with privately():
-        do(running, "4", AskPerson("question", "The hidden word?"), Outcome(Said("xyzzy")))
+    with private_effects():
+        do(running, "4", AskPerson("question", "The hidden word?"), Outcome(HumanAnswer("xyzzy")))
     running.leave("done")
     (choices,) = got(journal, "/api/runs/second/fork?path=4")
     assert ("given" in choices, "private" in choices["whyGiven"], "xyzzy" in json.dumps(choices)) == (
@@ -369,11 +379,16 @@ def two_runs(journal: Journal) -> None:
         running = begun(journal, id)
         for number in range(1, 4):
             put(running, str(number), "the same")
-        do(running, "4", AskPerson("question", "Who?"), Outcome(Said(who)))
+        do(running, "4", AskPerson("question", "Who?"), Outcome(HumanAnswer(who)))
         if id == "b":
             put(running, "4/1", "only here")
-        do(running, "5", AskModel("m", f"Greet {who}.", ()), Outcome(Answered(Reply((Text(f"Hi {who}\nBye"),), "end"))))
-        do(running, "6", CallTool("look", {}), Outcome(Returned(ToolResult("c", "seen"))))
+        do(
+            running,
+            "5",
+            AskModel("m", f"Greet {who}.", ()),
+            Outcome(ModelReplied(Reply((Text(f"Hi {who}\nBye"),), "end"))),
+        )
+        do(running, "6", CallTool("look", {}), Outcome(ToolReturned(ToolResult("c", "seen"))))
         if id == "a":
             put(running, "7", "only there")
         running.leave("done")
@@ -405,8 +420,8 @@ def test_two_runs_are_compared_step_by_step(journal: Journal):
 def test_what_is_private_is_not_compared(journal: Journal):
     for id, word in (("a", "xyzzy"), ("b", "plugh")):
         running = begun(journal, id)
-        with privately():
-            do(running, "1", AskPerson("question", f"Say {word}"), Outcome(Said(word)))
+        with private_effects():
+            do(running, "1", AskPerson("question", f"Say {word}"), Outcome(HumanAnswer(word)))
         running.leave("done")
     found = got(journal, "/api/compare?first=a&second=b", "/api/compare/step?first=a&second=b&path=1")
     assert found[1] == {"isPrivate": True, "views": []}
@@ -488,12 +503,12 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     moments = iter(range(1_000, 9_000))
     monkeypatch.setattr(type(journal), "now", lambda _: next(moments))
     running = begun(journal, "nested", HOSTILE)
-    outer = Step("1/c1", CallTool("outer", {}))
-    running.performer.before(outer)
+    outer = EffectCall("1/c1", CallTool("outer", {}))
+    running.middleware.before(outer)
     put(running, "1/c1/1", "first line")
     say(running, "1/c1/2/r1", "Well.", 0.5)
     put(running, "1/c1/3", HOSTILE)
-    running.performer.after(outer, Outcome(Returned(ToolResult("c1", "the end"))))
+    running.middleware.after(outer, Outcome(ToolReturned(ToolResult("c1", "the end"))))
     say(running, "2/r1", "Over.", 0.25)
     running.leave("done")
     page = tab.go("runs/nested")

@@ -23,18 +23,18 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from antiphon.cli import cli
-from antiphon.effects import Answered, AskModel, AskPerson, Outcome, Print, Said, Step
-from antiphon.effects.door import privately
+from antiphon.effects import AskModel, AskPerson, EffectCall, HumanAnswer, ModelReplied, Outcome, Print
+from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConfigurationError, OptionError
 from antiphon.journal import Journal
 from antiphon.results import Result, file_content, structured, table
 from antiphon.runs.begun import Begun
 from antiphon.web import app
-from antiphon.web.files import STATIC
-from antiphon.web.going import Going
-from antiphon.web.sent import _keys, written
-from antiphon.web.stream import Watch
-from antiphon.web.token import kept_token
+from antiphon.web.access_token import load_or_create_token
+from antiphon.web.json_response import _load_redactions, dump_redacted_json
+from antiphon.web.run_launcher import RunLauncher
+from antiphon.web.sse import EventFeed
+from antiphon.web.static_files import STATIC_DIRECTORY
 from antiphon.wire import Reply, Usage
 from tests import forks
 from tests.web.journals import DEAD, ask, begun, do, owned, put, say, show, want
@@ -265,7 +265,7 @@ def test_it_can_be_mounted_in_another_application(journal: Journal):
 
 
 def test_files_of_others_are_as_they_were_taken_and_have_their_licences():
-    vendor = STATIC / "vendor"
+    vendor = STATIC_DIRECTORY / "vendor"
     listed = tomllib.loads((vendor / "vendored.toml").read_text())["file"]
     for each in listed:
         assert hashlib.sha256((vendor / each["file"]).read_bytes()).hexdigest() == each["sha256"], each["file"]
@@ -276,29 +276,33 @@ def test_files_of_others_are_as_they_were_taken_and_have_their_licences():
 
 def fetched(module: str) -> set[str]:
     """A module, and what it imports before it runs."""
-    page = (STATIC / "index.html").read_text()
+    page = (STATIC_DIRECTORY / "index.html").read_text()
     names = dict(re.findall(r'"([^"]+)":"\./([^"]+)"', page))
     found, rest = set[str](), [module]
     while rest:
         name = rest.pop()
         if name not in found:
             found.add(name)
-            wanted = re.findall(r'(?:from|import)\s*"([^"]+)"', (STATIC / name).read_text())
+            wanted = re.findall(r'(?:from|import)\s*"([^"]+)"', (STATIC_DIRECTORY / name).read_text())
             rest += [names.get(each) or (Path(name).parent / each).as_posix() for each in wanted]
     return found
 
 
-@pytest.mark.parametrize("view", ["main.js", *re.findall(r'import\("\./([^"]+)"\)', (STATIC / "main.js").read_text())])
+@pytest.mark.parametrize(
+    "view", ["main.js", *re.findall(r'import\("\./([^"]+)"\)', (STATIC_DIRECTORY / "main.js").read_text())]
+)
 def test_a_view_is_small(view: str):
-    page = (STATIC / "index.html").read_text()
+    page = (STATIC_DIRECTORY / "index.html").read_text()
     modules = {*fetched("main.js"), *fetched(view)}
-    styles = {each for name in modules for each in re.findall(r'styled\("([^"]+)"\)', (STATIC / name).read_text())}
+    styles = {
+        each for name in modules for each in re.findall(r'styled\("([^"]+)"\)', (STATIC_DIRECTORY / name).read_text())
+    }
     parts = {*modules, *styles, *re.findall(r'href="([^"]+)"', page), "index.html"}
-    assert sum((STATIC / each).stat().st_size for each in parts) < 120_000
+    assert sum((STATIC_DIRECTORY / each).stat().st_size for each in parts) < 120_000
 
 
 def test_languages_of_code_refer_to_languages_that_are_there():
-    languages = STATIC / "vendor" / "languages"
+    languages = STATIC_DIRECTORY / "vendor" / "languages"
     for each in languages.iterdir():
         for name in re.findall(r'sub:"(\w+)"', each.read_text()):
             assert (languages / f"{name}.js").exists(), f"{each.name} needs {name}"
@@ -393,9 +397,9 @@ def test_what_is_not_there_is_told(journal: Journal):
 def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatch: pytest.MonkeyPatch):
     key = "sk-ant-secret-0123456789"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    _keys.cache_clear()
+    _load_redactions.cache_clear()
     running = begun(journal, "r", f"uses {key}")
-    with privately():
+    with private_effects():
         do(running, "1", Print("my-private-words"), Outcome())
         do(running, "2", AskPerson("question", "my-private-words?"))
     show(running, "3", structured({"key": key}), "fetch", {"key": key})
@@ -408,9 +412,9 @@ def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatc
         *(f"/api/runs/r/step?path={n}{raw}" for n in range(1, 5) for raw in ("", "&raw")),
     ]
     responses = known(app(journal=journal, token=TOKEN), *(("GET", path, {}) for path in paths))
-    streamed = told(Watch(journal, Going(journal), "r"))
-    whole = "\n".join(each.text for each in responses) + "".join(map(written, streamed))
-    _keys.cache_clear()
+    streamed = told(EventFeed(journal, RunLauncher(journal), "r"))
+    whole = "\n".join(each.text for each in responses) + "".join(map(dump_redacted_json, streamed))
+    _load_redactions.cache_clear()
     assert [each.status_code for each in responses] == [200] * len(paths)
     assert "my-private-words" not in whole
     assert key not in whole
@@ -481,13 +485,13 @@ def test_a_run_that_waits_has_no_process_and_goes_on_when_it_is_answered(tmp_pat
     journal, before = Journal(tmp_path / "logs.db"), processes()
     begun = Begun(str(tmp_path / "p.vibe"), str(tmp_path), str(tmp_path / "p.vibe"), {})
     journal.begin("program", "p.vibe", begun.to_json(), id="r", state="ready")
-    going = Going(journal)
+    going = RunLauncher(journal)
     assert going.go_on("r")
     for path, said in (("1", "a"), ("2", "b")):
         wait_until(lambda path=path: bool(journal.questions("r", path=path)) and journal.find("r").state == "waiting")
         wait_until(lambda: processes() <= before)
         # As from a terminal, of which this process is not told.
-        journal.answer("r", path, Said(said))
+        journal.answer("r", path, HumanAnswer(said))
     wait_until(lambda: journal.find("r").wake_at is not None)
     wait_until(lambda: processes() <= before)
     with journal.file.writing() as connection:
@@ -499,23 +503,23 @@ def test_a_run_that_waits_has_no_process_and_goes_on_when_it_is_answered(tmp_pat
 
 def test_what_cannot_go_on_says_why(journal: Journal):
     begun(journal, "r").leave("interrupted")
-    going = Going(journal)
+    going = RunLauncher(journal)
     assert going.go_on("r")
     wait_until(lambda: bool(going.failure("r")))
     assert "not begun as a program" in going.failure("r")
-    (run,) = [data for _, name, data in told(Watch(journal, going, "r")) if name == "run"]
+    (run,) = [data for _, name, data in told(EventFeed(journal, going, "r")) if name == "run"]
     assert "not begun as a program" in run["stuck"]
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"allowed": True}, Said()),
-        ({"allowed": True, "always": True}, Said(always=True)),
-        ({"allowed": False, "text": "too much"}, Said("too much", allowed=False)),
+        ({"allowed": True}, HumanAnswer()),
+        ({"allowed": True, "always": True}, HumanAnswer(always=True)),
+        ({"allowed": False, "text": "too much"}, HumanAnswer("too much", allowed=False)),
     ],
 )
-def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], said: Said):
+def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], said: HumanAnswer):
     running = begun(journal, "r")
     want(running, "1", "rm", {"path": "/"})
     running.leave("waiting")
@@ -578,7 +582,7 @@ def names(found: list[Any]) -> list[str]:
     return [name for _, name, _ in found]
 
 
-def told(watch: Watch) -> list[Any]:
+def told(watch: EventFeed) -> list[Any]:
     """All that is new, however often one has to ask."""
     found: list[Any] = []
     while new := watch.new():
@@ -586,13 +590,13 @@ def told(watch: Watch) -> list[Any]:
     return found
 
 
-def steps_of(watch: Watch) -> tuple[str, list[Any]]:
+def steps_of(watch: EventFeed) -> tuple[str, list[Any]]:
     ((mark, _, steps),) = [each for each in told(watch) if each[1] == "steps"]
     return mark, steps
 
 
 def test_a_page_is_told_of_what_is_new_once(journal: Journal):
-    watch = Watch(journal, Going(journal), None)
+    watch = EventFeed(journal, RunLauncher(journal), None)
     assert names(watch.new()) == ["inbox", "runs"]
     assert watch.new() == []
     running = begun(journal, "r")
@@ -604,7 +608,7 @@ def test_a_page_is_told_of_what_is_new_once(journal: Journal):
 
 def test_steps_are_sent_as_they_begin_and_when_they_are_over(journal: Journal):
     running = begun(journal, "r")
-    watch = Watch(journal, Going(journal), "r")
+    watch = EventFeed(journal, RunLauncher(journal), "r")
     told(watch)
     do(running, "1", AskModel("m", "", ()))
     put(running, "1.1", "inside")
@@ -612,7 +616,9 @@ def test_steps_are_sent_as_they_begin_and_when_they_are_over(journal: Journal):
     assert [(each["path"], each["state"]) for each in steps] == [("1", "begun"), ("1.1", "done")]
     assert mark == ""
     assert "steps" not in names(told(watch))
-    running.performer.after(Step("1", AskModel("m", "", ())), Outcome(Answered(Reply((), "end", usage=Usage()), 0.5)))
+    running.middleware.after(
+        EffectCall("1", AskModel("m", "", ())), Outcome(ModelReplied(Reply((), "end", usage=Usage()), 0.5))
+    )
     mark, steps = steps_of(watch)
     assert [(each["path"], each["state"], each["cost"]) for each in steps] == [("1", "done", 0.5)]
     assert mark == "1"
@@ -623,10 +629,10 @@ def test_whoever_comes_back_misses_nothing(journal: Journal):
     put(running, "1", "one")
     ask(running, "2", "Which?")
     put(running, "3", "three")
-    assert steps_of(Watch(journal, Going(journal), "r"))[0] == "0"
-    journal.answer("r", "2", Said("this"))
+    assert steps_of(EventFeed(journal, RunLauncher(journal), "r"))[0] == "0"
+    journal.answer("r", "2", HumanAnswer("this"))
     put(running, "4", "four")
-    again = Watch(journal, Going(journal), "r", "0")
+    again = EventFeed(journal, RunLauncher(journal), "r", "0")
     mark, steps = steps_of(again)
     assert [(each["path"], each["state"]) for each in steps] == [("2", "done"), ("3", "done"), ("4", "done")]
     assert mark == "3"
@@ -635,7 +641,7 @@ def test_whoever_comes_back_misses_nothing(journal: Journal):
 def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     running = begun(journal, "r")
     put(running, "1", "one")
-    watch = Watch(journal, Going(journal), "r")
+    watch = EventFeed(journal, RunLauncher(journal), "r")
     told(watch)
     running.set_aside({})
     put(running, "1", "another")
@@ -643,20 +649,20 @@ def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     assert "anew" in names(found)
     ((mark, _, steps),) = [each for each in found if each[1] == "steps"]
     assert (mark, steps[0]["head"]) == ("1/0", "another")
-    assert "anew" not in names(told(Watch(journal, Going(journal), "r", "1/0")))
+    assert "anew" not in names(told(EventFeed(journal, RunLauncher(journal), "r", "1/0")))
 
 
 def test_questions_of_runs_that_are_part_of_others_are_told_too(journal: Journal):
     begun(journal, "outer")
     inner = begun(journal, "inner", parent="outer")
-    watch = Watch(journal, Going(journal), None)
+    watch = EventFeed(journal, RunLauncher(journal), None)
     told(watch)
     ask(inner, "1", "Which?")
     assert names(told(watch)) == ["inbox"]
 
 
 def test_a_run_that_is_gone_is_told_so(journal: Journal):
-    assert "gone" in names(Watch(journal, Going(journal), "none").new())
+    assert "gone" in names(EventFeed(journal, RunLauncher(journal), "none").new())
 
 
 # The command
@@ -692,10 +698,10 @@ def test_without_its_libraries_the_extra_is_named(journal: Journal, monkeypatch:
 
 def test_the_token_is_kept_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    first = kept_token()
-    assert kept_token() == first
+    first = load_or_create_token()
+    assert load_or_create_token() == first
     (file,) = tmp_path.rglob("web-token")
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o644)
-    assert kept_token() != first
+    assert load_or_create_token() != first
     assert file.stat().st_mode & 0o777 == 0o600

@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.journal import Journal
 from antiphon.web import app
-from antiphon.web.programs import _MOST
+from antiphon.web.programs import _MAX_PROGRAMS
 from tests.web.browser import Site
 from tests.web.tabs import AXE, PICTURES, Tab
 from tests.web.test_server import OURS, TOKEN, known, wait_until
@@ -71,10 +71,10 @@ def test_programs_are_listed_with_what_they_do(journal: Journal, folder: Path):
         ("weather.vibe", "Tells what the weather will be."),
         ("below/hello.vibe", "Says hello."),
     ]
-    for number in range(_MOST):
+    for number in range(_MAX_PROGRAMS):
         (folder / f"p{number}.vibe").touch()
     found = asked(journal, folder, "GET", "/api/programs").json()
-    assert (len(found["programs"]), found["hasMore"]) == (_MOST, True)
+    assert (len(found["programs"]), found["hasMore"]) == (_MAX_PROGRAMS, True)
 
 
 def test_the_inputs_of_a_program_are_data_for_a_form(journal: Journal, folder: Path):

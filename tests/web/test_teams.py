@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from antiphon.agents import Team
-from antiphon.agents.changes import commands
-from antiphon.agents.facts import Ended, TurnPaused
-from antiphon.agents.looking import open_questions
 from antiphon.conversation import ToolCall
 from antiphon.effects import AskPerson, CallTool
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.journal import Journal
+from antiphon.team import Team
+from antiphon.team.diffs import branch_commands
+from antiphon.team.events import TeamFinished, TurnPaused
+from antiphon.team.queries import open_team_questions
 from antiphon.web import app, teams
-from antiphon.web.going import Going
 from antiphon.web.inbox import inbox
-from antiphon.web.teamwatch import TeamWatch
+from antiphon.web.run_launcher import RunLauncher
+from antiphon.web.team_events import TeamEventFeed
 from tests.agents.teams import FIX, SUBMIT, Script, calls, git, repository, settings
 from tests.cli.team_roles import MODEL, serving
 from tests.web.browser import Site
@@ -45,7 +45,7 @@ from tests.web.test_page import HOSTILES
 from tests.web.test_server import OURS, TOKEN, known
 
 
-class Noted(Going):
+class Noted(RunLauncher):
     """Notes what is gone on with, and begins no process."""
 
     def __init__(self, journal: Journal) -> None:
@@ -62,7 +62,7 @@ def held(journal: Journal, team: Team) -> None:
     journal.go_on(team.id)
 
 
-def told(watch: TeamWatch) -> dict[str, list[Any]]:
+def told(watch: TeamEventFeed) -> dict[str, list[Any]]:
     """What is new, by the names of events; of messages their numbers."""
     found: dict[str, list[Any]] = {}
     for _, name, data in watch.new():
@@ -71,7 +71,7 @@ def told(watch: TeamWatch) -> dict[str, list[Any]]:
 
 
 def status(journal: Journal, team: Team) -> dict[str, Any]:
-    return told(TeamWatch(journal, Noted(journal), team.id))["team"][0]
+    return told(TeamEventFeed(journal, Noted(journal), team.id))["team"][0]
 
 
 # Which there are
@@ -82,17 +82,17 @@ def test_teams_are_listed_by_who_runs_them_and_what_waits(journal: Journal):
     asks(asking, "Which?")
     asks(running, "Which?")
     held(journal, running)
-    happens(done, Ended(done.state.head))
+    happens(done, TeamFinished(done.state.head))
     journal.go_on(done.id).leave("done")
     begun(journal, "program").leave("done")
-    listed = {each["id"]: (each["state"], each["waiting"]) for each in teams.listed(journal)["teams"]}
+    listed = {each["id"]: (each["state"], each["waiting"]) for each in teams.list_teams_json(journal)["teams"]}
     assert listed == {
         left.id: ("ready", 0),
         asking.id: ("waiting", 1),
         running.id: ("running", 1),
         done.id: ("done", 0),
     }
-    assert [name for name, *_ in told(TeamWatch(journal, Noted(journal), None)).items()] == ["teams", "inbox"]
+    assert [name for name, *_ in told(TeamEventFeed(journal, Noted(journal), None)).items()] == ["teams", "inbox"]
 
 
 def test_a_journal_that_many_share_has_no_teams():
@@ -100,9 +100,9 @@ def test_a_journal_that_many_share_has_no_teams():
     (response, one) = known(
         app(journal=shared, token=TOKEN), ("GET", "/api/teams", {}), ("GET", "/api/teams/x/task?task=1", {})
     )
-    assert response.json() == {"teams": [], "note": teams.ONE_MACHINE}
-    assert (one.status_code, one.json()) == (404, {"error": teams.ONE_MACHINE})
-    assert open_questions(shared, 10) == []
+    assert response.json() == {"teams": [], "note": teams.SHARED_JOURNAL_NOTE}
+    assert (one.status_code, one.json()) == (404, {"error": teams.SHARED_JOURNAL_NOTE})
+    assert open_team_questions(shared, 10) == []
 
 
 @pytest.mark.parametrize("id", ["../x", "..%2Fx", "%2e%2e/%2e%2e/etc", "none", "program", "'", "%00", "x/log"])
@@ -115,7 +115,7 @@ def test_what_is_no_team_is_not_found(journal: Journal, id: str):
     gets = [("GET", f"/api/teams/{each}/{what}", {}) for each in (id, team.id[:-1]) for what in ("task", "diff")]
     posts = [("POST", f"/api/teams/{each}/{what}", OURS, said) for each in (id, team.id[:-1]) for what in names]
     assert {each.status_code for each in known(page, *gets, *posts)} <= {404, 405}
-    assert list(told(TeamWatch(journal, Noted(journal), id))) == ["gone", "inbox"]
+    assert list(told(TeamEventFeed(journal, Noted(journal), id))) == ["gone", "inbox"]
 
 
 # What is told
@@ -125,7 +125,7 @@ def test_each_message_is_sent_once_wherever_a_page_comes_back(journal: Journal):
     team = board(team_in(journal))
     all_of_them = [each.id for each in team.messages()]
     for last in (0, 1, all_of_them[len(all_of_them) // 2], all_of_them[-1]):
-        watch = TeamWatch(journal, Noted(journal), team.id, str(last or ""))
+        watch = TeamEventFeed(journal, Noted(journal), team.id, str(last or ""))
         sent = chain.from_iterable(told(watch).get("messages", []))
         assert list(sent) == [each for each in all_of_them if each > last]
         new = [team.say("One", "@coder-1").id, team.say("Two", "@pm").id]
@@ -139,17 +139,19 @@ def test_many_messages_come_in_parts_and_end_with_the_last(journal: Journal):
     channel = team.channel("product")
     for number in range(600):
         channel.post(f"line {number}", "@pm")
-    watch = TeamWatch(journal, Noted(journal), team.id)
+    watch = TeamEventFeed(journal, Noted(journal), team.id)
     first, second = (next(each for each in watch.new() if each[1] == "messages") for _ in "ab")
     assert (len(first[2]), second[2][-1]["text"], second[0]) == (500, "line 599", str(second[2][-1]["id"]))
-    again = TeamWatch(journal, Noted(journal), team.id, first[0])
+    again = TeamEventFeed(journal, Noted(journal), team.id, first[0])
     assert told(again)["messages"] == [[each["id"] for each in second[2]]]
 
 
 def test_a_message_without_end_is_cut_and_says_so(journal: Journal):
     team = team_in(journal)
     team.channel("product").post("x" * 30_000, "@pm")
-    sent = next(data for _, name, data in TeamWatch(journal, Noted(journal), team.id).new() if name == "messages")[-1]
+    sent = next(data for _, name, data in TeamEventFeed(journal, Noted(journal), team.id).new() if name == "messages")[
+        -1
+    ]
     assert (len(sent["text"]), sent["more"]) == (20_000, 10_000)
 
 
@@ -176,7 +178,7 @@ def test_tasks_are_told_with_their_states_and_what_was_found(journal: Journal):
 def test_what_agents_do_and_use_is_told_as_it_grows(journal: Journal):
     team = with_tasks(team_in(journal), "Add up")
     number = codes(team, "1")
-    watch = TeamWatch(journal, Noted(journal), team.id)
+    watch = TeamEventFeed(journal, Noted(journal), team.id)
     assert told(watch)["team"][0]["used"] == {"cost": 0, "requests": 0}
     running = journal.begin("turn", "x", {}, id=f"{team.id}.{number}", parent=team.id, number=number)
     say(running, "1", "I look.", 0.25)
@@ -198,7 +200,7 @@ def test_a_turn_that_is_over_is_not_looked_at_again(journal: Journal):
     running = journal.begin("turn", "x", {}, id=f"{team.id}.{number}", parent=team.id, number=number)
     say(running, "1", "I look.", 0.25)
     hands_in(team, number, "submit_work", summary="Done")
-    watch = TeamWatch(journal, Noted(journal), team.id)
+    watch = TeamEventFeed(journal, Noted(journal), team.id)
     told(watch)
     say(running, "2", "Too late", 9.0)
     team.say("Hello", "@pm")
@@ -208,10 +210,10 @@ def test_a_turn_that_is_over_is_not_looked_at_again(journal: Journal):
 def test_a_team_that_is_done_says_how_to_take_its_branch(journal: Journal):
     team = team_in(journal)
     base = team.state.head
-    happens(team, Ended(base, ("1",)))
-    assert status(journal, team)["commands"] == commands(f"antiphon/{team.id}/main", base)
+    happens(team, TeamFinished(base, ("1",)))
+    assert status(journal, team)["commands"] == branch_commands(f"antiphon/{team.id}/main", base)
     nothing = team_in(journal, "other")
-    happens(nothing, Ended(nothing.state.head))
+    happens(nothing, TeamFinished(nothing.state.head))
     assert status(journal, nothing)["commands"] == ()
 
 
@@ -262,7 +264,7 @@ def test_what_is_changed_is_drawn_file_by_file(journal: Journal, tmp_path: Path)
 
 def test_files_that_are_no_text_or_too_large_are_only_named(journal: Journal, tmp_path: Path):
     team = made(tmp_path, journal, FIX, SUBMIT)
-    work = team.workshop().work
+    work = team.task_files().work
     repo = Path(work.repository.top)
     old = git(repo, "rev-parse", "HEAD")
     (repo / "picture.png").write_bytes(b"\x89PNG\0\xff")
@@ -272,7 +274,7 @@ def test_files_that_are_no_text_or_too_large_are_only_named(journal: Journal, tm
     (repo / "link").symlink_to("calc.py")
     git(repo, "add", "-A")
     git(repo, "-c", "user.name=n", "-c", "user.email=n@x", "commit", "-qm", "all sorts")
-    found = {each.path: each for each in teams.contents_between(work, old, git(repo, "rev-parse", "HEAD"), 500)}
+    found = {each.path: each for each in teams.file_versions_between(work, old, git(repo, "rev-parse", "HEAD"), 500)}
     assert {name: each.unseen for name, each in found.items()} == {
         "big.txt": "large", "latin.txt": "", "link": "", "old.txt": "", "picture.png": "binary",
     }  # fmt: skip
@@ -302,7 +304,12 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
     checked(team, "1")
     numbers = [
         asks(team, "Which?"),
-        asks(team, "Task 1 gets no further", "@team", data={"about": "task:1", "ways": team.state.ways("task:1")}),
+        asks(
+            team,
+            "Task 1 gets no further",
+            "@team",
+            data={"about": "task:1", "ways": team.state.decision_words("task:1")},
+        ),
         call_asked(journal, team),
     ]
     other = team_in(journal, "other")
@@ -341,7 +348,7 @@ def test_only_what_a_fork_still_asks_is_open(journal: Journal, tmp_path: Path):
     asks(team, "And then?")
     team.refresh()
     made = team.fork(team.state.last)
-    assert [(each.team == made.id, each.message.text) for each in open_questions(journal, 10)] == [
+    assert [(each.team == made.id, each.message.text) for each in open_team_questions(journal, 10)] == [
         (False, "And then?"), (True, "And then?"),
     ]  # fmt: skip
 
@@ -349,13 +356,13 @@ def test_only_what_a_fork_still_asks_is_open(journal: Journal, tmp_path: Path):
 def test_a_question_is_answered_once_and_the_team_goes_on(journal: Journal):
     team, going = team_in(journal), Noted(journal)
     number = asks(team, "Which?")
-    watch = TeamWatch(journal, going, team.id)
+    watch = TeamEventFeed(journal, going, team.id)
     assert len(told(watch)["inbox"][0]) == 1
-    assert teams.answer(team, going, {"question": number, "text": "All"})["goesOn"]
+    assert teams.answer_question(team, going, {"question": number, "text": "All"})["goesOn"]
     assert going.gone_on == [team.id]
     assert told(watch)["inbox"] == [[]]
     with pytest.raises(NotReadyError, match="has its answer already: All"):
-        teams.answer(team, going, {"question": number, "text": "None"})
+        teams.answer_question(team, going, {"question": number, "text": "None"})
     assert going.gone_on == [team.id]
 
 
@@ -363,7 +370,7 @@ def test_a_team_that_somebody_runs_hears_the_answer_there(journal: Journal):
     team, going = team_in(journal), Noted(journal)
     number = asks(team, "Which?")
     held(journal, team)
-    assert teams.answer(team, going, {"question": number, "text": "All"})["goesOn"]
+    assert teams.answer_question(team, going, {"question": number, "text": "All"})["goesOn"]
     assert going.gone_on == []
 
 
@@ -381,7 +388,7 @@ def test_a_team_that_somebody_runs_hears_the_answer_there(journal: Journal):
 def test_a_call_is_allowed_by_leave_alone(journal: Journal, given: Any, allowed: bool, said: str):
     team = team_in(journal)
     number = call_asked(journal, team)
-    teams.answer(team, Noted(journal), {"question": number, **given})
+    teams.answer_question(team, Noted(journal), {"question": number, **given})
     assert [each.text for each in team.messages() if each.kind == "answer"] == [said]
     outcome = journal.effect(f"{team.id}.{team.state.turn_count}", "1").outcome
     assert outcome is not None
@@ -422,7 +429,7 @@ def test_what_is_said_goes_to_whom_it_is_for(journal: Journal):
         {"text": "@coder-1 Four"},
         {"text": f"#{number} Five"},
     ):
-        assert teams.say(team, going, given)["running"] is False
+        assert teams.post_message(team, going, given)["running"] is False
     said = [
         (each.channel.rpartition("/")[2], each.to, each.text) for each in team.messages() if each.author == "@human"
     ]
@@ -492,25 +499,25 @@ def test_who_waits_for_a_limit_goes_on_when_it_is_raised(journal: Journal):
 
 def test_a_team_is_stopped_and_gone_on_with(journal: Journal):
     team, going = team_in(journal), Noted(journal)
-    assert teams.go_on(team, going, {})["goesOn"]
+    assert teams.resume_team(team, going, {})["goesOn"]
     held(journal, team)
-    teams.stop(team, going, {})
+    teams.stop_team(team, going, {})
     assert team.refresh().stopped_at == team.state.last
     assert going.gone_on == [team.id]
-    happens(team, Ended(team.state.head))
+    happens(team, TeamFinished(team.state.head))
     with pytest.raises(NotReadyError, match="is done"):
-        teams.go_on(team, going, {})
+        teams.resume_team(team, going, {})
     with pytest.raises(NotReadyError, match="is done"):
-        teams.say(team, going, {"text": "Hello"})
+        teams.post_message(team, going, {"text": "Hello"})
 
 
 def test_a_team_that_is_not_all_begun_is_only_looked_at(journal: Journal):
     journal.begin("team", "Half", {"repository": "/nowhere"}, id="half").leave("ready")
     with pytest.raises(NotReadyError, match="just being begun"):
-        teams.found(journal, "half")
-    assert "just being begun" in told(TeamWatch(journal, Noted(journal), "half"))["problem"][0]
+        teams.load_team(journal, "half")
+    assert "just being begun" in told(TeamEventFeed(journal, Noted(journal), "half"))["problem"][0]
     with pytest.raises(NotSavedError):
-        teams.found(journal, "hal")
+        teams.load_team(journal, "hal")
 
 
 def test_a_repository_that_is_gone_is_told_plainly(journal: Journal):
@@ -616,7 +623,7 @@ def test_teams_are_seen_by_all(browser: Any, site: Site, journal: Journal, schem
     capped = with_tasks(team_in(journal, "capped", cost=1.0), "Add up")
     happens(capped, TurnPaused(codes(capped, "1"), "the limit of $1 for all of it is reached", over="cap"))
     done = team_in(journal, "done", "Mend add")
-    happens(done, Ended(done.state.head, ("1",)))
+    happens(done, TeamFinished(done.state.head, ("1",)))
     specified(team_in(journal, "spec", "Receipts"))
     tab = Tab(browser, site, color_scheme=scheme)
     views = {

@@ -17,7 +17,7 @@ from antiphon.errors import NotSavedError, OptionError
 from antiphon.fakes import Fake
 from antiphon.journal import Journal
 from antiphon.web import app
-from antiphon.web.users import Users
+from antiphon.web.users import UserFile
 from tests.web.agui_client import events_of, outcome
 from tests.web.browser import PATIENCE, TOKEN, Site
 from tests.web.journals import ask, begun, want
@@ -28,8 +28,8 @@ INPUT = {"threadId": "thread-of-ada", "runId": "r1", "messages": [{"id": "u", "r
 
 
 @pytest.fixture
-def users(tmp_path: Path) -> Users:
-    return Users(tmp_path / "users.json")
+def users(tmp_path: Path) -> UserFile:
+    return UserFile(tmp_path / "users.json")
 
 
 def login(token: str) -> tuple[str, str, dict[str, str]]:
@@ -43,7 +43,7 @@ def posts(page: Any) -> list[str]:
     return [path.replace("{id:path}", "r").replace("{", "").replace("}", "") for path in paths]
 
 
-def test_who_may_look_may_not_act(journal: Journal, users: Users):  # noqa: F811
+def test_who_may_look_may_not_act(journal: Journal, users: UserFile):  # noqa: F811
     running = begun(journal, "r")
     ask(running, "1", "Which?")
     running.leave("waiting")
@@ -70,7 +70,7 @@ def test_who_may_look_may_not_act(journal: Journal, users: Users):  # noqa: F811
 
 def test_tokens_of_agui_come_with_the_request_and_count_there_alone(
     journal: Journal,  # noqa: F811
-    users: Users,
+    users: UserFile,
     antiphon_fake: Fake,
 ):
     antiphon_fake.play("Hello.", "Hello.", "Hello.")
@@ -120,7 +120,7 @@ def test_tokens_of_agui_come_with_the_request_and_count_there_alone(
     assert [each.status_code for each in sent(page, *cookie)[1:]] == [403, 403]
 
 
-def test_who_is_removed_sees_nothing_more_also_of_what_is_open(journal: Journal, users: Users):  # noqa: F811
+def test_who_is_removed_sees_nothing_more_also_of_what_is_open(journal: Journal, users: UserFile):  # noqa: F811
     begun(journal, "r")
     token, other = users.add("ada"), users.add("bob")
     site = Site(journal, users=users.path)
@@ -149,11 +149,11 @@ def test_who_is_removed_sees_nothing_more_also_of_what_is_open(journal: Journal,
     site.stop()
 
 
-def test_the_file_is_the_owners_alone_and_has_no_token(users: Users):
+def test_the_file_is_the_owners_alone_and_has_no_token(users: UserFile):
     token = users.add("ada", may_act=False)
     assert users.path.stat().st_mode & 0o777 == 0o600
     assert token not in users.path.read_text()
-    assert [(each.name, each.may_act) for each in Users(users.path).all] == [("ada", False)]
+    assert [(each.name, each.may_act) for each in UserFile(users.path).all] == [("ada", False)]
     with pytest.raises(OptionError, match="already"):
         users.add("ada")
     with pytest.raises(NotSavedError, match="there are: ada"):
@@ -171,7 +171,7 @@ def test_the_file_is_the_owners_alone_and_has_no_token(users: Users):
     "text",
     ["", "x", "[]", "5", '{"users": 5}', '{"users": [5, {"name": "a"}, {"name": "a", "key": ""}, {"key": "x"}]}'],
 )
-def test_a_damaged_file_lets_nobody_in(journal: Journal, users: Users, text: str):  # noqa: F811
+def test_a_damaged_file_lets_nobody_in(journal: Journal, users: UserFile, text: str):  # noqa: F811
     users.add("ada")
     users.path.write_text(text)
     assert users.all == ()
@@ -197,7 +197,7 @@ def test_users_are_added_listed_and_removed_in_a_terminal(tmp_path: Path, monkey
 
 
 @pytest.fixture
-def site_of_ada(journal: Journal, users: Users) -> Iterator[tuple[Site, Users, str]]:  # noqa: F811
+def site_of_ada(journal: Journal, users: UserFile) -> Iterator[tuple[Site, UserFile, str]]:  # noqa: F811
     token = users.add("ada", may_act=False)
     made = Site(journal, users=users.path)
     yield made, users, token
@@ -207,7 +207,7 @@ def site_of_ada(journal: Journal, users: Users) -> Iterator[tuple[Site, Users, s
 def test_the_page_of_who_may_look_has_nothing_that_acts(
     browser: Any,  # noqa: F811
     journal: Journal,  # noqa: F811
-    site_of_ada: tuple[Site, Users, str],
+    site_of_ada: tuple[Site, UserFile, str],
 ):
     site, users, token = site_of_ada
     running = begun(journal, "r", "Tidies up")

@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from antiphon.conversation import (
     Conversation,
-    Foreign,
     Image,
-    Native,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
@@ -21,7 +21,7 @@ from antiphon.conversation import (
 )
 from antiphon.errors import BadReply, OptionError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, anthropic, rules
-from antiphon.wire.body import NOTHING
+from antiphon.wire.body import UNSHOWABLE_TEXT
 from tests.lazily import Lazily
 from tests.recordings import exchanges
 from tests.wire.referee import judge
@@ -162,10 +162,10 @@ def test_thinking_goes_back_to_its_own_model_alone_unchanged_on_any_platform():
     other, same = {**THINKING, "signature": "other"}, {**THINKING, "signature": "same"}
     conversation.add_reply(
         [
-            Reasoning("Let me see.", Native(ORIGIN, THINKING)),
-            Reasoning("Let me see.", Native(Origin("anthropic", "anthropic", "claude-opus-5"), other)),
-            Reasoning("Let me see.", Native(Origin("openai", "openai-responses", "claude-sonnet-5"), other)),
-            Reasoning("Let me see.", Native(Origin("bedrock", "anthropic", "claude-sonnet-5"), same)),
+            Reasoning("Let me see.", ProviderPayload(ORIGIN, THINKING)),
+            Reasoning("Let me see.", ProviderPayload(Origin("anthropic", "anthropic", "claude-opus-5"), other)),
+            Reasoning("Let me see.", ProviderPayload(Origin("openai", "openai-responses", "claude-sonnet-5"), other)),
+            Reasoning("Let me see.", ProviderPayload(Origin("bedrock", "anthropic", "claude-sonnet-5"), same)),
             ToolCall("t", "list_files"),
         ]
     )
@@ -200,7 +200,7 @@ def test_a_model_that_thought_at_the_start_of_a_row_of_calls_goes_on_thinking():
     origin = Origin("anthropic", "anthropic", "claude-sonnet-4-5")
     conversation = Conversation()
     conversation.add_user("go")
-    for parts in ([Reasoning("hm", Native(origin, THINKING)), ToolCall("a", "f")], [ToolCall("b", "f")]):
+    for parts in ([Reasoning("hm", ProviderPayload(origin, THINKING)), ToolCall("a", "f")], [ToolCall("b", "f")]):
         conversation.add_reply(parts)
         conversation.add_tool_results([ToolResult(call.id, "x") for call in conversation.open_calls])
     assert "thinking" in thinking_on(conversation, "claude-sonnet-4-5")
@@ -219,12 +219,12 @@ def test_a_system_message_within_is_shown_to_older_models_as_text():
 
 def test_blocks_of_other_providers_are_shown_as_text_or_left_out():
     conversation = Conversation()
-    audio = Native(Origin("openai", "openai-chat", "gpt-4o"), {"type": "input_audio"})
-    conversation.add_user([Foreign(audio, "[a recording]"), Foreign(audio)])
+    audio = ProviderPayload(Origin("openai", "openai-chat", "gpt-4o"), {"type": "input_audio"})
+    conversation.add_user([OpaquePart(audio, "[a recording]"), OpaquePart(audio)])
     assert body(conversation)["messages"][0]["content"] == [{"type": "text", "text": "[a recording]"}]
     conversation = Conversation()
-    conversation.add_user(Foreign(audio))
-    assert body(conversation)["messages"][0]["content"][0]["text"] == NOTHING
+    conversation.add_user(OpaquePart(audio))
+    assert body(conversation)["messages"][0]["content"][0]["text"] == UNSHOWABLE_TEXT
     conversation.add_assistant("What is it?").add_user("A song.")
     assert [m["role"] for m in body(conversation)["messages"]] == ["user", "assistant", "user"]
 
@@ -266,7 +266,7 @@ class TestOptions:
         form = {"type": "object", "properties": {}}
         search = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
         late = {"name": "late", "input_schema": form, "defer_loading": True}
-        tools = [ToolSpec(data["name"], native=Native(target.origin, data)) for data in (search, late)]
+        tools = [ToolSpec(data["name"], native=ProviderPayload(target.origin, data)) for data in (search, late)]
         sent = json.loads(anthropic.encode(Conversation(tools=tools).add_user("Hi."), target, Options()).body)
         assert [tool.get("cache_control") for tool in sent["tools"]] == [{"type": "ephemeral"}, None]
         assert rules.check(sent, "anthropic") == []

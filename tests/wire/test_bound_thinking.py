@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from antiphon.conversation import (
     AssistantTurn,
     Conversation,
-    Native,
     Note,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
@@ -53,7 +53,7 @@ class Server:
                 signature = f"sig{len(self.signed)}"
                 self.signed[signature] = digest(before)
                 data = {"type": "thinking", "thinking": part, "signature": signature}
-                made.append(Reasoning(part, Native(self.target.origin, data)))
+                made.append(Reasoning(part, ProviderPayload(self.target.origin, data)))
                 before.append(("assistant", data))
             else:
                 made.append(Text(part) if isinstance(part, str) else part)
@@ -199,12 +199,12 @@ def test_the_form_of_the_answer_is_no_part_of_it(server: Server):
 
 
 def test_what_is_bound_to_nothing_is_not_sent_to_a_bound_model():
-    thought = Native(BOUND.origin, {"type": "thinking", "thinking": "hm", "signature": "s"})
+    thought = ProviderPayload(BOUND.origin, {"type": "thinking", "thinking": "hm", "signature": "s"})
     conversation = Conversation().add_user("a")
     conversation.add_reply([Reasoning("hm", thought), Text("b")])
     conversation.add_user("c")
     assert "thinking" not in json.dumps(Server().body(conversation)["messages"])
-    unbound = Native(UNBOUND.origin, thought.data)
+    unbound = ProviderPayload(UNBOUND.origin, thought.data)
     conversation = Conversation().add_user("a")
     conversation.add_reply([Reasoning("hm", unbound), Text("b")])
     conversation.add_user("c")

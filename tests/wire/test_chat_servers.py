@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from antiphon import Reasoning, Text
-from antiphon.conversation import Citation, Foreign
+from antiphon.conversation import Citation, OpaquePart
 from antiphon.errors import ContextOverflow, RateLimited, ServerFailed, StatusError
-from antiphon.wire import CallDelta, Delta, Reply, Target, TextDelta, openai_chat
+from antiphon.wire import CallDelta, Reply, ReplyDelta, Target, TextDelta, openai_chat
 
 ORIGIN = Target("perplexity", "openai-chat", "m").origin
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}
@@ -22,7 +22,7 @@ def chunk(delta: object, reason: object = None, **fields: Any) -> dict[str, Any]
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}], **fields}
 
 
-def streamed(*events: object, ending: str = "data: [DONE]\n\n") -> tuple[Reply, list[Delta]]:
+def streamed(*events: object, ending: str = "data: [DONE]\n\n") -> tuple[Reply, list[ReplyDelta]]:
     decoder = openai_chat.Decoder(ORIGIN)
     texts = [event if isinstance(event, str) else f"data: {json.dumps(event)}\n\n" for event in events]
     deltas = decoder.feed("".join([*texts, ending]).encode())
@@ -64,7 +64,7 @@ def test_what_stands_beside_the_answer_is_kept() -> None:
         streamed(chunk({"content": "a"}, **found), chunk({}, "stop", **found))[0],
     ):
         assert reply.parts[0] == Text("a", citations=(Citation("u", "t"),))
-        assert isinstance(reply.parts[1], Foreign)
+        assert isinstance(reply.parts[1], OpaquePart)
         assert reply.parts[1].native.data == {"_received": found}
 
 
@@ -150,7 +150,7 @@ def test_an_error_in_place_of_an_answer_is_told(body: dict[str, Any], kind: type
     ],
 )
 def test_errors_are_read_in_every_shape(body: object, message: str) -> None:
-    assert openai_chat.error_text(body).message == message
+    assert openai_chat.parse_error(body).message == message
 
 
 @pytest.mark.parametrize("rest", ["data: DONE\n\n", "data: {half\n\n", "data: null\n\n"])

@@ -10,7 +10,7 @@ from antiphon import ToolResult
 from antiphon.errors import RequestRejected
 from antiphon.providers import PROVIDERS
 from antiphon.wire import Options, Profile, Reply, Target, wire
-from antiphon.wire.openai_chat.reasoning import FIELDS
+from antiphon.wire.openai_chat.reasoning import REASONING_FIELDS
 from tests.recordings import compatible_exchanges
 from tests.wire.test_openai_chat import bare, normal
 
@@ -48,7 +48,7 @@ def test_every_answer_is_read_and_the_conversation_goes_on(api: str) -> None:
     for exchange in recorded(api):
         target = target_of(exchange)
         if exchange["status"] != 200:
-            assert wire(api).error_text(exchange["response"]).message, exchange["id"]
+            assert wire(api).parse_error(exchange["response"]).message, exchange["id"]
             continue
         reply = answer(exchange, target)
         assert reply.parts, exchange["id"]
@@ -110,10 +110,14 @@ def _message(message: dict[str, Any], target: Target) -> dict[str, Any]:
     if isinstance(content, list) and [part["type"] for part in content] == ["text"]:
         content = content[0]["text"]
     thinking = next(
-        (message[name] for name in (*target.profile.reasoning_fields, *FIELDS) if name in FIELDS and message.get(name)),
+        (
+            message[name]
+            for name in (*target.profile.reasoning_fields, *REASONING_FIELDS)
+            if name in REASONING_FIELDS and message.get(name)
+        ),
         None,
     )
-    kept = {k: v for k, v in message.items() if k not in (*FIELDS, "content", "tool_calls")}
+    kept = {k: v for k, v in message.items() if k not in (*REASONING_FIELDS, "content", "tool_calls")}
     calls = [{k: v for k, v in call.items() if k != "index"} for call in message.get("tool_calls", [])]
     return kept | {"content": content or "", "thinking": thinking or "", "tool_calls": calls}
 

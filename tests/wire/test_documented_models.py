@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.facts import all_models
+from antiphon.facts import list_known_models
 from antiphon.wire.rules import check
 
 Body = dict[str, Any]
@@ -175,8 +175,8 @@ def codes(body: Body, api: str, **more: Any) -> set[str]:
 
 
 def test_every_model_of_the_facts_is_in_a_table() -> None:
-    known = {model.name for model in all_models() if model.facts.lifecycle.state != "retired"}
-    homes = {model.name: model.provider for model in all_models()}
+    known = {model.name for model in list_known_models() if model.facts.lifecycle.state != "retired"}
+    homes = {model.name: model.provider for model in list_known_models()}
     tables = {"anthropic": {*CLAUDES, "claude-mythos-preview"}, "openai": {*GPTS, *UNDOCUMENTED}, "google": {*GEMINIS}}
     for provider, table in tables.items():
         assert {name for name in known if homes[name] == provider} - OPEN == table

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from antiphon.conversation import (
     Chat,
     Conversation,
-    Foreign,
     Image,
-    Native,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
@@ -29,9 +29,9 @@ from antiphon.conversation import (
 )
 from antiphon.errors import AntiphonError, BadReply, OptionError, RateLimited, RequestRejected, ServerFailed, StreamCut
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, rules, wire
-from antiphon.wire.body import NOTHING
-from antiphon.wire.gemini.keys import camel, camel_keys, part_of
-from antiphon.wire.gemini.schema import prepared, to_json_schema
+from antiphon.wire.body import UNSHOWABLE_TEXT
+from antiphon.wire.gemini.field_names import camelize_keys, normalize_part, to_camel_case
+from antiphon.wire.gemini.schema import prepare_parameters_schema, to_json_schema
 
 gemini = wire("gemini")
 TWO = Target("google", "gemini", "gemini-2.5-flash")
@@ -246,13 +246,13 @@ def test_foreign_parts_go_home_and_are_left_out_elsewhere():
     code = {"executableCode": {"language": "PYTHON", "code": "1"}, "thoughtSignature": "AAAA"}
     search = {"toolCall": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB"}, "thoughtSignature": "AAAA"}
     conversation = Conversation()
-    conversation.add_user(["go", Foreign(Native(ELSEWHERE, {"type": "document"}), "[document]")])
+    conversation.add_user(["go", OpaquePart(ProviderPayload(ELSEWHERE, {"type": "document"}), "[document]")])
     conversation.add_reply(decoded(code, search, {"text": "1"}, target=THREE).parts)
-    conversation.add_user([Foreign(Native(ELSEWHERE, {"type": "x"}))])
+    conversation.add_user([OpaquePart(ProviderPayload(ELSEWHERE, {"type": "x"}))])
     found = contents(conversation, THREE)
     assert found[0] == user("go", "[document]")
     assert found[1] == model(code, search, "1")
-    assert found[2] == user(NOTHING)
+    assert found[2] == user(UNSHOWABLE_TEXT)
     unsigned = {"executableCode": code["executableCode"]}
     assert contents(conversation, TWO)[1] == model(unsigned, "1")
     assert contents(conversation, replace(TWO, provider="vertex"))[1] == model("1")
@@ -261,7 +261,7 @@ def test_foreign_parts_go_home_and_are_left_out_elsewhere():
 def test_turns_with_nothing_to_send_are_left_out():
     conversation = Conversation()
     conversation.add_user("a")
-    conversation.add_assistant([Reasoning("hm", Native(ELSEWHERE, {"type": "thinking"})), Text(" ")])
+    conversation.add_assistant([Reasoning("hm", ProviderPayload(ELSEWHERE, {"type": "thinking"})), Text(" ")])
     conversation.add_user("b")
     assert contents(conversation) == [user("a", "b")]
 
@@ -472,7 +472,9 @@ def test_integers_of_a_schema_arrive_as_they_are(schema: dict[str, Any]):
 
 
 def test_a_constant_says_more_than_the_enum_beside_it():
-    assert prepared({"properties": {"a": {"const": 1, "enum": [1, 2]}}})["properties"] == {"a": {"enum": [1]}}
+    assert prepare_parameters_schema({"properties": {"a": {"const": 1, "enum": [1, 2]}}})["properties"] == {
+        "a": {"enum": [1]}
+    }
 
 
 def test_an_alias_of_the_latest_model_is_judged_like_it():
@@ -484,9 +486,9 @@ def test_an_alias_of_the_latest_model_is_judged_like_it():
 
 
 def test_tools_of_all_kinds():
-    server_tool = ToolSpec("search", native=Native(ELSEWHERE, {"type": "web_search"}))
-    strict = ToolSpec("strict", "d", {"type": "object"}, Native(ELSEWHERE, {"name": "strict", "strict": True}))
-    google = ToolSpec("googleSearch", native=Native(TWO.origin, {"googleSearch": {}}))
+    server_tool = ToolSpec("search", native=ProviderPayload(ELSEWHERE, {"type": "web_search"}))
+    strict = ToolSpec("strict", "d", {"type": "object"}, ProviderPayload(ELSEWHERE, {"name": "strict", "strict": True}))
+    google = ToolSpec("googleSearch", native=ProviderPayload(TWO.origin, {"googleSearch": {}}))
     conversation = answered(("f", "x"), tools=(google, server_tool, strict, ToolSpec("bare")))
     assert encoded(conversation)["tools"] == [
         {"googleSearch": {}},
@@ -518,7 +520,7 @@ def test_schemas_lose_only_what_gemini_does_not_take():
         },
         "additionalProperties": False,
     }
-    done = prepared(schema)
+    done = prepare_parameters_schema(schema)
     assert done["type"] == "object"
     assert done["additionalProperties"] is False
     assert "$schema" not in done
@@ -538,7 +540,9 @@ def test_schemas_lose_only_what_gemini_does_not_take():
     }
     inlined = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "description": "the next"}
     assert done["$defs"]["Node"] == {"type": "object", "properties": {"next": inlined}}
-    assert prepared({"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"x": {}}}}})["properties"] == {"x": {}}
+    assert prepare_parameters_schema({"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"x": {}}}}})[
+        "properties"
+    ] == {"x": {}}
 
 
 def test_hostile_schemas_end():
@@ -551,13 +555,15 @@ def test_hostile_schemas_end():
         }
         for n in range(50)
     }
-    prepared({"$ref": "#/$defs/d0", "$defs": chain})
-    prepared({"$defs": {"a": {"$ref": "#/$defs/a", "title": "x"}, "b": {"allOf": [{"$ref": "#/$defs/b"}] * 9}}})
-    prepared({"allOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"x": {"$ref": "#"}}})
+    prepare_parameters_schema({"$ref": "#/$defs/d0", "$defs": chain})
+    prepare_parameters_schema(
+        {"$defs": {"a": {"$ref": "#/$defs/a", "title": "x"}, "b": {"allOf": [{"$ref": "#/$defs/b"}] * 9}}}
+    )
+    prepare_parameters_schema({"allOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"x": {"$ref": "#"}}})
     deep: dict[str, Any] = {}
     for _ in range(300):
         deep = {"type": "array", "items": deep}
-    prepared({"properties": {"deep": deep}})
+    prepare_parameters_schema({"properties": {"deep": deep}})
     to_json_schema({"properties": {"deep": deep}})
 
 
@@ -582,7 +588,7 @@ json_values = st.recursive(
 )
 def test_any_schema_is_prepared(schema: Any):
     if isinstance(schema, dict):
-        json.dumps(prepared(schema))
+        json.dumps(prepare_parameters_schema(schema))
         json.dumps(to_json_schema(schema))
 
 
@@ -686,7 +692,9 @@ def test_snake_case_is_read_too():
     assert reply.tool_calls[0].arguments == {"a_b": 1}
     assert reply.stop == "tool_calls"
     assert reply.usage.input_tokens == 3
-    assert reply.tool_calls[0].native == Native(THREE.origin, call("f", {"a_b": 1}) | {"thoughtSignature": "AA"})
+    assert reply.tool_calls[0].native == ProviderPayload(
+        THREE.origin, call("f", {"a_b": 1}) | {"thoughtSignature": "AA"}
+    )
 
 
 def test_signatures_that_cannot_be_ones_are_dropped():
@@ -696,9 +704,9 @@ def test_signatures_that_cannot_be_ones_are_dropped():
 def test_error_bodies():
     body = {"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}
     for data in (body, [body]):
-        found = gemini.error_text(data)
+        found = gemini.parse_error(data)
         assert (found.message, found.kind) == ("no", "INVALID_ARGUMENT")
-    assert gemini.error_text("x").message == ""
+    assert gemini.parse_error("x").message == ""
 
 
 def test_a_body_that_is_no_object_is_a_bad_reply():
@@ -978,7 +986,7 @@ def test_media_in_responses():
     reading, written = reread(body)
     assert written == body
     result = reading.conversation.turns[1].results[0]
-    assert [type(part) for part in result.parts] == [Text, Image, Foreign]
+    assert [type(part) for part in result.parts] == [Text, Image, OpaquePart]
     older = replace(TWO, model="gemini-2.0-flash")
     assert contents(reading.conversation, older)[2:] == [
         user(response("f", {"result": "x\n[application/pdf]"})),
@@ -1102,7 +1110,7 @@ a_content = st.fixed_dictionaries({"parts": st.lists(a_part, max_size=4)}, optio
 def test_decoding_anything_raises_only_our_errors(value: Any):
     try:
         gemini.decode(value, TWO.origin)
-        gemini.error_text(value)
+        gemini.parse_error(value)
         streamed(stream(value, chunk(finishReason="STOP")))
     except AntiphonError:
         pass
@@ -1127,7 +1135,7 @@ def test_whatever_is_read_can_be_sent(value: Any):
 
 origins = st.sampled_from([TWO.origin, THREE.origin, ELSEWHERE])
 natives = st.builds(
-    Native,
+    ProviderPayload,
     origins,
     st.sampled_from([{"text": "n"}, {"executableCode": {}}, {"type": "x"}, {"text": "", "thoughtSignature": "AA"}]),
 )
@@ -1135,13 +1143,13 @@ words = st.text(min_size=1, max_size=5)
 assistant_parts = (
     st.builds(Text, words)
     | st.builds(Reasoning, words, st.none() | natives)
-    | st.builds(Foreign, natives, st.sampled_from(["", "[x]"]))
+    | st.builds(OpaquePart, natives, st.sampled_from(["", "[x]"]))
 )
 user_parts = (
     st.builds(Text, words.filter(str.strip))
     | st.builds(Chat, st.just("@a"), words.filter(str.strip))
     | st.just(PNG)
-    | st.builds(Foreign, natives, st.sampled_from(["", "[x]"]))
+    | st.builds(OpaquePart, natives, st.sampled_from(["", "[x]"]))
 )
 results = st.text(max_size=3) | st.lists(st.builds(Text, words) | st.just(PNG), max_size=3)
 
@@ -1155,7 +1163,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
             continue
         parts: list[Any] = draw(st.lists(assistant_parts, max_size=3))
         for number in range(draw(st.integers(0, 2))):
-            native = Native(draw(origins), call("f", id="n") | {"thoughtSignature": "AAAA"})
+            native = ProviderPayload(draw(origins), call("f", id="n") | {"thoughtSignature": "AAAA"})
             parts.append(ToolCall(f"c{turn}-{number}", "f", native=draw(st.sampled_from([None, native]))))
         turn_added = conversation.add_reply(parts)
         conversation.add_tool_results([ToolResult(item.id, draw(results)) for item in turn_added.open_calls])
@@ -1216,18 +1224,18 @@ def recorded_target(exchange: dict[str, Any]) -> Target:
 
 def settled(body: dict[str, Any]) -> dict[str, Any]:
     """The body without the differences that mean nothing: key case, merged neighbours, split system texts."""
-    body = {camel(name): value for name, value in body.items() if value is not None}
-    body |= {name: camel_keys(body[name]) for name in ("generationConfig", "toolConfig") if name in body}
+    body = {to_camel_case(name): value for name, value in body.items() if value is not None}
+    body |= {name: camelize_keys(body[name]) for name in ("generationConfig", "toolConfig") if name in body}
     turns: list[tuple[str, list[Any]]] = []
     for content in body["contents"]:
         role = "model" if content.get("role") == "model" else "user"
         if not (turns and turns[-1][0] == role):
             turns.append((role, []))
-        turns[-1][1].extend(part_of(part) for part in content["parts"])
+        turns[-1][1].extend(normalize_part(part) for part in content["parts"])
     texts = [part["text"] for part in body.get("systemInstruction", {}).get("parts", [])]
-    tools = [{camel(name): value} for tool in body.get("tools") or [] for name, value in tool.items()]
+    tools = [{to_camel_case(name): value} for tool in body.get("tools") or [] for name, value in tool.items()]
     functions = [
-        {"description": ""} | {camel(name): value for name, value in function.items()}
+        {"description": ""} | {to_camel_case(name): value for name, value in function.items()}
         for tool in tools
         for function in tool.get("functionDeclarations", [])
     ]
@@ -1247,7 +1255,7 @@ def test_recorded_requests_are_read_and_written_again():
 def test_recorded_answers_are_decoded_and_continued():
     for exchange in recorded():
         if exchange["status"] != 200:
-            assert gemini.error_text(exchange["response"]).message, exchange["id"]
+            assert gemini.parse_error(exchange["response"]).message, exchange["id"]
             continue
         target = recorded_target(exchange)
         if exchange["stream"]:

@@ -13,16 +13,16 @@ from pydantic import TypeAdapter
 from antiphon.conversation import (
     Chat,
     Conversation,
-    Foreign,
     Image,
-    Native,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     Text,
     ToolCall,
     ToolResult,
     ToolSpec,
-    short_id,
+    shorten_call_id,
 )
 from antiphon.errors import (
     AntiphonError,
@@ -36,7 +36,7 @@ from antiphon.errors import (
 )
 from antiphon.providers import PROVIDERS
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, openai_chat, rules
-from antiphon.wire.body import NOTHING
+from antiphon.wire.body import UNSHOWABLE_TEXT
 from tests.lazily import Lazily
 from tests.recordings import exchanges
 from tests.strategies import json_values
@@ -151,7 +151,7 @@ def test_arguments_that_were_never_json_go_back_as_json():
         (ToolResult("t1", "Error: no such file", True), "Error: no such file"),
         (ToolResult("t1", "", True), "Error: (no output)"),
         (ToolResult("t1", (Text("a"), Text("b"))), "a\nb"),
-        (ToolResult("t1", (Foreign(Native(Origin("x", "gemini", "y"), {}), "[doc]"),)), "[doc]"),
+        (ToolResult("t1", (OpaquePart(ProviderPayload(Origin("x", "gemini", "y"), {}), "[doc]"),)), "[doc]"),
     ],
 )
 def test_results(result: ToolResult, text: str):
@@ -198,14 +198,14 @@ def test_where_images_are_not_taken_they_are_lines_of_text():
 
 
 def test_an_answer_with_nothing_to_send_is_left_out_and_its_neighbours_merge():
-    other = Native(Origin("google", "gemini", "g"), {"x": 1})
-    assert sent(after(Reasoning("hm"), Text(" "), Foreign(other))) == [{"role": "user", "content": "hi\n\ngo on"}]
+    other = ProviderPayload(Origin("google", "gemini", "g"), {"x": 1})
+    assert sent(after(Reasoning("hm"), Text(" "), OpaquePart(other))) == [{"role": "user", "content": "hi\n\ngo on"}]
 
 
 def test_a_user_turn_always_says_something():
     conversation = Conversation()
-    conversation.add_user(Foreign(Native(Origin("google", "gemini", "g"), {"fileData": {}})))
-    assert sent(conversation) == [{"role": "user", "content": NOTHING}]
+    conversation.add_user(OpaquePart(ProviderPayload(Origin("google", "gemini", "g"), {"fileData": {}})))
+    assert sent(conversation) == [{"role": "user", "content": UNSHOWABLE_TEXT}]
     conversation.add_assistant("What is it?").add_user("A song.")
     assert [each["role"] for each in sent(conversation)] == ["user", "assistant", "user"]
 
@@ -216,7 +216,7 @@ def test_texts_around_other_parts_are_one_text():
 
 class TestReasoning:
     def test_it_goes_back_to_its_own_model_alone(self):
-        thinking = Reasoning("hm", Native(DEEPSEEK.origin, {"reasoning_content": "hm"}))
+        thinking = Reasoning("hm", ProviderPayload(DEEPSEEK.origin, {"reasoning_content": "hm"}))
         conversation = after(thinking, Text("well"))
         assert sent(conversation, DEEPSEEK)[1]["reasoning_content"] == "hm"
         other = Target("deepseek", "openai-chat", "deepseek-v5", DEEPSEEK.profile)
@@ -224,14 +224,14 @@ class TestReasoning:
         assert "hm" not in json.dumps(sent(conversation))
 
     def test_deepseek_gets_the_field_with_calls_whoever_made_them(self):
-        thinking = Reasoning("hm", Native(ORIGIN, {"reasoning_content": "hm"}))
+        thinking = Reasoning("hm", ProviderPayload(ORIGIN, {"reasoning_content": "hm"}))
         conversation = after(thinking, ToolCall("c", "f"))
         # In thinking mode it refuses calls without the field.
         assert sent(conversation, DEEPSEEK)[1]["reasoning_content"] == ""
         assert "reasoning_content" not in sent(after(Text("well")), DEEPSEEK)[1]
 
     def test_only_servers_that_want_it_get_it(self):
-        thinking = Reasoning("hm", Native(ORIGIN, {"reasoning_content": "hm"}))
+        thinking = Reasoning("hm", ProviderPayload(ORIGIN, {"reasoning_content": "hm"}))
         assert sent(after(thinking, Text("well")))[1] == {"role": "assistant", "content": "well"}
 
     def test_details_go_back_as_the_list_they_were(self):
@@ -283,7 +283,7 @@ class TestProfiles:
         conversation.add_tool_result("call_1", [PNG])
         conversation.add_tool_result("abcDEF123", "y")
         messages = sent(conversation, MISTRAL)
-        ids = [short_id("call_1"), "abcDEF123"]
+        ids = [shorten_call_id("call_1"), "abcDEF123"]
         assert [call["id"] for call in messages[1]["tool_calls"]] == ids
         assert [message["tool_call_id"] for message in messages[2:4]] == ids
         assert ids[0] in messages[-1]["content"][0]["text"]
@@ -292,7 +292,9 @@ class TestProfiles:
         conversation = asking()
         conversation.add_tool_result("t1", "x")
         before = openai_chat.encode(conversation, MISTRAL, Options()).body
-        conversation.add_user(Foreign(Native(MISTRAL.origin, {"role": "user", "content": "q", "name": "ann"})))
+        conversation.add_user(
+            OpaquePart(ProviderPayload(MISTRAL.origin, {"role": "user", "content": "q", "name": "ann"}))
+        )
         roles = [message["role"] for message in sent(conversation, MISTRAL)]
         assert roles == ["user", "assistant", "tool", "assistant", "user"]
         assert openai_chat.encode(conversation, MISTRAL, Options()).body.startswith(before[:-2])
@@ -389,8 +391,8 @@ class TestOptions:
 
     def test_tools_of_other_providers(self):
         other = Origin("anthropic", "anthropic", "c")
-        marked = ToolSpec("f", "", {"properties": {}}, Native(other, {"name": "f", "strict": True}))
-        builtin = ToolSpec("bash", "", {}, Native(other, {"type": "bash_20250124", "name": "bash"}))
+        marked = ToolSpec("f", "", {"properties": {}}, ProviderPayload(other, {"name": "f", "strict": True}))
+        builtin = ToolSpec("bash", "", {}, ProviderPayload(other, {"type": "bash_20250124", "name": "bash"}))
         conversation = Conversation(tools=[marked, builtin])
         conversation.add_user("hi")
         assert [tool["function"]["name"] for tool in body(conversation)["tools"]] == ["f"]
@@ -513,7 +515,7 @@ class TestDecoding:
         cited = {"annotations": [{"type": "url_citation"}], "executed_tools": [{"type": "search"}]}
         reply = openai_chat.decode(response(content="See x.", **cited), ORIGIN)
         assert sent(after(*reply.parts))[1] == {"role": "assistant", "content": "See x."}
-        (kept,) = (part for part in reply.parts if isinstance(part, Foreign))
+        (kept,) = (part for part in reply.parts if isinstance(part, OpaquePart))
         assert kept.native.data == {"_received": cited}
 
     def test_other_providers_are_shown_what_can_be_read(self):
@@ -581,7 +583,7 @@ class TestDecoding:
         ],
     )
     def test_error_bodies(self, data: object, message: str, kind: str):
-        text = openai_chat.error_text(data)
+        text = openai_chat.parse_error(data)
         assert (text.message, text.kind) == (message, kind)
 
 
@@ -1177,7 +1179,7 @@ class TestRecordings:
             request, answer = exchange["request"], exchange["response"]
             target = Target("openai", "openai-chat", request["model"])
             if exchange["status"] != 200:
-                assert openai_chat.error_text(answer).message
+                assert openai_chat.parse_error(answer).message
                 continue
             if exchange["stream"]:
                 reply, *others = [fed(answer.encode(), size, target.origin)[0] for size in (1 << 20, 1000, 7, 1)]

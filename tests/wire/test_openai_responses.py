@@ -17,10 +17,10 @@ from antiphon.conversation import (
     AssistantTurn,
     Chat,
     Conversation,
-    Foreign,
     Image,
-    Native,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     ServerCall,
     ServerResult,
@@ -39,8 +39,8 @@ from antiphon.errors import (
     StreamCut,
 )
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Reply, Target, TextDelta, Usage, wire
-from antiphon.wire.body import NOTHING
-from antiphon.wire.openai_responses.terms import CLIENT_CALLS
+from antiphon.wire.body import UNSHOWABLE_TEXT
+from antiphon.wire.openai_responses.item_rules import CLIENT_CALLS
 from antiphon.wire.rules import check
 from tests.lazily import Lazily
 from tests.wire.referee import judge
@@ -103,8 +103,8 @@ def reply(*output: Mapping[str, Any], **fields: Any) -> Reply:
     return WIRE.decode({"status": "completed", "output": list(output)} | fields, ORIGIN)
 
 
-def foreign(data: dict[str, Any], text: str = "", origin: Origin = ORIGIN) -> Foreign:
-    return Foreign(Native(origin, data), text)
+def foreign(data: dict[str, Any], text: str = "", origin: Origin = ORIGIN) -> OpaquePart:
+    return OpaquePart(ProviderPayload(origin, data), text)
 
 
 # Bodies
@@ -195,7 +195,7 @@ def test_neighbouring_users_become_one_message_where_the_model_had_nothing_to_se
 def test_a_user_turn_of_foreign_parts_alone_still_says_something() -> None:
     conversation = Conversation()
     conversation.add_user(foreign({"type": "document"}, origin=ELSEWHERE))
-    assert items(conversation)[0]["content"][0]["text"] == NOTHING
+    assert items(conversation)[0]["content"][0]["text"] == UNSHOWABLE_TEXT
 
 
 def test_turns_are_encoded_once() -> None:
@@ -304,9 +304,11 @@ def test_models_that_do_not_reason_are_not_asked_for_reasoning() -> None:
 
 
 def test_functions_of_other_providers_are_declared_and_their_own_tools_are_not() -> None:
-    own = ToolSpec("web_search", native=Native(ELSEWHERE, {"type": "web_search_20250305", "name": "web_search"}))
-    theirs = ToolSpec("lookup", "", LOOKUP.parameters, Native(ELSEWHERE, {"name": "lookup", "strict": True}))
-    ours = ToolSpec("tool_3", native=Native(ORIGIN, {"type": "web_search"}))
+    own = ToolSpec(
+        "web_search", native=ProviderPayload(ELSEWHERE, {"type": "web_search_20250305", "name": "web_search"})
+    )
+    theirs = ToolSpec("lookup", "", LOOKUP.parameters, ProviderPayload(ELSEWHERE, {"name": "lookup", "strict": True}))
+    ours = ToolSpec("tool_3", native=ProviderPayload(ORIGIN, {"type": "web_search"}))
     either = ToolSpec("either", "", {"anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]})
     conversation = Conversation(tools=[own, theirs, ours, either])
     conversation.add_user("Hello")
@@ -358,7 +360,7 @@ def test_reasoning_goes_only_with_what_it_led_to(extra: dict[str, Any]) -> None:
 
 
 def test_plain_text_does_not_stand_in_for_a_stored_message() -> None:
-    conversation = asked(Reasoning("", Native(ORIGIN, ENCRYPTED)), Text("Mine."))
+    conversation = asked(Reasoning("", ProviderPayload(ORIGIN, ENCRYPTED)), Text("Mine."))
     assert middle(conversation, extra=STORED) == [{"role": "assistant", "content": "Mine."}]
     assert len(middle(conversation)) == 2
 
@@ -509,7 +511,7 @@ def test_every_item_of_the_sdk_is_read_as_a_call_or_kept() -> None:
             item["content"] = [{"type": "output_text", "text": "a"}]
         answer = reply(item)
         [part] = answer.parts
-        assert isinstance(part, ToolCall | ServerCall | ServerResult | Foreign | Text | Reasoning)
+        assert isinstance(part, ToolCall | ServerCall | ServerResult | OpaquePart | Text | Reasoning)
         assert (answer.stop == "tool_calls") == isinstance(part, ToolCall)
         assert isinstance(part, ToolCall) == (kind == "function_call" or kind in CLIENT_CALLS), kind
 
@@ -604,9 +606,9 @@ def test_reasoning_whose_id_stands_twice_keeps_its_encrypted_content() -> None:
     ],
 )
 def test_errors_under_detail_are_read(body_: dict[str, Any], said: str) -> None:
-    assert WIRE.error_text(body_).message == said
+    assert WIRE.parse_error(body_).message == said
     if "error" not in body_:
-        assert wire("anthropic").error_text(body_).message == wire("gemini").error_text(body_).message == said
+        assert wire("anthropic").parse_error(body_).message == wire("gemini").parse_error(body_).message == said
 
 
 def test_items_the_server_answers_itself_need_no_output() -> None:
@@ -629,7 +631,7 @@ def test_parts_keep_their_native_form_only_where_it_fits() -> None:
     assert isinstance(said, Text)
     conversation = Conversation()
     conversation.add_user(said)
-    conversation.add_assistant([Text("Ok", Native(ORIGIN, {"type": "input_text", "text": "Ok"}))])
+    conversation.add_assistant([Text("Ok", ProviderPayload(ORIGIN, {"type": "input_text", "text": "Ok"}))])
     conversation.add_user("Go on")
     for extra in ({}, STORED):
         assert items(conversation, extra=extra)[:2] == [
@@ -745,9 +747,9 @@ def test_failed_responses_raise(code: str | None, error: type[RequestRejected], 
 
 def test_error_bodies() -> None:
     data = {"error": {"message": "No.", "type": "invalid_request_error", "code": "model_not_found"}}
-    assert (WIRE.error_text(data).message, WIRE.error_text(data).kind) == ("No.", "model_not_found")
-    assert WIRE.error_text({"error": "No."}).message == "No."
-    assert WIRE.error_text(None).message == ""
+    assert (WIRE.parse_error(data).message, WIRE.parse_error(data).kind) == ("No.", "model_not_found")
+    assert WIRE.parse_error({"error": "No."}).message == "No."
+    assert WIRE.parse_error(None).message == ""
 
 
 # Streams
@@ -1087,7 +1089,7 @@ def test_any_json_can_be_read_and_decoded(data: Any) -> None:
     for given_ in (data, {"input": data}, {"output": data, "status": "completed"}, [data]):
         reading = WIRE.read(given_, ORIGIN)
         WIRE.encode(reading.conversation, TARGET, Options(extra={k: reading.rest.get(k) for k in ("store", "include")}))
-        WIRE.error_text(given_)
+        WIRE.parse_error(given_)
         try:
             conversation = Conversation()
             conversation.add_reply(WIRE.decode(given_, ORIGIN).parts)
@@ -1108,23 +1110,23 @@ origins = st.sampled_from([ORIGIN, OTHER_MODEL.origin, ELSEWHERE])
 numbers = st.integers(1, 3)
 
 
-def native(kind: str, prefix: str, **fields: Any) -> st.SearchStrategy[Native]:
-    return st.builds(lambda o, n: Native(o, {"type": kind, "id": f"{prefix}_{n}", **fields}), origins, numbers)
+def native(kind: str, prefix: str, **fields: Any) -> st.SearchStrategy[ProviderPayload]:
+    return st.builds(lambda o, n: ProviderPayload(o, {"type": kind, "id": f"{prefix}_{n}", **fields}), origins, numbers)
 
 
-def paired(kind: str, prefix: str) -> st.SearchStrategy[Foreign]:
+def paired(kind: str, prefix: str) -> st.SearchStrategy[OpaquePart]:
     data = st.builds(
         lambda o, n, m: (o, {"type": kind, "id": f"{prefix}_{m}", "call_id": f"x_{n}"}), origins, numbers, numbers
     )
-    return data.map(lambda pair: Foreign(Native(*pair), ""))
+    return data.map(lambda pair: OpaquePart(ProviderPayload(*pair), ""))
 
 
 user_parts = st.one_of(
     st.sampled_from([Text("Hi"), Chat("@a", "Yo"), Image(url="https://x/y.png")]),
     paired("custom_tool_call_output", "ctco").map(
-        lambda f: Foreign(Native(f.native.origin, f.native.data | {"output": ""}))
+        lambda f: OpaquePart(ProviderPayload(f.native.origin, f.native.data | {"output": ""}))
     ),
-    native("input_file", "x", file_id="file_1").map(Foreign),
+    native("input_file", "x", file_id="file_1").map(OpaquePart),
 )
 assistant_parts = st.one_of(
     st.sampled_from([Text("Hi"), Text(" "), Reasoning("Hm.")]),
@@ -1132,9 +1134,9 @@ assistant_parts = st.one_of(
     native("reasoning", "rs", summary=[]).map(lambda n: Reasoning("", n)),
     native("message", "msg", role="assistant", content=SAID["content"]).map(lambda n: Text("Let me see.", n)),
     native("function_call", "fc", name="f", call_id="call_1").map(lambda n: ToolCall("call_1", "f", native=n)),
-    native("web_search_call", "ws").map(Foreign),
-    native("compaction", "cmp", encrypted_content="gA").map(Foreign),
-    native("item_reference", "msg").map(Foreign),
+    native("web_search_call", "ws").map(OpaquePart),
+    native("compaction", "cmp", encrypted_content="gA").map(OpaquePart),
+    native("item_reference", "msg").map(OpaquePart),
     paired("custom_tool_call", "ctc"),
 )
 
@@ -1144,7 +1146,7 @@ assistant_parts = st.one_of(
 def test_every_ready_conversation_is_accepted(turns: list[list[Any]]) -> None:
     conversation = Conversation(tools=[LOOKUP])
     for parts in turns:
-        if parts and all(isinstance(part, Text | Chat | Image | Foreign) for part in parts) and _says(parts):
+        if parts and all(isinstance(part, Text | Chat | Image | OpaquePart) for part in parts) and _says(parts):
             conversation.add_user(parts)
         else:
             calls = conversation.add_reply([part for part in parts if not isinstance(part, Chat | Image)]).calls
@@ -1177,7 +1179,7 @@ def test_recorded_requests_come_back_the_same() -> None:
             assert equivalent(reencoded(exchange["request"])) == equivalent(exchange["request"]), exchange["id"]
         else:
             WIRE.read(exchange["request"], ORIGIN)
-            assert WIRE.error_text(exchange["response"]).message
+            assert WIRE.parse_error(exchange["response"]).message
 
 
 @recorded

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.conversation import AssistantTurn, Conversation, Native, Reasoning, Text, ToolCall, ToolResult
+from antiphon.conversation import AssistantTurn, Conversation, ProviderPayload, Reasoning, Text, ToolCall, ToolResult
 from antiphon.errors import AntiphonError, OptionError
-from antiphon.wire import APIS, Options, Profile, Target, detect, rules, wire
+from antiphon.wire import APIS, Options, Profile, Target, detect_api, rules, wire
 from antiphon.wire import read as read_history
 from tests.strategies import TARGETS, any_text, conversations, json_values, ready_conversations
 
@@ -154,7 +154,7 @@ def test_any_json_reads_or_fails_with_our_own_errors(api: str, value: object, da
     with suppress(AntiphonError):
         codec.decode(shape, TARGETS[api].origin)
     with suppress(AntiphonError):
-        codec.error_text(shape)
+        codec.parse_error(shape)
     with suppress(AntiphonError):
         read_history(shape)
 
@@ -186,7 +186,7 @@ def test_a_switch_of_provider_in_mid_conversation(first: str, second: str, text:
     conversation.add_user("look")
     for number, api in enumerate((first, second, first)):
         block = {**data[api], "id": f"rs_{number}"} if api == "openai-responses" else data[api]
-        reasoning = Reasoning("hm", Native(TARGETS[api].origin, block))
+        reasoning = Reasoning("hm", ProviderPayload(TARGETS[api].origin, block))
         calls = [ToolCall("c", "read_file", {"p": text}), ToolCall("d", "now")]
         conversation.add_reply([reasoning, Text("Looking."), *calls])
         for call in conversation.open_calls:
@@ -207,15 +207,15 @@ def test_the_shape_of_a_written_history_is_recognised(api: str, conversation: Co
     conversation.add_reply([ToolCall("some_id", "now")])
     conversation.add_tool_results([ToolResult(call.id, "y") for call in conversation.open_calls])
     history = wire(api).history(conversation, TARGETS[api])
-    assert detect(history) == api
+    assert detect_api(history) == api
     listed = history.get("messages") or history.get("input") or history.get("contents")
-    assert detect(listed) == api
+    assert detect_api(listed) == api
     assert isinstance(read_history(listed).conversation.turns[-1], AssistantTurn)
 
 
 def test_a_request_of_mere_text_is_recognised_by_its_model():
     said = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
-    assert detect({"model": "claude-sonnet-5", "max_tokens": 5, "messages": said}) == "anthropic"
-    assert detect({"model": "anthropic/claude-sonnet-5", "max_tokens": 5, "messages": said}) == "openai-chat"
+    assert detect_api({"model": "claude-sonnet-5", "max_tokens": 5, "messages": said}) == "anthropic"
+    assert detect_api({"model": "anthropic/claude-sonnet-5", "max_tokens": 5, "messages": said}) == "openai-chat"
     served = {"role": "assistant", "content": [{"type": "web_search_tool_result", "tool_use_id": "x", "content": []}]}
-    assert detect([*said, served]) == "anthropic"
+    assert detect_api([*said, served]) == "anthropic"

@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 from pydantic import AnyUrl, BaseModel, Field, TypeAdapter
 
-from antiphon.conversation import Conversation, Native, Reasoning, Text, ToolSpec
+from antiphon.conversation import Conversation, ProviderPayload, Reasoning, Text, ToolSpec
 from antiphon.errors import ContentError
 from antiphon.wire import Options, Target, rules, wire
-from antiphon.wire.schema import closed, is_strict, native_form
+from antiphon.wire.schema import close_objects, is_strict_schema, reduce_schema
 from tests.lazily import Lazily
 from tests.strategies import TARGETS
 
@@ -72,7 +72,7 @@ def field(schema: Any, name: str = "a", required: bool = True) -> dict[str, Any]
 
 def form_of(schema: Any, target: Target) -> Any:
     """What is sent of the schema of a field; nothing where the schema has no native form."""
-    form = native_form(field(schema), target)
+    form = reduce_schema(field(schema), target)
     return None if form is None else form["properties"]["a"]
 
 
@@ -93,7 +93,7 @@ def form_of(schema: Any, target: Target) -> Any:
 )
 def test_a_schema_has_a_native_form_only_where_the_server_takes_it(type_: Any, fits: set[str]):
     schema = TypeAdapter(type_).json_schema()
-    assert {name for name, target in VENDORS.items() if native_form(schema, target) is not None} == fits
+    assert {name for name, target in VENDORS.items() if reduce_schema(schema, target) is not None} == fits
 
 
 class TestReduced:
@@ -167,7 +167,7 @@ class TestReduced:
         schema = Bounded.model_json_schema()
         before = json.dumps(schema)
         for target in VENDORS.values():
-            native_form(schema, target)
+            reduce_schema(schema, target)
         assert json.dumps(schema) == before
 
 
@@ -175,32 +175,32 @@ class TestLimits:
     @pytest.mark.parametrize(("count", "fits"), [(24, True), (25, False)])
     def test_optional_fields(self, count: int, fits: bool):
         schema = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(count)}}
-        assert (native_form(schema, CLAUDE) is not None) == fits
-        assert native_form(schema, GEMINI) is not None
+        assert (reduce_schema(schema, CLAUDE) is not None) == fits
+        assert reduce_schema(schema, GEMINI) is not None
 
     @pytest.mark.parametrize(("count", "fits"), [(16, True), (17, False)])
     def test_unions(self, count: int, fits: bool):
         names = [f"f{n}" for n in range(count)]
         union = {"anyOf": [{"type": "string"}, {"type": "null"}]}
         schema = {"type": "object", "properties": dict.fromkeys(names, union), "required": names}
-        assert (native_form(schema, CLAUDE) is not None) == fits
+        assert (reduce_schema(schema, CLAUDE) is not None) == fits
         schema["properties"] = {name: {"type": ["string", "null"]} for name in names}
-        assert (native_form(schema, CLAUDE) is not None) == fits
+        assert (reduce_schema(schema, CLAUDE) is not None) == fits
 
     @pytest.mark.parametrize(("depth", "fits"), [(10, True), (11, False)])
     def test_levels(self, depth: int, fits: bool):
         schema: Any = {"type": "integer"}
         for _ in range(depth):
             schema = field(schema)
-        assert (native_form(schema, GPT) is not None) == fits
+        assert (reduce_schema(schema, GPT) is not None) == fits
 
     def test_recursion(self):
         tree, node = Tree.model_json_schema(), Node.model_json_schema()
-        assert native_form(tree, CLAUDE) is native_form(node, CLAUDE) is None
-        assert native_form(tree, GPT) is not None
+        assert reduce_schema(tree, CLAUDE) is reduce_schema(node, CLAUDE) is None
+        assert reduce_schema(tree, GPT) is not None
         twice = {**field({"$ref": "#/$defs/P"}), "$defs": {"P": Point.model_json_schema()}}
         twice["properties"]["b"] = {"$ref": "#/$defs/P"}
-        assert native_form(twice, CLAUDE) is not None, "what is used twice does not hold itself"
+        assert reduce_schema(twice, CLAUDE) is not None, "what is used twice does not hold itself"
 
 
 class TestReferees:
@@ -209,16 +209,16 @@ class TestReferees:
     @pytest.mark.parametrize("type_", [Point, Kind, Bounded, Defaulted])
     def test_claude(self, type_: type[BaseModel]):
         theirs = Lazily("anthropic").transform_schema(type_)
-        ours = native_form(type_.model_json_schema(), CLAUDE)
+        ours = reduce_schema(type_.model_json_schema(), CLAUDE)
         assert shape(ours) == shape(theirs)
 
     @pytest.mark.parametrize("type_", [Point, Kind, Tree])
     def test_openai(self, type_: type[BaseModel]):
         from openai.lib._pydantic import to_strict_json_schema
 
-        form = native_form(type_.model_json_schema(), GPT)
+        form = reduce_schema(type_.model_json_schema(), GPT)
         assert form is not None
-        assert is_strict(form, GPT)
+        assert is_strict_schema(form, GPT)
         assert shape(form) == shape(to_strict_json_schema(type_))
 
     @pytest.mark.parametrize("type_", [Point, Kind, Bounded, Defaulted, Tree])
@@ -231,7 +231,7 @@ class TestReferees:
             Defaulted: {"x": 2},
             Tree: {"root": {"value": 1, "next": {"value": 2, "next": None}}},
         }
-        form = native_form(type_.model_json_schema(), VENDORS[name])
+        form = reduce_schema(type_.model_json_schema(), VENDORS[name])
         if form is not None:
             type_.model_validate(values[type_])
             jsonschema.validate(values[type_], form)
@@ -268,7 +268,7 @@ def test_strict_is_asked_for_only_where_rule_o10_lets_it(part: dict[str, Any]):
         form = sent["text"]["format"] if api == "openai-responses" else sent["response_format"]["json_schema"]
         assert form["strict"] is False
         assert rules.check(sent, api, TARGETS[api].model) == []
-    form = {"name": "answer", "strict": True, "schema": closed(schema)}
+    form = {"name": "answer", "strict": True, "schema": close_objects(schema)}
     body = {"model": "gpt-5", "messages": [{"role": "user", "content": "a"}]}
     body |= {"response_format": {"type": "json_schema", "json_schema": form}}
     assert {found.code for found in rules.check(body, "openai-chat")} == {"O10"}
@@ -293,7 +293,10 @@ def test_thinking_without_a_signature_is_not_sent_back(signature: dict[str, Any]
         {"content": [thought, {"type": "text", "text": "Yes."}], "stop_reason": "end_turn"}, target.origin
     )
     assert reply.reasoning == "Hm."
-    for parts in (reply.parts, (Reasoning("", Native(target.origin, {"type": "redacted_thinking"})), Text("Yes."))):
+    for parts in (
+        reply.parts,
+        (Reasoning("", ProviderPayload(target.origin, {"type": "redacted_thinking"})), Text("Yes.")),
+    ):
         conversation = Conversation()
         conversation.add_user("a")
         conversation.add_reply(parts)
@@ -350,7 +353,7 @@ def test_an_illegal_name_is_the_same_legal_one_in_every_place_and_for_every_mode
 
 
 def test_a_tool_whose_native_form_says_not_whose_it_is_is_refused_at_once():
-    with pytest.raises(ContentError, match="Native"):
+    with pytest.raises(ContentError, match="ProviderPayload"):
         ToolSpec("web_search", native={"type": "web_search"})  # type: ignore[arg-type]
 
 
@@ -364,7 +367,7 @@ def test_a_tool_whose_native_form_says_not_whose_it_is_is_refused_at_once():
     ],
 )
 def test_a_providers_own_tool_goes_to_its_own_api_alone(api: str, native: dict[str, Any]):
-    conversation = Conversation(tools=[ToolSpec("web_search", native=Native(TARGETS[api].origin, native))])
+    conversation = Conversation(tools=[ToolSpec("web_search", native=ProviderPayload(TARGETS[api].origin, native))])
     conversation.add_user("a")
     for other, target in TARGETS.items():
         body = json.loads(wire(other).encode(conversation, target, Options(cache=False)).body)

@@ -10,9 +10,9 @@ import pytest
 from antiphon.conversation import (
     Citation,
     Conversation,
-    Native,
     Note,
     Origin,
+    ProviderPayload,
     ServerCall,
     ServerResult,
     Text,
@@ -20,7 +20,7 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.wire import Options, Reply, Target, rules, wire
-from antiphon.wire.prompt import announce
+from antiphon.wire.prompt import announce_request_changes
 from tests.recordings import exchanges
 
 TARGETS = {
@@ -96,7 +96,10 @@ class TestReading:
     def test_a_search_of_anthropic(self):
         call, result, text = searched().turns[1].parts
         assert call == ServerCall(
-            "srvtoolu_1", "web_search", {"query": "tallest peak"}, native=Native(TARGETS["anthropic"].origin, SEARCH[0])
+            "srvtoolu_1",
+            "web_search",
+            {"query": "tallest peak"},
+            native=ProviderPayload(TARGETS["anthropic"].origin, SEARCH[0]),
         )
         assert isinstance(result, ServerResult)
         assert (result.call_id, result.sources) == ("srvtoolu_1", (Citation("https://a.example", "Peaks"),))
@@ -205,7 +208,7 @@ class TestReading:
 class TestTheWayBack:
     def test_blocks_go_back_as_they_came(self):
         conversation = searched().add_user("And?")
-        assert announce(conversation, TARGETS["anthropic"], Options()) is None
+        assert announce_request_changes(conversation, TARGETS["anthropic"], Options()) is None
         data = encoded(conversation, TARGETS["anthropic"])
         assert data["messages"][1]["content"] == SEARCH
         assert notes(conversation) == []
@@ -252,26 +255,26 @@ class TestAnotherModel:
     @pytest.mark.parametrize("api", ["openai-responses", "openai-chat", "gemini"])
     def test_is_told_once_in_a_note_and_nothing_is_put_into_its_mouth(self, api: str):
         conversation = searched().add_user("And?")
-        announce(conversation, TARGETS[api], Options())
+        announce_request_changes(conversation, TARGETS[api], Options())
         (note,) = notes(conversation)
         assert "web_search with" in note
         assert "tallest peak" in note
         assert "Peaks (https://a.example)" in note
         before = conversation.turns
-        announce(conversation, TARGETS[api], Options())
+        announce_request_changes(conversation, TARGETS[api], Options())
         assert conversation.turns == before
         data = encoded(conversation, TARGETS[api])
         assert list(assistant_texts(data)) == ["Mount Columbia."]
         assert json.dumps(data).count("tallest peak") == 1
         conversation.add_assistant("Yes.").add_user("Sure?")
-        announce(conversation, TARGETS[api], Options())
+        announce_request_changes(conversation, TARGETS[api], Options())
         assert notes(conversation) == [note]
 
     def test_the_note_stays_when_the_conversation_goes_back(self):
         conversation = searched().add_user("And?")
-        announce(conversation, TARGETS["gemini"], Options())
+        announce_request_changes(conversation, TARGETS["gemini"], Options())
         conversation.add_assistant("Yes.").add_user("Sure?")
-        announce(conversation, TARGETS["anthropic"], Options())
+        announce_request_changes(conversation, TARGETS["anthropic"], Options())
         assert len(notes(conversation)) == 1
         assert encoded(conversation, TARGETS["anthropic"])["messages"][1]["content"] == SEARCH
 
@@ -286,9 +289,11 @@ class TestAnotherModel:
         part = {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "1", "args": {"queries": ["q"]}}}
         origin = Origin("google", "gemini", "gemini-3-pro")
         conversation = Conversation().add_user("a")
-        conversation.add_reply([ServerCall("1", "web_search", {"queries": ["q"]}, native=Native(origin, part))])
+        conversation.add_reply(
+            [ServerCall("1", "web_search", {"queries": ["q"]}, native=ProviderPayload(origin, part))]
+        )
         conversation.add_user("b")
-        announce(conversation, TARGETS["gemini"], Options())
+        announce_request_changes(conversation, TARGETS["gemini"], Options())
         assert len(notes(conversation)) == 1
         assert "toolCall" not in json.dumps(encoded(conversation, TARGETS["gemini"]))
 
@@ -301,7 +306,7 @@ class TestRecordings:
             for conversation in conversations(exchange, api):
                 for target in TARGETS.values():
                     asked = conversation.fork()
-                    announce(asked, target, Options())
+                    announce_request_changes(asked, target, Options())
                     asked.tools = [tool for tool in asked.tools if not tool.is_provider_defined]
                     data = encoded(asked, target)
                     found: list[object] = list(rules.check(data, target.api, target.model, provider=target.provider))

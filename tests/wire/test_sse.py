@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.wire.sse import Event, EventParser
+from antiphon.wire.sse import ServerSentEvent, SseParser
 
 _texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=12)
 _ends = st.sampled_from(["\n", "\r\n", "\r"])
 
 
-def parsed(pieces: list[bytes]) -> list[Event]:
-    parser = EventParser()
+def parsed(pieces: list[bytes]) -> list[ServerSentEvent]:
+    parser = SseParser()
     return [event for piece in pieces for event in parser.feed(piece)] + parser.end()
 
 
@@ -32,27 +32,27 @@ def test_events_are_the_same_in_any_pieces(events: list[Any], end: str, bom: boo
     stream = ("\ufeff" if bom else "").encode() + "".join(line + end for line in lines).encode()
     cuts = sorted(data.draw(st.sets(st.integers(0, len(stream)))) | {0, len(stream)})
     pieces = [stream[a:b] for a, b in pairwise(cuts)]
-    wanted = [Event(name, "\n".join(texts)) for name, texts in events]
+    wanted = [ServerSentEvent(name, "\n".join(texts)) for name, texts in events]
     assert parsed(pieces) == wanted
     assert parsed([stream[n : n + 1] for n in range(len(stream))]) == wanted
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r", b"\r\n", b"\r\n\r\n", b"\r\r"])
 def test_an_event_that_is_not_closed_is_still_one(end: bytes) -> None:
-    assert parsed([b"data: a", b"b" + end]) == [Event("", "ab")]
-    assert parsed([b"data: \xc3", b"\xa4" + end]) == [Event("", "ä")]
+    assert parsed([b"data: a", b"b" + end]) == [ServerSentEvent("", "ab")]
+    assert parsed([b"data: \xc3", b"\xa4" + end]) == [ServerSentEvent("", "ä")]
 
 
 def test_a_byte_order_mark_is_only_one_at_the_start() -> None:
-    assert parsed([b"\xef", b"\xbb", b"\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n"]) == [Event("", "a")]
-    assert parsed([b"data: a\n\n", b"\xef\xbb\xbfdata: b\n\n"]) == [Event("", "a")]
+    assert parsed([b"\xef", b"\xbb", b"\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n"]) == [ServerSentEvent("", "a")]
+    assert parsed([b"data: a\n\n", b"\xef\xbb\xbfdata: b\n\n"]) == [ServerSentEvent("", "a")]
 
 
 def test_a_line_that_ends_in_cr_does_not_wait_for_the_next_piece() -> None:
-    parser = EventParser()
-    assert parser.feed(b"data: a\r\r") == [Event("", "a")]
+    parser = SseParser()
+    assert parser.feed(b"data: a\r\r") == [ServerSentEvent("", "a")]
     assert parser.feed(b"\ndata: b\r\n") == []
-    assert parser.feed(b"\r\n") == [Event("", "b")]
+    assert parser.feed(b"\r\n") == [ServerSentEvent("", "b")]
 
 
 class Piece(bytes):
@@ -74,5 +74,5 @@ def test_a_long_line_is_not_copied_for_every_piece_of_it(size: int) -> None:
     Piece.copied = 0
     line = b"data: " + b"x" * 20_000
     events = parsed([Piece(line[n : n + size]) for n in range(0, len(line), size)])
-    assert events == [Event("", "x" * 20_000)]
+    assert events == [ServerSentEvent("", "x" * 20_000)]
     assert Piece.copied <= 4 * len(line)

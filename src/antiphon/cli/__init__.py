@@ -1,4 +1,4 @@
-"""The `antiphon` command: each command is a thin function over the rooms, imported when it is asked for."""
+"""The `antiphon` command line; the module of a command is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from antiphon import __version__
-from antiphon._printable import printable
-from antiphon._suggestions import nearest
-from antiphon.cli.colours import Context, dressed
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.style import ColourContext, enable_colours
 from antiphon.errors import AntiphonError
 
-#: What `--help` lists, under these headings. Each is a function of this name in a module of this name, which is not
-#: imported to be listed.
+#: The commands that `--help` lists, under these headings. Each is a function in a module of the same name, which is
+#: not imported for the list.
 _SECTIONS = {
     "Talk": {
         "chat": "Talk with a model.",
@@ -56,16 +56,29 @@ _SECTIONS = {
         "completion": "Print the completion script of a shell.",
     },
 }
-#: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
-_CONFIGURED = ("chat", "ask", "templates", "run", "map", "mcp", "work", "repl", "setup", "models", "keys", "test")
-_ASKING = ("chat", "ask", "run", "map", "repl")
+#: Commands that project files can affect; and those of them that may ask the user to trust the project.
+_COMMANDS_WITH_CONFIGURATION = (
+    "chat",
+    "ask",
+    "templates",
+    "run",
+    "map",
+    "mcp",
+    "work",
+    "repl",
+    "setup",
+    "models",
+    "keys",
+    "test",
+)
+_COMMANDS_ASKING_FOR_TRUST = ("chat", "ask", "run", "map", "repl")
 _COMMANDS = dict(sorted((name, about) for section in _SECTIONS.values() for name, about in section.items()))
 
 
-class _Commands(click.Group):
-    """Commands that cost nothing until they are used."""
+class _LazyGroup(click.Group):
+    """A command group that imports a command only when it is used."""
 
-    context_class = Context
+    context_class = ColourContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -74,15 +87,15 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = cmd_name.replace("-", "_")
-        return dressed(getattr(import_module(f"antiphon.cli.{module}"), module))
+        return enable_colours(getattr(import_module(f"antiphon.cli.{module}"), module))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named; one that is not there gets the nearest, and a question the way to ask it."""
+        """Return the named command; an unknown name fails with the nearest one, or with `ask` for a question."""
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            meant = nearest(name, _COMMANDS)
+            meant = suggest_name(name, _COMMANDS)
             hint = f"did you mean `{meant}`?" if meant else "`antiphon --help` lists them"
             ctx.fail(f"there is no command {name!r:.60}; " + ('`antiphon ask "…"` asks' if " " in name else hint))
         return super().resolve_command(ctx, args)
@@ -93,12 +106,12 @@ class _Commands(click.Group):
                 formatter.write_dl([*commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What could be typed, without a look into the commands."""
+        """Return the completions without importing the commands."""
         named = [CompletionItem(name, help=about) for name, about in _COMMANDS.items() if name.startswith(incomplete)]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="antiphon %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -107,41 +120,41 @@ def cli(context: click.Context) -> None:
     `pip install 'antiphon[local]'` adds one.
     """
     command = context.invoked_subcommand
-    if command not in _CONFIGURED:
+    if command not in _COMMANDS_WITH_CONFIGURATION:
         return
-    from antiphon.cli.configured import configured_here
+    from antiphon.cli.configuration import load_for_command
 
-    context.obj = configured_here(asking=command in _ASKING)
+    context.obj = load_for_command(asking=command in _COMMANDS_ASKING_FOR_TRUST)
 
 
-def _tell_warnings() -> None:
-    """Have the end of a model told in a line like every message."""
+def _print_retirement_warnings() -> None:
+    """Print warnings about retired models as one-line messages."""
     import warnings
 
     usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
-        if category.__name__ == "ModelRetirement":
-            # Python itself gives up in silence where nobody can be told.
+    def show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        if category.__name__ == "ModelRetirementWarning":
+            # Like Python itself, ignore a closed standard error.
             with suppress(OSError):
-                click.echo(f"antiphon: {printable(str(message))}", err=True)
+                click.echo(f"antiphon: {escape_unprintable(str(message))}", err=True)
         else:
             usual(message, category, *rest)
 
-    warnings.showwarning = show
+    warnings.showwarning = show_warning
 
 
 def main() -> None:
-    """Run the command line; mistakes are told in a line, not in a traceback."""
-    _tell_warnings()
+    """Run the command line; print errors as one line instead of a traceback."""
+    _print_retirement_warnings()
     try:
         cli()
     except AntiphonError as error:
-        # Further lines are set in: the name of a file or a server's answer could pass for one of ours.
-        said = printable(str(error)).replace("\n", "\n  ")
+        # Indent further lines: a file name or a server's answer must not look like a message of ours.
+        said = escape_unprintable(str(error)).replace("\n", "\n  ")
         click.echo(f"antiphon: {said}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        # The reader of our output has had enough.
+        # The reader closed the pipe.
         sys.stderr.close()
         sys.exit(141)

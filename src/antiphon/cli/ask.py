@@ -1,4 +1,4 @@
-"""`antiphon ask`: one question, one answer, for people and for scripts."""
+"""`antiphon ask`: ask a model once and print its answer, for people and scripts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from antiphon.cli.talk.question import Question
     from antiphon.talks.opening import Wishes
 
-#: What prints something else than the text of the answer: of these at most one, and not as it comes.
-_FORMS = {"returns": "--returns", "schema": "--schema", "extract": "--extract"}
+#: Options that print something other than the answer's text: at most one of them, and never streamed.
+_OUTPUT_OPTIONS = {"returns": "--returns", "schema": "--schema", "extract": "--extract"}
 
 
 @click.command()
@@ -50,15 +50,15 @@ _FORMS = {"returns": "--returns", "schema": "--schema", "extract": "--extract"}
 @click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="No request beyond this cost.")
 @click.option("--save", metavar="NAME", help="Ask nothing: save all of this as a template, for `-t NAME`.")
 def ask(prompt: tuple[str, ...], **given: Any) -> None:
-    """Ask a model once, and print its answer.
+    """Ask a model once and print its answer.
 
-    What comes by standard input is put behind PROMPT, or is the prompt. Exit code: 0 answered, 1 no answer, 2 a mistake
-    in what was given or set, 3 a tool call waits for a human, 130 interrupted.
+    Standard input is appended to PROMPT, or is the prompt. Exit code: 0 answered, 1 no answer, 2 an invalid
+    option or configuration, 3 a tool call needs approval, 130 interrupted.
     """
-    _check(given)
+    _check_options(given)
     as_json = bool(given["as_json"])
     try:
-        code = _save(prompt, given) if given["save"] is not None else _ask(prompt, given)
+        code = _save_template(prompt, given) if given["save"] is not None else _ask_model(prompt, given)
     except KeyboardInterrupt:
         tell("interrupted")
         code = INTERRUPTED
@@ -79,9 +79,9 @@ def ask(prompt: tuple[str, ...], **given: Any) -> None:
     sys.exit(code)
 
 
-def _check(given: dict[str, Any]) -> None:
-    """Refuse what cannot be meant together."""
-    forms = [flag for name, flag in _FORMS.items() if given[name]]
+def _check_options(given: dict[str, Any]) -> None:
+    """Raise a usage error for options that exclude each other."""
+    forms = [flag for name, flag in _OUTPUT_OPTIONS.items() if given[name]]
     if len(forms) > 1:
         raise click.UsageError(f"`{forms[0]}` and `{forms[1]}` print different things; give one of them")
     if given["extract"] and given["as_json"]:
@@ -94,7 +94,7 @@ def _check(given: dict[str, Any]) -> None:
         raise click.UsageError("`--save` makes a new template: without `--template`, `--attach` and `--continue`")
 
 
-def _ask(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
+def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
     from antiphon.cli.talk.answering import Wanted, answer
     from antiphon.cli.talk.question import asked, check_question, said, wanted_type
     from antiphon.cli.talk.templating import template_of, templated
@@ -113,10 +113,10 @@ def _ask(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
         question.extract,
         given["usage"],
     )
-    return answer(_wishes(question, given), wanted)
+    return answer(_chat_options(question, given), wanted)
 
 
-def _wishes(question: Question, given: dict[str, Any]) -> Wishes:
+def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
     from antiphon.session import Limits
     from antiphon.talks.opening import Wishes
 
@@ -132,7 +132,7 @@ def _wishes(question: Question, given: dict[str, Any]) -> Wishes:
         given["yes"],
         log=not given["no_log"],
         limits=Limits(turns=given["max_turns"] or Limits().turns, cost=given["max_cost"]),
-        # What only says something is as quickly said again.
+        # Without tools nothing needs to be replayed: asking again is as quick.
         journal=bool(only or more or keeps_tools) and not given["no_journal"],
         about={**about, "options": dict(question.options), "yes": given["yes"]},
         tools=only,
@@ -141,10 +141,10 @@ def _wishes(question: Question, given: dict[str, Any]) -> Wishes:
     )
 
 
-def _save(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
-    from antiphon.cli.pairs import pairs
+def _save_template(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
+    from antiphon.cli.key_value import parse_pairs
     from antiphon.cli.talk.question import said
     from antiphon.cli.talk.saving import save
 
-    save(said(given), prompt, pairs(given["params"], "-p"), given["save"])
+    save(said(given), prompt, parse_pairs(given["params"], "-p"), given["save"])
     return 0

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from antiphon.talks.toolbox import Chosen
 
 
-#: Instructions that take more of what a model can read leave no room to talk.
-_SHARE = 0.5
+#: Longer project instructions, as a share of the context window, leave too little room.
+_MAX_INSTRUCTION_SHARE = 0.5
 
 
 @click.command()
@@ -31,10 +31,10 @@ _SHARE = 0.5
 @click.option("--no-instructions", is_flag=True, help="Leave out what AGENTS.md and ANTIPHON.md of the project say.")
 @keeping_options("the last chat")
 def chat(no_instructions: bool, **given: Any) -> None:
-    """Talk with a model.
+    """Chat with a model.
 
-    `/help` lists what else can be said: another model in mid-conversation, tools, taking back, saving. Each answer is
-    saved as it comes; `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D leaves.
+    `/help` lists the commands: switch models, choose tools, undo, save. Each answer is saved as it arrives;
+    `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
     check_together(given, "the last chat")
     from antiphon.cli.talk.question import said
@@ -44,10 +44,10 @@ def chat(no_instructions: bool, **given: Any) -> None:
     if template is not None:
         question, opening = opened(question, template, given)
     with ExitStack() as stack:
-        _begin(_wishes(question, given), stack, opening, instructed=not no_instructions)
+        _run_chat(_chat_options(question, given), stack, opening, instructed=not no_instructions)
 
 
-def _wishes(question: Question, given: dict[str, Any]) -> Wishes:
+def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
     from antiphon.talks.opening import Wishes
 
     only, more = chosen(question.tools, question.own, question.mcp)
@@ -67,37 +67,37 @@ def _wishes(question: Question, given: dict[str, Any]) -> Wishes:
     )
 
 
-def _begin(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instructed: bool) -> None:
-    from antiphon.cli.configured import configuration
+def _run_chat(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instructed: bool) -> None:
+    from antiphon.cli.configuration import current_configuration
     from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.commands import COMMANDS
     from antiphon.cli.talk.loading import check_runtime
     from antiphon.cli.talk.offers import offers
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
-    from antiphon.render import Person, console
     from antiphon.talks.opening import choose_tools, open_talk
     from antiphon.talks.toolbox import Toolbox
+    from antiphon.terminal import Person, console
 
     display = Screen(console(), None)
-    opened = open_talk(wishes, configuration(), stack, display.note)
+    opened = open_talk(wishes, current_configuration(), stack, display.note)
     saves = opened.store is not None and opened.store.saves
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
     reader = Reader(lambda line: offers(line, [*COMMANDS]), history)
-    # Lines that come from a file are messages; nobody is there who could be asked.
+    # Input from a file is messages only; nobody can answer questions.
     display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
-    project = configuration().project
+    project = current_configuration().project
     is_trusted = project.is_repository and project.state == "trusted"
-    toolbox = Toolbox(configuration(), stack, display.note)
+    toolbox = Toolbox(current_configuration(), stack, display.note)
     used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     check_runtime(opened.talk.session.model)
     talk = Chatting(opened.talk, display, reader, toolbox, wishes.about, opening)
     talk.use_tools(used)
-    _instruct(opened, project, instructed, display.note)
-    _greet(talk, opened, _why(wishes, opened, used, project))
-    is_asked = bool(opened.talk.session.waiting) and display.person is not None
+    _add_project_instructions(opened, project, instructed, display.note)
+    _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
+    is_asked = bool(opened.talk.session.pending_questions) and display.person is not None
     if opened.talk.unfinished and not is_asked:
-        display.note(_left(opened))
+        display.note(_describe_unfinished(opened))
     elif opened.talk.conversation.open_calls and not is_asked:
         display.note("calls of the last answer were not run; /go runs them, /retry asks again")
     if opening is not None and not opening.is_whole:
@@ -107,8 +107,8 @@ def _begin(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instruc
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
 
 
-def _left(opened: Opened) -> str:
-    """What is told of an answer that is not over: who is at it, or how to go on with it."""
+def _describe_unfinished(opened: Opened) -> str:
+    """Return the message about an unfinished answer: who is at work on it, or how to resume it."""
     from antiphon.cli.telling import how_to_go_on
 
     journal, id = opened.journal, opened.talk.unfinished
@@ -117,9 +117,9 @@ def _left(opened: Opened) -> str:
     return "the last answer was interrupted; /go goes on with it, and does nothing twice"
 
 
-def _instruct(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:
-    """A new talk begins with the instructions of the project; one that goes on keeps those it had."""
-    from antiphon.conversation.compact import estimate_tokens
+def _add_project_instructions(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:
+    """Add the project's instructions to a new chat; a resumed one keeps its own."""
+    from antiphon.conversation.compaction import estimate_tokens
     from antiphon.talks.instructions import own_part, trusted_instructions, with_instructions
 
     conversation = opened.talk.conversation
@@ -128,15 +128,15 @@ def _instruct(opened: Opened, project: Project, instructed: bool, note: Callable
     elif opened.entry is None and (found := trusted_instructions(project)):
         system, model = with_instructions(conversation.system, found), opened.talk.session.model
         room = getattr(getattr(model, "facts", None), "context", None)
-        if room is not None and estimate_tokens(system) > room * _SHARE:
+        if room is not None and estimate_tokens(system) > room * _MAX_INSTRUCTION_SHARE:
             names = ", ".join(each.name for each in found)
             note(f"without {names}: too long for {model.name}, which reads {room:,} tokens at once")
         else:
             conversation.system = system
 
 
-def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
-    """Which tools there are, and why; where there are none, how to get them."""
+def _describe_tools(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
+    """Return which tools are available and why; without any, how to get them."""
     if wishes.tools is None and opened.entry is not None:
         return f"tools: {used}, as before"
     if wishes.tools is not None or used.bundle == "read":
@@ -145,7 +145,7 @@ def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
     return f"tools: {used}\n`--tools read` lets the model look at this directory{by_trust}"
 
 
-def _greet(chat: Chatting, opened: Opened, tools: str) -> None:
+def _print_greeting(chat: Chatting, opened: Opened, tools: str) -> None:
     from antiphon.talks.instructions import told
 
     note, conversation = chat.display.note, chat.talk.conversation
@@ -156,13 +156,13 @@ def _greet(chat: Chatting, opened: Opened, tools: str) -> None:
     if opened.entry is not None:
         turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"
         note(f"going on with {opened.entry.id}, {turns}: {opened.entry.title or '(no text)'}")
-        _recall(chat)
+        _print_last_exchange(chat)
 
 
-def _recall(chat: Chatting) -> None:
-    """Show where the conversation stood: the last message and what came of it."""
+def _print_last_exchange(chat: Chatting) -> None:
+    """Print the last user message of a resumed chat and the reply to it."""
     from antiphon.conversation import Conversation, UserTurn
-    from antiphon.render.show import Show
+    from antiphon.terminal.transcript import TranscriptPrinter
 
     turns = chat.talk.conversation.turns
     last = max(
@@ -172,16 +172,16 @@ def _recall(chat: Chatting) -> None:
     tail = Conversation()
     for turn in turns[last:]:
         if isinstance(turn, UserTurn):
-            tail.add_user([_folded(part) for part in turn.parts])
+            tail.add_user([_fold_attachment(part) for part in turn.parts])
         else:
             tail.add_reply(turn.parts)
             tail.add_tool_results(turn.results)
-    Show(chat.display.console).conversation(tail)
+    TranscriptPrinter(chat.display.console).conversation(tail)
     chat.display.console.print()
 
 
-def _folded(part: UserPart) -> UserPart:
-    """A file that was sent along, by its name alone."""
+def _fold_attachment(part: UserPart) -> UserPart:
+    """Return an attached file as its name only."""
     from antiphon.conversation import Text
     from antiphon.talks.mentions import headline
 

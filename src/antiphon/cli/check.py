@@ -1,4 +1,4 @@
-"""`antiphon check`: everything that is wrong with programs, without running them."""
+"""`antiphon check`: report all errors in programs without running them."""
 
 from __future__ import annotations
 
@@ -7,69 +7,71 @@ from typing import Any
 
 import click
 
-from antiphon.cli import programs
-from antiphon.cli.colours import echo_json
-from antiphon.cli.completing import FILE
-from antiphon.lang.run.errors import VibeError
+from antiphon.cli import program_loading as programs
+from antiphon.cli.completers import FILE_PARAM
+from antiphon.cli.style import echo_json
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.source import Source
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE_PARAM)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--untrusted", is_flag=True, help="Refuse what `run --untrusted` refuses.")
 def check(paths: tuple[str, ...], as_json: bool, untrusted: bool) -> None:
     """Check programs, and the modules they import, without running them.
 
-    All that is wrong is told at once. Directories are searched for `*.vibe`. Exit code: 0 nothing is wrong (warnings do
-    not count), 2 something is.
+    All errors are reported at once. Directories are searched for `*.vibe`. Exit code: 0 no errors (warnings
+    do not count), 2 errors.
     """
-    found, unread, files = _check(paths, untrusted)
+    found, unread, files = _check_files(paths, untrusted)
     errors = len(unread) + sum(each.severity == "error" for _, each in found)
     warnings = len(found) + len(unread) - errors
     if as_json:
-        _print_json(found, unread, files, errors, warnings)
+        _print_report_json(found, unread, files, errors, warnings)
     else:
-        _print(found, unread, files, errors, warnings)
+        _print_report(found, unread, files, errors, warnings)
     sys.exit(2 if errors else 0)
 
 
-def _check(
+def _check_files(
     paths: tuple[str, ...], untrusted: bool
 ) -> tuple[list[tuple[Source, Diagnostic]], list[tuple[str, VibeError]], int]:
-    """What was found, the files that could not be read, and how many files there were."""
-    from antiphon.lang.run.modules import Modules
+    """Return the diagnostics, the unreadable files, and the number of files."""
+    from antiphon.lang.runtime.modules import ModuleLoader
 
-    modules = Modules(untrusted)
+    modules = ModuleLoader(untrusted)
     unread: list[tuple[str, VibeError]] = []
     files = 0
-    for path in programs.files(paths):
+    for path in programs.iter_program_files(paths):
         files += 1
         try:
-            programs.module(modules, path)
+            programs.load_program_module(modules, path)
         except VibeError as error:
             unread.append((path, error))
-    return modules.problems(), unread, files
+    return modules.list_problems(), unread, files
 
 
-def _print(
+def _print_report(
     found: list[tuple[Source, Diagnostic]], unread: list[tuple[str, VibeError]], files: int, errors: int, warnings: int
 ) -> None:
     for _, error in unread:
-        click.echo(programs.rendered_error(error, sys.stdout) + "\n")
+        click.echo(programs.render_program_error(error, sys.stdout) + "\n")
     for source, each in found:
-        click.echo(programs.rendered(source, each, sys.stdout) + "\n")
-    told = [programs.count(errors, "error")] * bool(errors) + [programs.count(warnings, "warning")] * bool(warnings)
-    click.echo(f"{programs.count(files, 'file')}: {', '.join(told) or 'nothing wrong'}")
+        click.echo(programs.render_diagnostic(source, each, sys.stdout) + "\n")
+    told = [programs.format_noun_count(errors, "error")] * bool(errors) + [
+        programs.format_noun_count(warnings, "warning")
+    ] * bool(warnings)
+    click.echo(f"{programs.format_noun_count(files, 'file')}: {', '.join(told) or 'nothing wrong'}")
 
 
-def _print_json(
+def _print_report_json(
     found: list[tuple[Source, Diagnostic]], unread: list[tuple[str, VibeError]], files: int, errors: int, warnings: int
 ) -> None:
-    from antiphon.views.stream import json_text
+    from antiphon.views.stream import format_safe_json
 
-    diagnostics: list[dict[str, Any]] = [programs.unplaced(error, path) for path, error in unread]
+    diagnostics: list[dict[str, Any]] = [programs.file_error_json(error, path) for path, error in unread]
     diagnostics += [each.to_json(source) for source, each in found]
     report = {"files": files, "errors": errors, "warnings": warnings, "diagnostics": diagnostics}
-    echo_json(json_text(report, indent=2))
+    echo_json(format_safe_json(report, indent=2))

@@ -1,4 +1,4 @@
-"""`antiphon completion`: what a shell needs to complete our commands, options and files."""
+"""`antiphon completion`: print the completion script of a shell."""
 
 from __future__ import annotations
 

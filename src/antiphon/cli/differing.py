@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable_line
+from antiphon._base.escape import escape_unprintable_line
 
 if TYPE_CHECKING:
     from antiphon.journal.differing import Pair
@@ -26,14 +26,14 @@ def difference_json(pair: Pair) -> dict[str, Any]:
 
 def print_differences(found: Sequence[Pair]) -> None:
     """Print both sides of each."""
-    from antiphon.render.effects import effect_line
+    from antiphon.terminal.run_log import make_effect_line
 
     for each in found:
-        click.echo(f"{printable_line(each.path)}: {each.what}")
+        click.echo(f"{escape_unprintable_line(each.path)}: {each.what}")
         for (sign, colour), side in zip(_SIDES, (each.first, each.second), strict=True):
             if side is not None:
-                line = effect_line(side)
+                line = make_effect_line(side)
                 said = "  ".join(part for part in (line.head.removeprefix(each.path).strip(), line.summary) if part)
-                click.echo(click.style(f"  {sign} {printable_line(said)[:400]}", fg=colour))
+                click.echo(click.style(f"  {sign} {escape_unprintable_line(said)[:400]}", fg=colour))
     if not found:
         click.echo("both did the same", err=True)

@@ -10,17 +10,28 @@ from pathlib import Path
 
 import click
 
-from antiphon._printable import printable_line
-from antiphon.cli.colours import echo_json
-from antiphon.cli.files import replace_file
-from antiphon.conversation.storage import read_bytes
+from antiphon._base.escape import escape_unprintable_line
+from antiphon.cli.history_files import replace_with_backup
+from antiphon.cli.style import echo_json
+from antiphon.conversation.serialization import read_file_bytes
 from antiphon.errors import FormatError
-from antiphon.formats import READ, READ_ONLY, WRITTEN, Checkup, Finding, History, check_all, load_all
+from antiphon.formats import (
+    READ_ONLY_FORMATS,
+    READABLE_FORMATS,
+    WRITABLE_FORMATS,
+    Finding,
+    History,
+    ValidationResult,
+    parse_histories,
+    validate_histories,
+)
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--format", "format_name", type=click.Choice(READ), help="What the file is; else it is recognised.")
+@click.option(
+    "--format", "format_name", type=click.Choice(READABLE_FORMATS), help="What the file is; else it is recognised."
+)
 @click.option("--provider", help="Whose rules to check, where a server speaks another's API: `mistral`, `groq` …")
 @click.option("--write", is_flag=True, help="Repair the file in place; the old one is kept as FILE.bak.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -32,14 +43,14 @@ def doctor(file: str, format_name: str | None, provider: str | None, write: bool
     Codex; or several of these, a line each. Exit code: 0 clean, 1 something was found, 2 the file cannot be read, is no
     history or cannot be written.
     """
-    text = read_bytes(file)
-    histories = load_all(text, file, format_name)
-    checkups, repaired = check_all(histories, provider)
+    text = read_file_bytes(file)
+    histories = parse_histories(text, file, format_name)
+    checkups, repaired = validate_histories(histories, provider)
     findings = [finding for checkup in checkups for finding in checkup.findings]
     backup = None
     if write and any(finding.repaired and finding.is_fault for finding in findings):
         _must_be_written(histories)
-        backup = replace_file(Path(file), text, repaired)
+        backup = replace_with_backup(Path(file), text, repaired)
     if as_json:
         echo_json(json.dumps(_report(file, histories, checkups, backup), indent=2))
     else:
@@ -49,10 +60,10 @@ def doctor(file: str, format_name: str | None, provider: str | None, write: bool
 
 def _must_be_written(histories: list[History]) -> None:
     for history in histories:
-        if history.format in READ_ONLY:
+        if history.format in READ_ONLY_FORMATS:
             raise FormatError(
                 f"a history of {history.format} can be read but not written;"
-                f" `antiphon convert FILE --to {WRITTEN[0]}` writes it, repaired, in another shape"
+                f" `antiphon convert FILE --to {WRITABLE_FORMATS[0]}` writes it, repaired, in another shape"
             )
 
 
@@ -64,7 +75,9 @@ def _formats(histories: list[History]) -> str:
     return ", ".join(f"{count} of {name}" for name, count in counts.items())
 
 
-def _report(file: str, histories: list[History], checkups: list[Checkup], backup: Path | None) -> dict[str, object]:
+def _report(
+    file: str, histories: list[History], checkups: list[ValidationResult], backup: Path | None
+) -> dict[str, object]:
     findings = [finding for checkup in checkups for finding in checkup.findings]
     return {
         "file": file,
@@ -81,42 +94,45 @@ def _report(file: str, histories: list[History], checkups: list[Checkup], backup
     }
 
 
-def _turns(checkups: list[Checkup]) -> int:
+def _turns(checkups: list[ValidationResult]) -> int:
     return sum(len(checkup.conversation.turns) for checkup in checkups)
 
 
-def _tell(file: str, histories: list[History], checkups: list[Checkup], backup: Path | None) -> None:
+def _tell(file: str, histories: list[History], checkups: list[ValidationResult], backup: Path | None) -> None:
     found = [finding for checkup in checkups for finding in checkup.findings]
     faults = [finding for finding in found if finding.is_fault]
     state = _count(len(faults), "problem") if faults else f"{_count(_turns(checkups), 'turn')}, nothing to repair"
-    click.echo(f"{printable_line(file)}: {_formats(histories)}, {state}")
+    click.echo(f"{escape_unprintable_line(file)}: {_formats(histories)}, {state}")
     for finding in found:
         _tell_one(finding, done=backup is not None)
     violations = [violation for checkup in checkups for violation in checkup.violations]
     if violations:
         click.echo("as it is, the provider would answer:")
         for violation in violations:
-            click.echo(f"  {violation.code}: {printable_line(violation.message)}")
+            click.echo(f"  {violation.code}: {escape_unprintable_line(violation.message)}")
     if backup:
-        click.echo(f"repaired; the old file is {printable_line(str(backup))}")
+        click.echo(f"repaired; the old file is {escape_unprintable_line(str(backup))}")
     elif any(finding.repaired for finding in faults):
         click.echo(_remedy(file, histories))
 
 
 def _remedy(file: str, histories: list[History]) -> str:
-    if any(history.format in READ_ONLY for history in histories):
-        return f"`antiphon convert {printable_line(file)} --to {WRITTEN[0]}` writes it repaired, in another shape"
+    if any(history.format in READ_ONLY_FORMATS for history in histories):
+        return (
+            f"`antiphon convert {escape_unprintable_line(file)} --to {WRITABLE_FORMATS[0]}` writes"
+            f" it repaired, in another shape"
+        )
     return "`--write` repairs the file"
 
 
 def _tell_one(finding: Finding, *, done: bool) -> None:
-    where = f"{printable_line(finding.where)}: " if finding.where else ""
+    where = f"{escape_unprintable_line(finding.where)}: " if finding.where else ""
     if not finding.is_fault:
-        click.echo(f"  {where}{printable_line(finding.found)}; {printable_line(finding.action)}")
+        click.echo(f"  {where}{escape_unprintable_line(finding.found)}; {escape_unprintable_line(finding.action)}")
         return
-    click.echo(f"  {where}{printable_line(finding.found)}")
+    click.echo(f"  {where}{escape_unprintable_line(finding.found)}")
     word = "not repaired" if not finding.repaired else "done" if done else "repair"
-    click.echo(f"    {word}: {printable_line(finding.action)}")
+    click.echo(f"    {word}: {escape_unprintable_line(finding.action)}")
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""`antiphon explain`: what a diagnostic's code means, with examples."""
+"""`antiphon explain`: explain a diagnostic code, with examples."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import sys
 
 import click
 
-from antiphon._printable import printable
-from antiphon._suggestions import nearest
-from antiphon.cli.colours import echo_json
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.style import echo_json
 
 
 @click.command()
 @click.argument("code", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the code, its title and the text; or all titles.")
 def explain(code: str | None, as_json: bool) -> None:
-    """Explain a code such as V0301; without one, list all of them.
+    """Explain a code such as V0301; without one, list all codes.
 
-    Exit code: 0 explained, 2 there is no such code.
+    Exit code: 0 explained, 2 unknown code.
     """
-    from antiphon.lang.check.codes import codes
-    from antiphon.lang.check.codes import explain as explanation
+    from antiphon.lang.typecheck.codes import explain_code as explanation
+    from antiphon.lang.typecheck.codes import list_codes
 
     if code is None:
-        _list(codes(), as_json)
+        _print_codes(list_codes(), as_json)
         return
     text = explanation(code)
     if text is None:
-        meant = nearest(code.upper(), codes())
+        meant = suggest_name(code.upper(), list_codes())
         hint = f"did you mean {meant}?" if meant else "`antiphon explain` lists all of them"
-        click.echo(f"antiphon: there is no code {printable(code)!r}; {hint}", err=True)
+        click.echo(f"antiphon: there is no code {escape_unprintable(code)!r}; {hint}", err=True)
         sys.exit(2)
     name = code.strip().upper()
     if as_json:
-        echo_json(json.dumps({"code": name, "title": codes()[name], "text": text}, indent=2))
+        echo_json(json.dumps({"code": name, "title": list_codes()[name], "text": text}, indent=2))
     elif sys.stdout.isatty():
-        _print_markdown(name, text)
+        _print_explanation(name, text)
     else:
         click.echo(f"{name}: {text.removeprefix('# ').strip()}")
 
 
-def _list(titles: dict[str, str], as_json: bool) -> None:
+def _print_codes(titles: dict[str, str], as_json: bool) -> None:
     if as_json:
         echo_json(json.dumps(titles, indent=2))
         return
@@ -49,9 +49,9 @@ def _list(titles: dict[str, str], as_json: bool) -> None:
         click.echo(f"{code}  {title}")
 
 
-def _print_markdown(name: str, text: str) -> None:
-    from antiphon.render import print_result
+def _print_explanation(name: str, text: str) -> None:
     from antiphon.results import text as text_result
+    from antiphon.terminal import print_result
 
     click.echo(click.style(name, bold=True))
     print_result(text_result(text, markdown=True))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon._files import open_lines
-from antiphon.effects.door import Performer
+from antiphon._base.files import open_lines
+from antiphon.effects.pipeline import Middleware
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from antiphon.effects import Outcome, Playback, Step
+    from antiphon.effects import EffectCall, Outcome, Playback
     from antiphon.journal import EffectEntry
 
 #: What a line has that is no exchange with a model, but an effect.
@@ -21,7 +21,7 @@ _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 def exported(entries: Iterable[EffectEntry], redact: bool, tell: Callable[[str], None]) -> Generator[str]:
     """A line for each effect that is over, in the order in which they were begun; what is damaged is told of."""
-    from antiphon.effects import outcome_json
+    from antiphon.effects import outcome_to_json
     from antiphon.journal.seal import MARK
 
     for entry in entries:
@@ -29,7 +29,7 @@ def exported(entries: Iterable[EffectEntry], redact: bool, tell: Callable[[str],
             tell(f"step {entry.path} is left out: {entry.damage}")
         if entry.outcome is None or entry.damage:
             continue
-        outcome = outcome_json(entry.outcome)
+        outcome = outcome_to_json(entry.outcome)
         # One that depends on the key of the journal says nothing elsewhere.
         fingerprint = None if entry.hash.startswith(MARK) else entry.hash
         row = {"path": entry.path, "kind": entry.kind, "fingerprint": fingerprint}
@@ -58,15 +58,15 @@ def playback_of(file: str) -> Replayed | None:
 
 
 @dataclass(slots=True)
-class Replayed(Performer):
+class Replayed(Middleware):
     """Stands in the door: everything but printing is as it was, and no model is asked what it was not asked then."""
 
     playback: Playback
     file: str
 
-    def before(self, step: Step) -> Outcome | None:
+    def before(self, step: EffectCall) -> Outcome | None:
         """What came of it then."""
-        from antiphon.effects import DifferentEffect, Outcome
+        from antiphon.effects import EffectMismatch, Outcome
 
         if step.effect.kind == "print":
             return None
@@ -74,10 +74,10 @@ class Replayed(Performer):
             return Outcome()
         known = self.playback.before(step)
         if known is None and step.effect.kind == "request":
-            raise DifferentEffect(f"{self.file} has no step {step.path}, in which a model is asked")
+            raise EffectMismatch(f"{self.file} has no step {step.path}, in which a model is asked")
         return known
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         """It is the same."""
 
 

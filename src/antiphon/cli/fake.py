@@ -1,4 +1,4 @@
-"""`antiphon fake`: provider servers on this machine that cost nothing and enforce the rules."""
+"""`antiphon fake`: local fake provider servers that cost nothing and enforce the real rules."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from antiphon.errors import ConfigurationError
 def fake(port: int, host: str, script: str | None) -> None:
     """Serve fake Anthropic, OpenAI and Gemini APIs.
 
-    They answer from a script, or by echo, and reject what the real ones reject, in the same words.
+    They answer from a script, or echo the prompt. They reject what the real APIs reject, with the same
+    messages.
     """
     from antiphon.fakes import Fake, echo, load_script
-    from antiphon.fakes.fake import missing
+    from antiphon.fakes.fake import make_missing_library_error
 
     app = Fake(load_script(script) if script else echo).app
     try:
         import uvicorn
     except ImportError as error:
-        raise missing(error) from None
+        raise make_missing_library_error(error) from None
     try:
         listener = socket.create_server((host, port))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`antiphon fmt`: programs in the one style of the language."""
+"""`antiphon fmt`: format programs."""
 
 from __future__ import annotations
 
@@ -7,70 +7,70 @@ import sys
 
 import click
 
-from antiphon._printable import printable, printable_line
-from antiphon.cli import programs
-from antiphon.cli.colours import is_coloured
-from antiphon.cli.completing import FILE
-from antiphon.lang.run.errors import VibeError
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli import program_loading as programs
+from antiphon.cli.completers import FILE_PARAM
+from antiphon.cli.style import supports_colour
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import Source
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE_PARAM)
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; say which files would be changed.")
 @click.option("--diff", "show_diff", is_flag=True, help="Change nothing; show what would be changed.")
 def fmt(paths: tuple[str, ...], only_check: bool, show_diff: bool) -> None:
-    """Lay programs out in the one style of the language.
+    """Format programs.
 
-    Files are changed in place, `-` goes from standard input to standard output, directories are searched for `*.vibe`.
-    A file with wrong syntax is left alone. Exit code: 0 done, 1 something would be changed by --check, 2 a file cannot
-    be formatted.
+    Files are changed in place, `-` formats standard input to standard output, directories are searched for
+    `*.vibe`. A file with a syntax error is left unchanged. Exit code: 0 done, 1 --check found files to
+    change, 2 a file cannot be formatted.
     """
     changed = failed = 0
-    for path in programs.files(paths):
+    for path in programs.iter_program_files(paths):
         try:
-            changed += _format(path, only_check, show_diff)
+            changed += _format_file(path, only_check, show_diff)
         except ProgramErrors as errors:
             failed += 1
             for source, each in errors.found:
-                click.echo(programs.rendered(source, each, sys.stderr), err=True)
+                click.echo(programs.render_diagnostic(source, each, sys.stderr), err=True)
         except VibeError as error:
             failed += 1
-            click.echo(programs.rendered_error(error, sys.stderr), err=True)
+            click.echo(programs.render_program_error(error, sys.stderr), err=True)
     sys.exit(2 if failed else 1 if changed and only_check else 0)
 
 
-def _format(path: str, only_check: bool, show_diff: bool) -> bool:
-    """Whether the file was not, or is not yet, as it should be."""
+def _format_file(path: str, only_check: bool, show_diff: bool) -> bool:
+    """Format a file, or only compare; return whether it differs from its formatted text."""
     from antiphon.lang.formatter import format_source
 
-    source = programs.read(path)
+    source = programs.read_source_or_stdin(path)
     text = format_source(source)
     is_changed = text != source.text
     if show_diff and is_changed:
-        _print_difference(path, source, text)
+        _print_diff(path, source, text)
     if only_check and is_changed and not show_diff:
-        click.echo(f"would change {printable_line(path)}")
+        click.echo(f"would change {escape_unprintable_line(path)}")
     if only_check or show_diff:
         return is_changed
     if path == "-":
         click.echo(text, nl=False)
     elif is_changed:
-        from antiphon.conversation.storage import write_atomically
+        from antiphon.conversation.serialization import write_file_atomically
 
-        write_atomically(path, text.encode())
-        click.echo(f"changed {printable_line(path)}")
+        write_file_atomically(path, text.encode())
+        click.echo(f"changed {escape_unprintable_line(path)}")
     return is_changed
 
 
-def _print_difference(path: str, source: Source, text: str) -> None:
-    name = programs.STDIN if path == "-" else path
+def _print_diff(path: str, source: Source, text: str) -> None:
+    name = programs.STDIN_NAME if path == "-" else path
     before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     for line in difflib.unified_diff(before, after, name, f"{name} (formatted)"):
-        click.echo(_coloured(printable(line.rstrip("\n"))))
+        click.echo(_colour_diff_line(escape_unprintable(line.rstrip("\n"))))
 
 
-def _coloured(line: str) -> str:
+def _colour_diff_line(line: str) -> str:
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    return click.style(line, fg=colour) if colour and is_coloured(sys.stdout) else line
+    return click.style(line, fg=colour) if colour and supports_colour(sys.stdout) else line

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from antiphon._printable import printable
-from antiphon.cli.colours import echo_json
-from antiphon.views.money import money
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.style import echo_json
+from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
     from antiphon.store import Entry
@@ -37,7 +37,7 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         known = "an age such as 30d (h, d, w) nor a date such as 2026-01-31"
-        raise click.BadParameter(f"{printable(text)!r} is neither {known}") from None
+        raise click.BadParameter(f"{escape_unprintable(text)!r} is neither {known}") from None
 
 
 class ListingGroup(click.Group):
@@ -66,7 +66,7 @@ def print_entries(entries: Sequence[Entry], as_json: bool) -> None:
         _echo(line)
         if entry.excerpt:
             pieces = entry.excerpt.pieces()
-            _echo("    " + "".join(click.style(printable(text), bold=found) for text, found in pieces if text))
+            _echo("    " + "".join(click.style(escape_unprintable(text), bold=found) for text, found in pieces if text))
 
 
 def print_rows(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> None:
@@ -95,7 +95,7 @@ def when(entry: Entry) -> str:
 
 def one_line(text: str) -> str:
     """A text in one line that can be printed."""
-    return printable(" ".join(text.split()))
+    return escape_unprintable(" ".join(text.split()))
 
 
 def shortened(text: str) -> str:
@@ -122,7 +122,7 @@ def _columns(entry: Entry) -> tuple[str, ...]:
         _cut(one_line(model), _MODEL) + more,
         f"{entry.turns} turn{'s' if entry.turns != 1 else ''}",
         "" if entry.tokens is None else f"{_short(entry.tokens)} tok",
-        money(entry.cost),
+        format_cost(entry.cost),
     )
 
 

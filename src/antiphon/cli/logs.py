@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from antiphon._printable import printable
-from antiphon.cli.colours import echo_json
-from antiphon.cli.completing import CONVERSATION
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.completers import CONVERSATION_PARAM
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_entries, when
 from antiphon.cli.prompts import confirm
+from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def search(words: tuple[str, ...], limit: int, model: str | None, since: datetim
 
 
 @logs.command()
-@click.argument("id", default="last", type=CONVERSATION)
+@click.argument("id", default="last", type=CONVERSATION_PARAM)
 @click.option("--full", is_flag=True, help="Open everything: results, reasoning, the system text.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
 def show(id: str, full: bool, as_json: bool) -> None:
@@ -91,15 +91,15 @@ def show(id: str, full: bool, as_json: bool) -> None:
             return
         entry = store.find(id)
         conversation = store.load(entry.id)
-    from antiphon.render.show import Show
+    from antiphon.terminal.transcript import TranscriptPrinter
 
-    out = Show(full=full)
+    out = TranscriptPrinter(full=full)
     out.title(" · ".join(part for part in (entry.id, when(entry), ", ".join(entry.models)) if part))
     out.conversation(conversation)
 
 
 @logs.command()
-@click.argument("id", type=CONVERSATION)
+@click.argument("id", type=CONVERSATION_PARAM)
 @click.argument("file", type=click.Path(), default="-")
 @click.option("--to", "format", type=click.Choice(_FORMATS), default="antiphon", show_default=True, help="The shape.")
 def export(id: str, file: str, format: str) -> None:
@@ -109,7 +109,7 @@ def export(id: str, file: str, format: str) -> None:
     so is what the shape has no place for.
     """
     from antiphon.cli.convert import tell_losses
-    from antiphon.conversation.storage import write_atomically
+    from antiphon.conversation.serialization import write_file_atomically
     from antiphon.formats import write
 
     with _opened() as store:
@@ -117,13 +117,13 @@ def export(id: str, file: str, format: str) -> None:
     if format != "antiphon":
         conversation, changes = conversation.repair()
         for change in changes:
-            click.echo(f"antiphon: {printable(str(change))}", err=True)
+            click.echo(f"antiphon: {escape_unprintable(str(change))}", err=True)
     written = write(conversation, format)
     tell_losses(written)
     if file == "-":
         _print_json(written.data)
     else:
-        write_atomically(file, json.dumps(written.data, ensure_ascii=False, indent=2).encode() + b"\n")
+        write_file_atomically(file, json.dumps(written.data, ensure_ascii=False, indent=2).encode() + b"\n")
 
 
 @logs.command()
@@ -171,14 +171,14 @@ def _opened() -> Generator[Store]:
 
 
 def _print_json(data: object) -> None:
-    from antiphon.render.safe import is_utf8
-    from antiphon.views.stream import json_text
+    from antiphon.terminal.sanitizer import is_unicode_encoding
+    from antiphon.views.stream import format_safe_json
 
-    echo_json(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
+    echo_json(format_safe_json(data, indent=2, ascii=not is_unicode_encoding(sys.stdout.encoding or "")))
 
 
 def _nothing(reason: str) -> NoReturn:
-    click.echo(f"antiphon: {printable(reason)}", err=True)
+    click.echo(f"antiphon: {escape_unprintable(reason)}", err=True)
     sys.exit(1)
 
 

@@ -1,4 +1,4 @@
-"""`antiphon map`: a program, run for each of many rows."""
+"""`antiphon map`: run a program for each of many rows."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable, printable_line
-from antiphon.cli import programs
-from antiphon.cli.completing import FILE, MODEL
-from antiphon.cli.detaching import check_detaching, hand_over_rows
-from antiphon.cli.pairs import pairs
-from antiphon.cli.run import check_trust, finite, load_program
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli import program_loading as programs
+from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
+from antiphon.cli.detach import check_detach_option, dispatch_rows
+from antiphon.cli.key_value import parse_pairs
+from antiphon.cli.run import check_finite_cost, exit_unless_trusted, load_program_or_exit
 from antiphon.cli.talk.printing import is_terminal
 from antiphon.runs.begun import Begun, sources_of
 
 if TYPE_CHECKING:
-    from antiphon.effects import Performer
+    from antiphon.effects import Middleware
     from antiphon.journal import Journal
-    from antiphon.lang.run import Host, Program
+    from antiphon.lang.runtime import Host, Program
     from antiphon.runs.mapping import RowResult
     from antiphon.runs.rows import Numbered, RowSource
 
 
 @click.command()
-@click.argument("file", metavar="PROGRAM", type=FILE)
-@click.argument("rows", type=FILE)
+@click.argument("file", metavar="PROGRAM", type=FILE_PARAM)
+@click.argument("rows", type=FILE_PARAM)
 @click.option("--parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
               help="How many rows run at once.")  # fmt: skip
 @click.option(
@@ -39,9 +39,13 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=VALUE", help="The same value of an input or variable for all rows."
 )
-@click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
+@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model that serves where the program names none.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more in all."
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    callback=check_finite_cost,
+    metavar="USD",
+    help="Stop before spending more in all.",
 )
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
 @click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
@@ -59,14 +63,14 @@ def map(
     detach: bool,
     **settings: Any,
 ) -> None:
-    """Run a program for each row, and print what came of each as a line of JSON, in the order of the rows.
+    """Run a program for each row, and print each result as a line of JSON, in the order of the rows.
 
-    ROWS is a .csv, .tsv or .jsonl file, or a pattern such as 'mails/*.txt': each file is a row, with `file` and `text`.
-    The columns are the inputs of the program; of one that declares none, variables of its top level.
+    ROWS is a .csv, .tsv or .jsonl file, or a pattern such as 'mails/*.txt': each file is a row, with `file`
+    and `text`. The columns are the inputs of the program; if it declares none, its top-level variables.
 
-    Every row is a run of its own: `antiphon runs resume` goes on with rows that were interrupted or wait for somebody,
-    and tries those again that failed. Exit code: 0 all rows are done, 1 some failed, 2 a mistake, 3 some wait, 130
-    interrupted.
+    Every row is a run of its own: `antiphon runs resume` resumes rows that were interrupted or wait for an
+    answer, and retries failed ones. Exit code: 0 all rows are done, 1 some failed, 2 an invalid option, 3
+    some wait, 130 interrupted.
     """
     from antiphon.journal import Journal
     from antiphon.runs.mapping import Batch, begin_batch, follow
@@ -74,51 +78,51 @@ def map(
 
     if rows.endswith(".vibe") and not file.endswith(".vibe"):
         raise click.UsageError(f"the program comes first: {rows} {file}")
-    program = load_program(file, False, False)
-    check_trust(program, file, False)
+    program = load_program_or_exit(file, False, False)
+    exit_unless_trusted(program, file, False)
     for each in program.warnings:
-        click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
+        click.echo(programs.render_diagnostic(program.source, each, sys.stderr), err=True)
     given = {**settings, "max_cost": max_cost, "parallel": parallel}
-    source = RowSource(rows, sample, pairs(sets, "--set"))
+    source = RowSource(rows, sample, parse_pairs(sets, "--set"))
     begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given, rows=source)
-    check_detaching(db, detach)
+    check_detach_option(db, detach)
     journal = Journal(db)
-    rest, is_private = _rows_of(program, source), has_private(program, source.sets)
+    rest, is_private = _read_rows(program, source), has_private(program, source.sets)
     id = begin_batch(journal, program, begun, rest, is_private=is_private)
     if not journal.is_shared:
-        batch = Batch(journal, id, program, Hosts(begun), parallel, max_cost)
-        sys.exit(print_rows(journal, id, batch.results()))
-    hand_over_rows(journal, id)
+        batch = Batch(journal, id, program, RowHosts(begun), parallel, max_cost)
+        sys.exit(print_row_results(journal, id, batch.results()))
+    dispatch_rows(journal, id)
     if detach:
         click.echo(id)
         return
-    sys.exit(print_rows(journal, id, follow(journal, id)))
+    sys.exit(print_row_results(journal, id, follow(journal, id)))
 
 
-def write_missing_rows(journal: Journal, id: str, program: Program, begun: Begun) -> None:
-    """Write the rows of a batch that were not written when its process ended, from where they came."""
+def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Begun) -> None:
+    """Create the rows of a batch that were missing when its process ended."""
     from antiphon.errors import NotReadyError
     from antiphon.runs.mapping import finish_batch
 
     if begun.rows is None:
         raise NotReadyError(f"run {id} cannot be finished here: the code that began it has its rows")
-    finish_batch(journal, id, program, _rows_of(program, begun.rows))
+    finish_batch(journal, id, program, _read_rows(program, begun.rows))
 
 
-def go_on_with_rows(journal: Journal, id: str, program: Program, begun: Begun) -> int:
-    """Go on with a batch that was left, and try again what failed here; gives the exit code."""
+def resume_batch(journal: Journal, id: str, program: Program, begun: Begun) -> int:
+    """Resume a batch, retry failed rows, and return the exit code."""
     from antiphon.runs.mapping import Batch, follow
 
     if journal.is_shared:
-        hand_over_rows(journal, id, retry=True)
-        return print_rows(journal, id, follow(journal, id))
+        dispatch_rows(journal, id, retry=True)
+        return print_row_results(journal, id, follow(journal, id))
     given = begun.settings
-    batch = Batch(journal, id, program, Hosts(begun), int(given.get("parallel", 8)), given.get("max_cost"))
-    return print_rows(journal, id, batch.results(retry=True))
+    batch = Batch(journal, id, program, RowHosts(begun), int(given.get("parallel", 8)), given.get("max_cost"))
+    return print_row_results(journal, id, batch.results(retry=True))
 
 
-def print_rows(journal: Journal, id: str, results: Generator[RowResult]) -> int:
-    """Print what comes of the rows of a batch, as it comes; gives the exit code."""
+def print_row_results(journal: Journal, id: str, results: Generator[RowResult]) -> int:
+    """Print the results of a batch as they arrive, and return the exit code."""
     seen: set[str] = set()
     try:
         _print_results(journal, id, results, seen)
@@ -135,76 +139,76 @@ def print_rows(journal: Journal, id: str, results: Generator[RowResult]) -> int:
     return 1 if seen - {"done"} else 0
 
 
-class Hosts:
-    """The world of each row: nothing is printed, and nobody is asked."""
+class RowHosts:
+    """Creates the host of each row: no output and no questions."""
 
     def __init__(self, begun: Begun) -> None:
         from dataclasses import replace
 
-        from antiphon.cli.hosting import Terminal
+        from antiphon.cli.program_host import TerminalFrontend
 
         own = {name: each for name, each in begun.settings.items() if name not in ("max_cost", "parallel")}
         self._begun = replace(begun, settings=own)
-        self._terminal = Terminal(has_human=False)
+        self._terminal = TerminalFrontend(has_human=False)
         self._terminal.watch = None
 
-    def __call__(self, performers: tuple[Performer, ...]) -> Host:
-        """The one of a row."""
-        from antiphon.cli.carrying import host_of, write_nothing
+    def __call__(self, performers: tuple[Middleware, ...]) -> Host:
+        """Return the host of one row."""
+        from antiphon.cli.execute import discard_output, make_program_host
 
-        return host_of(self._begun, self._terminal, performers, write=write_nothing)
+        return make_program_host(self._begun, self._terminal, performers, write=discard_output)
 
 
 def _print_results(journal: Journal, id: str, results: Generator[RowResult], seen: set[str]) -> None:
     ((count,),) = journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
-    with _shown(count) as advance, closing(results):
+    with _show_progress(count) as advance, closing(results):
         for result in results:
             seen.add(result.outcome)
             advance(result)
-            _print_line(result)
+            _print_row(result)
 
 
 @contextmanager
-def _shown(count: int) -> Generator[Callable[[RowResult], object]]:
-    """Takes each row that is over, and shows how far they are where somebody looks."""
+def _show_progress(count: int) -> Generator[Callable[[RowResult], object]]:
+    """Yield a function that takes each finished row and updates the progress on a terminal."""
     if not is_terminal(sys.stderr):
         yield lambda _: None
         return
-    from antiphon.cli.rowing import Rowing
+    from antiphon.cli.batch_progress import BatchProgress
 
-    with Rowing(count) as shown:
+    with BatchProgress(count) as shown:
         yield shown.advance
 
 
-def _print_line(result: RowResult) -> None:
-    from antiphon.results import plain
+def _print_row(result: RowResult) -> None:
+    from antiphon.results import to_plain_json
 
     told = result.to_json()
     if "value" in told:
-        told["value"] = plain(told["value"])
+        told["value"] = to_plain_json(told["value"])
     click.echo(json.dumps(told).replace("\x7f", "\\u007f"))
     for name in result.changed:
-        said = f"the environment variable {printable(name)} has another value than the last time"
+        said = f"the environment variable {escape_unprintable(name)} has another value than the last time"
         click.echo(f"antiphon: row {result.number}: {said}; what used it ran again", err=True)
     if result.outcome != "done":
         how = f"; `antiphon runs answer {result.run} TEXT`, or `allow`" if result.outcome == "waiting" else ""
-        click.echo(f"antiphon: row {result.number}: {printable_line(result.error)}{how}", err=True)
+        click.echo(f"antiphon: row {result.number}: {escape_unprintable_line(result.error)}{how}", err=True)
 
 
-def _rows_of(program: Program, source: RowSource) -> Iterable[Numbered]:
+def _read_rows(program: Program, source: RowSource) -> Iterable[Numbered]:
     from antiphon.runs.rows import fitted, numbered
 
-    return fitted(program, numbered(_told(program, source.read()), source.sample))
+    return fitted(program, numbered(_warn_unknown_columns(program, source.read()), source.sample))
 
 
-def _told(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """Rows, as they are; what the program has no variable for is told of once."""
-    from antiphon.lang.run.inputs import inputs_of
+def _warn_unknown_columns(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Yield the rows; print a note once for each column that the program does not use."""
+    from antiphon.lang.runtime.inputs import list_inputs
 
-    known, told = inputs_of(program.code).keys(), set[str]()
+    known, told = list_inputs(program.code).keys(), set[str]()
     what = "input" if program.inputs else "variable"
     for row in rows:
         for name in row.keys() - known - told:
             told.add(name)
-            click.echo(f"antiphon: the program has no {what} {printable(name)!r}, so it is left out", err=True)
+            click.echo(f"antiphon: the program has no {what} {escape_unprintable(name)!r}, so it is left out", err=True)
         yield row

@@ -1,4 +1,4 @@
-"""What models are doing while a program runs: a few moving lines, and one that stays for each answer."""
+"""Live progress of model requests while a program runs, and one permanent line for each answer."""
 
 from __future__ import annotations
 
@@ -8,72 +8,73 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 
-from antiphon.render import console, lines
-from antiphon.render.blocks import Blocks
-from antiphon.render.moving import Moving
-from antiphon.render.scroll import Scroll
-from antiphon.render.status import Now, Status, now_of
 from antiphon.session import CallFinished, Event, RequestStarted, RunEnded
-from antiphon.views.run import RunView, RunViews
+from antiphon.terminal import console
+from antiphon.terminal import state_lines as lines
+from antiphon.terminal.live_region import LiveRegion
+from antiphon.terminal.markdown_blocks import MarkdownBlocks
+from antiphon.terminal.scrollback import Scrollback
+from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot, make_status_snapshot
+from antiphon.views.run_state import RunView, RunViews
 from antiphon.wire import TextDelta
 
-#: How much of a prompt is in the line about it.
-_PROMPT = 60
-#: The runs in which a model is asked; programs and rounds are told of by these.
-_ASKS = ("do", "vibe", "chat", "go_on")
-_STATES = {"done": "done", "failed": "failed"}
+#: Characters of a prompt in the line about its run.
+_MAX_PROMPT_LENGTH = 60
+#: Kinds of runs that ask a model; only these are shown.
+_MODEL_RUN_KINDS = ("do", "vibe", "chat", "go_on")
+_LINE_STATES = {"done": "done", "failed": "failed"}
 
 
-class Progress:
-    """Shows on standard error what goes on. Several models may be asked at once, from any thread."""
+class ProgramProgress:
+    """Shows progress on standard error. Events of several models may arrive at once, from any thread."""
 
     def __init__(self) -> None:
-        self._page = Scroll(console(sys.stderr))
-        self._moving = Moving(self._page.console, Status(self._now))
+        self._page = Scrollback(console(sys.stderr))
+        self._moving = LiveRegion(self._page.console, StatusRenderable(self._now))
         self._views = RunViews()
-        self._speeches: dict[str, Blocks] = {}
+        self._speeches: dict[str, MarkdownBlocks] = {}
         self._held = 0
-        #: Prints lines that stay, and wait until a person has answered: what is typed belongs under the question.
+        #: Permanent lines held back until a person has answered, so that typed text stays below the question.
         self._later: list[Callable[[], None]] = []
         self._is_closed = False
 
     @contextmanager
     def quiet(self) -> Generator[None]:
-        """While a person is asked, nothing moves."""
-        with self._moving.together():
+        """Stop the live display while a person is asked."""
+        with self._moving.batch():
             self._held += 1
             self._moving.stop()
         try:
             yield
         finally:
-            with self._moving.together():
+            with self._moving.batch():
                 self._held -= 1
-                self._print_later()
+                self._flush_pending()
                 if self._asking():
                     self._move()
 
     def close(self) -> None:
-        """Give the terminal back, whatever threads may still be at."""
-        with self._moving.together():
+        """Restore the terminal, even if threads are still at work."""
+        with self._moving.batch():
             self._held += 1
             self._is_closed = True
             self._moving.stop()
-            self._print_later()
+            self._flush_pending()
 
     def show(self, event: Event) -> None:
-        """Take in what happens."""
-        with self._moving.together():
+        """Update the display with an event."""
+        with self._moving.batch():
             run = self._views.take(event)
             match event.body:
                 case TextDelta(text):
-                    self._speeches.setdefault(run.id, Blocks()).feed(text)
+                    self._speeches.setdefault(run.id, MarkdownBlocks()).feed(text)
                 case RequestStarted():
                     self._speeches.pop(run.id, None)
                 case CallFinished(call, result, record):
                     self._print(partial(self._page.call, call, result, record.duration / 1000, 1))
                 case RunEnded():
                     self._speeches.pop(run.id, None)
-                    if run.kind in _ASKS:
+                    if run.kind in _MODEL_RUN_KINDS:
                         self._tell(run)
                 case _:
                     pass
@@ -83,34 +84,34 @@ class Progress:
                 self._move()
 
     def _asking(self) -> list[RunView]:
-        return [each for each in self._views.active if each.kind in _ASKS]
+        return [each for each in self._views.active if each.kind in _MODEL_RUN_KINDS]
 
     def _tell(self, run: RunView) -> None:
-        """The line that stays."""
+        """Print the permanent line of a finished run."""
         prompt = " ".join(run.title.split())
-        shown = prompt if len(prompt) <= _PROMPT else prompt[: _PROMPT - 1] + "…"
-        used = lines.spent(run.usage, run.cost) if run.requests else []
-        taken = lines.duration((run.ended or run.began) - run.began)
+        shown = prompt if len(prompt) <= _MAX_PROMPT_LENGTH else prompt[: _MAX_PROMPT_LENGTH - 1] + "…"
+        used = lines.format_usage(run.usage, run.cost) if run.requests else []
+        taken = lines.format_duration((run.ended or run.began) - run.began)
         about = " · ".join([run.model, *used])
-        line = lines.StateLine(_STATES.get(run.state, "stopped"), f"{run.kind} {shown}", about, taken)
+        line = lines.StateLine(_LINE_STATES.get(run.state, "stopped"), f"{run.kind} {shown}", about, taken)
         self._print(partial(self._page.line, line))
 
     def _print(self, what: Callable[[], None]) -> None:
         self._later.append(what)
         if not self._held or self._is_closed:
-            self._print_later()
+            self._flush_pending()
 
-    def _print_later(self) -> None:
+    def _flush_pending(self) -> None:
         for what in self._later:
             what()
         self._later.clear()
 
-    # The moving lines
+    # The live display
 
-    def _now(self) -> Now:
+    def _now(self) -> StatusSnapshot:
         asking = self._asking()
         speech = self._speeches.get(asking[-1].id) if asking else None
-        return now_of(asking, time.time(), speech)
+        return make_status_snapshot(asking, time.time(), speech)
 
     def _move(self) -> None:
         if not self._held and not self._page.is_plain:

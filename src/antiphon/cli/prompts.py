@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from antiphon._terminal import forget_typed
+from antiphon._base.terminal import forget_typed
 
 
 def ask_line(text: str, **given: Any) -> str:

@@ -1,4 +1,4 @@
-"""`antiphon repl`: the language, one piece at a time."""
+"""`antiphon repl`: an interactive session of the language."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._places import user_directory
-from antiphon._printable import printable
-from antiphon._suggestions import nearest
-from antiphon.cli import programs
-from antiphon.cli.completing import FILE, MODEL
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.escape import escape_unprintable
+from antiphon._base.user_dirs import user_directory
+from antiphon.cli import program_loading as programs
+from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
 from antiphon.errors import AntiphonError
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.interactive import Interactive
+    from antiphon.lang.runtime.interactive import ReplSession
 
-_HELP = """\
+_HELP_TEXT = """\
 Write statements and expressions; an expression's value is shown. A piece may go on over several lines.
   :type EXPR    the type of an expression, which is not run
   :prompt EXPR  what would be sent for `do EXPR`; nothing is sent
@@ -34,69 +34,77 @@ _DELIMITERS = " \t\n()[]{},;+-*/%=<>!\"'`$|&?"
 
 
 @click.command()
-@click.argument("file", required=False, type=FILE)
-@click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where none is named.")
+@click.argument("file", required=False, type=FILE_PARAM)
+@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model that serves where none is named.")
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
 @click.option("--untrusted", is_flag=True, help="Hold FILE, and what is typed, within bounds, as `run` does.")
 def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> None:
-    """Write a program piece by piece, and see what comes of each.
+    """Run statements interactively, and print the value of each expression.
 
-    FILE is run first; its names are there then. `:help` lists what else can be done.
+    FILE is run first, and its names are available. `:help` lists the commands.
     """
-    from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
-    from antiphon.lang.run.interactive import NAME, Interactive
+    from antiphon.cli.program_host import (
+        ConfiguredMcpServers,
+        TerminalFrontend,
+        escape_unencodable_output,
+        make_terminal_host,
+        write_line,
+    )
+    from antiphon.lang.runtime.interactive import REPL_SOURCE_NAME, ReplSession
 
-    prepare_output()
+    escape_unencodable_output()
     if untrusted and yes:
         raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
-    settings: dict[str, Any] = {"directory": programs.directory(file or "")}
+    settings: dict[str, Any] = {"directory": programs.program_directory(file or "")}
     if yes:
         from antiphon.tools import ALLOW_ALL
 
         settings["policy"] = ALLOW_ALL
-    terminal = Terminal(has_human=True)
-    host = terminal_host(terminal, model=model, write=write_line, untrusted=untrusted, **settings)
-    servers = ConfiguredServers(host)
+    terminal = TerminalFrontend(has_human=True)
+    host = make_terminal_host(terminal, model=model, write=write_line, untrusted=untrusted, **settings)
+    servers = ConfiguredMcpServers(host)
     try:
-        name = str(Path(file).resolve()) if file else NAME
-        session = Interactive(host, name=name, untrusted=untrusted, servers=servers)
+        name = str(Path(file).resolve()) if file else REPL_SOURCE_NAME
+        session = ReplSession(host, name=name, untrusted=untrusted, servers=servers)
         if file is not None and not untrusted:
             _check_trust(file)
-        if file is not None and not _tried(lambda: _feed(session, programs.read(file).text)):
+        if file is not None and not _run_reporting_errors(
+            lambda: _run_input(session, programs.read_source_or_stdin(file).text)
+        ):
             sys.exit(2)
-        _Repl(session).loop()
+        _ReplLoop(session).loop()
     finally:
         terminal.close()
         servers.close()
 
 
 def _check_trust(file: str) -> None:
-    from antiphon.cli.trust import check_program
-    from antiphon.lang.run.modules import Modules
+    from antiphon.cli.trust import explain_untrusted_program
+    from antiphon.lang.runtime.modules import ModuleLoader
 
-    modules = Modules()
+    modules = ModuleLoader()
     try:
         modules.load(file)
     except (VibeError, ProgramErrors):
-        # Whoever runs it will tell.
+        # Running the file reports its errors.
         return
-    if refused := check_program(modules.compiled, file):
+    if refused := explain_untrusted_program(modules.compiled, file):
         raise AntiphonError(f"{refused}; `antiphon trust` shows all of it and allows it")
 
 
-class _Repl:
-    def __init__(self, session: Interactive) -> None:
+class _ReplLoop:
+    def __init__(self, session: ReplSession) -> None:
         self._session = session
         self._is_terminal = sys.stdin.isatty()
         self._commands: dict[str, Callable[[str], None]] = {
             ":type": self._type,
             ":prompt": self._prompt,
-            ":vars": self._vars,
-            ":help": lambda _: click.echo(_HELP),
+            ":vars": self._print_variables,
+            ":help": lambda _: click.echo(_HELP_TEXT),
         }
 
     def loop(self) -> None:
-        """Read and run until the input ends."""
+        """Read and execute input until it ends."""
         history = _history_file() if self._is_terminal else None
         if self._is_terminal:
             self._prepare(history)
@@ -106,13 +114,13 @@ class _Repl:
                 if text.strip() in (":quit", ":q", ":exit"):
                     break
                 if text.strip():
-                    _tried(lambda text=text: self._do(text))
+                    _run_reporting_errors(lambda text=text: self._execute(text))
         finally:
             if history is not None:
                 _save_history(history)
 
     def _read(self) -> str | None:
-        """The next piece: as many lines as it takes; nothing at the end of the input."""
+        """Return the next complete input, of one or more lines; `None` at the end."""
         lines: list[str] = []
         while True:
             try:
@@ -125,7 +133,7 @@ class _Repl:
                 return "\n".join(lines) if lines else None
             lines.append(line)
             text = "\n".join(lines)
-            # An empty line ends a piece that cannot be completed.
+            # An empty line ends an incomplete input.
             is_command = text.lstrip().startswith(":")
             if is_command or (not line.strip() and len(lines) > 1) or not self._session.is_incomplete(text):
                 return text
@@ -143,34 +151,34 @@ class _Repl:
             return None
         return line.rstrip("\r\n") if line else None
 
-    def _do(self, text: str) -> None:
+    def _execute(self, text: str) -> None:
         stripped = text.strip()
         if not stripped.startswith(":"):
-            _feed(self._session, text)
+            _run_input(self._session, text)
             return
         name, _, rest = stripped.partition(" ")
         command = self._commands.get(name)
         if command is None:
-            meant = nearest(name, self._commands)
+            meant = suggest_name(name, self._commands)
             raise AntiphonError(f"there is no {name!r}; {f'did you mean {meant}?' if meant else '`:help` helps'}")
         command(rest.strip())
 
     def _type(self, text: str) -> None:
-        click.echo(printable(self._session.type_of(text) or "this is no expression"))
+        click.echo(escape_unprintable(self._session.infer_type(text) or "this is no expression"))
 
     def _prompt(self, text: str) -> None:
-        from antiphon._json import loads
-        from antiphon.views.stream import json_text
+        from antiphon._base.json import load_json
+        from antiphon.views.stream import format_safe_json
 
-        shown = self._session.prompt_of(text)
+        shown = self._session.preview_prompt(text)
         if shown is None:
             click.echo("no model would be asked")
             return
-        click.echo(f"{printable(shown.model)}\n{json_text(loads(shown.body), indent=2)}")
+        click.echo(f"{escape_unprintable(shown.model)}\n{format_safe_json(load_json(shown.body), indent=2)}")
 
-    def _vars(self, _: str) -> None:
+    def _print_variables(self, _: str) -> None:
         for name, type_, value in self._session.variables():
-            click.echo(printable(f"{name} ({type_}): {value}"))
+            click.echo(escape_unprintable(f"{name} ({type_}): {value}"))
 
     # The terminal
 
@@ -179,7 +187,7 @@ class _Repl:
             import readline
         except ImportError:
             return
-        readline.set_completer(self._completion)
+        readline.set_completer(self._complete)
         readline.set_completer_delims(_DELIMITERS)
         readline.parse_and_bind("tab: complete")
         readline.set_history_length(2000)
@@ -189,33 +197,33 @@ class _Repl:
             except (OSError, UnicodeError):
                 return
 
-    def _completion(self, text: str, state: int) -> str | None:
+    def _complete(self, text: str, state: int) -> str | None:
         options = [each for each in [*self._commands, ":quit"] if each.startswith(text)] if text[:1] == ":" else []
         options = options or self._session.complete(text)
         return options[state] if state < len(options) else None
 
 
-def _feed(session: Interactive, text: str) -> None:
-    from antiphon.lang.run.values import text as as_text
+def _run_input(session: ReplSession, text: str) -> None:
+    from antiphon.lang.runtime.values import to_text as as_text
 
     reply = session.feed(text)
     for each in reply.warnings:
-        click.echo(programs.rendered(session.source, each, sys.stderr), err=True)
+        click.echo(programs.render_diagnostic(session.source, each, sys.stderr), err=True)
     if reply.has_value and reply.value is not None:
         session.host.write(as_text(reply.value))
 
 
-def _tried(work: Callable[[], None]) -> bool:
-    """Whether it went well; what went wrong is told, and does not end the session."""
+def _run_reporting_errors(work: Callable[[], None]) -> bool:
+    """Run a function, and return whether it succeeded; errors are printed and do not end the session."""
     try:
         work()
     except ProgramErrors as errors:
         for source, each in errors.found:
-            click.echo(programs.rendered(source, each, sys.stderr), err=True)
+            click.echo(programs.render_diagnostic(source, each, sys.stderr), err=True)
     except VibeError as error:
-        click.echo(programs.rendered_error(error, sys.stderr), err=True)
+        click.echo(programs.render_program_error(error, sys.stderr), err=True)
     except AntiphonError as error:
-        click.echo(f"antiphon: {printable(str(error))}", err=True)
+        click.echo(f"antiphon: {escape_unprintable(str(error))}", err=True)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
     else:
@@ -236,7 +244,7 @@ def _save_history(path: Path) -> None:
     try:
         import readline
 
-        # What was typed may hold secrets: nobody else reads it.
+        # The history may contain secrets: only the owner may read it.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         readline.write_history_file(path)
     except (ImportError, OSError):

@@ -10,34 +10,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._files import open_lines, refuse_pipe
-from antiphon.cli import programs
-from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
-from antiphon.cli.completing import FILE, MODEL
-from antiphon.cli.detaching import detach_run
-from antiphon.cli.flags import ProgramCommand, complete_value, flag, take, texts_of
-from antiphon.cli.pairs import pairs
+from antiphon._base.files import open_lines, refuse_pipe
+from antiphon.cli import program_loading as programs
+from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
+from antiphon.cli.detach import detach_run
+from antiphon.cli.execute import EXIT_CODES, execute_program, lazy_run, print_run_json, show_first_prompt
+from antiphon.cli.key_value import parse_pairs
+from antiphon.cli.program_flags import (
+    ProgramCommand,
+    collect_flag_values,
+    complete_input_value,
+    flag_name,
+    parse_flag_value,
+)
 from antiphon.errors import ConfigurationError
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.runs.begun import PIPED, Begun, sources_of
 from antiphon.runs.rows import has_private
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.program import Program
+    from antiphon.lang.runtime.program import Program
 
 
-def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """A number of dollars, which infinity is none."""
+def check_finite_cost(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Return a cost limit; raise a usage error for infinity and NaN."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter("a number of dollars is wanted")
     return value
 
 
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
-@click.argument("file", metavar="FILE [INPUTS]", type=FILE)
-@click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]", shell_complete=complete_value)
-@click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
+@click.argument("file", metavar="FILE [INPUTS]", type=FILE_PARAM)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]", shell_complete=complete_input_value)
+@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model that serves where the program names none.")
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Start with this value of an input or variable."
 )
@@ -46,7 +52,11 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.option("--replay", metavar="FILE", help="Take the answers of models from such a file; nothing is sent.")
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more."
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    callback=check_finite_cost,
+    metavar="USD",
+    help="Stop before spending more.",
 )
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop before more requests to models.")
 @click.option("--max-parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
@@ -95,86 +105,86 @@ def run(
       4    a limit was reached, or a model gave no answer
       130  interrupted
     """
-    _check_recordings(record, replay)
+    _check_recording_files(record, replay)
     if untrusted and limits["yes"]:
         raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
-    program = load_program(file, untrusted, as_json)
-    given = _given(program, pairs(sets, "--set"), flags, as_json)
+    program = load_program_or_exit(file, untrusted, as_json)
+    given = _read_inputs(program, parse_pairs(sets, "--set"), flags, as_json)
     if not untrusted and file != PIPED:
-        check_trust(program, file, as_json)
+        exit_unless_trusted(program, file, as_json)
     if not as_json:
         for each in program.warnings:
-            click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
+            click.echo(programs.render_diagnostic(program.source, each, sys.stderr), err=True)
     settings = {"record": record, "replay": replay, "untrusted": untrusted, **limits}
     begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), list(args), given, settings)
     if show:
-        sys.exit(show_prompt(program, begun, as_json))
+        sys.exit(show_first_prompt(program, begun, as_json))
     if detach:
         detach_run(db, begun, has_private(program, given))
         return
-    kept = None if no_journal else begun_late(begun, db, has_private(program, given))
-    sys.exit(carry_out(program, begun, kept, as_json=as_json, wait=wait))
+    kept = None if no_journal else lazy_run(begun, db, has_private(program, given))
+    sys.exit(execute_program(program, begun, kept, as_json=as_json, wait=wait))
 
 
-def _given(program: Program, sets: dict[str, str], flags: dict[str, list[str]], as_json: bool) -> dict[str, Any]:
-    """What the program is given, read as its types; what is wrong or missing is told, all at once."""
-    from antiphon.lang.run.inputs import InputError, taken
+def _read_inputs(program: Program, sets: dict[str, str], flags: dict[str, list[str]], as_json: bool) -> dict[str, Any]:
+    """Return the inputs of a program, parsed by type; print all errors at once and exit."""
+    from antiphon.lang.runtime.inputs import InputError, convert_inputs
 
     try:
-        return taken(program.code, {**sets, **texts_of(flags, program.inputs)}, take)
+        return convert_inputs(program.code, {**sets, **collect_flag_values(flags, program.inputs)}, parse_flag_value)
     except InputError as error:
-        missing = " ".join(f"{flag(each.name)} …" for each in error.faults if each.kind == "missing")
+        missing = " ".join(f"{flag_name(each.name)} …" for each in error.faults if each.kind == "missing")
         if missing:
-            file = programs.near(program.source.name)
+            file = programs.relative_path(program.source.name)
             error.hint = f"`antiphon run {file} {missing}`; with --help it tells of each"
         if as_json:
-            print_report("invalid", [error.to_json()])
+            print_run_json("invalid", [error.to_json()])
         else:
-            click.echo(programs.rendered_error(error, sys.stderr), err=True)
+            click.echo(programs.render_program_error(error, sys.stderr), err=True)
     sys.exit(EXIT_CODES["invalid"])
 
 
-def check_trust(program: Program, file: str, as_json: bool) -> None:
-    """A program of somebody else's repository is not run before its user has seen what it reaches."""
-    from antiphon.cli.trust import check_program
+def exit_unless_trusted(program: Program, file: str, as_json: bool) -> None:
+    """Exit if a program's repository is not trusted; the user is asked if possible."""
+    from antiphon.cli.trust import explain_untrusted_program
 
-    refused = check_program(program.modules.compiled, file)
+    refused = explain_untrusted_program(program.modules.compiled, file)
     if not refused:
         return
     hint = "`antiphon trust` shows all of it and allows it; `run --untrusted` runs it within bounds"
     error = VibeError("V0923", refused, hint)
     if as_json:
-        print_report("waiting", [programs.unplaced(error, file)])
+        print_run_json("waiting", [programs.file_error_json(error, file)])
     else:
-        click.echo(programs.rendered_error(error, sys.stderr), err=True)
+        click.echo(programs.render_program_error(error, sys.stderr), err=True)
     sys.exit(EXIT_CODES["waiting"])
 
 
-def load_program(file: str, untrusted: bool, as_json: bool, edited: Begun | None = None) -> Program:
-    from antiphon.lang.run.program import load, loads
+def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: Begun | None = None) -> Program:
+    from antiphon.lang.runtime.program import load, loads
 
     try:
         if edited is not None:
             return loads(edited.source, edited.name, untrusted=untrusted)
         if file == PIPED:
-            return loads(programs.read(file).text, programs.STDIN, untrusted=untrusted)
+            return loads(programs.read_source_or_stdin(file).text, programs.STDIN_NAME, untrusted=untrusted)
         return load(file, untrusted=untrusted)
     except ProgramErrors as errors:
         if as_json:
-            print_report("invalid", [each.to_json(source) for source, each in errors.found])
+            print_run_json("invalid", [each.to_json(source) for source, each in errors.found])
         else:
             for source, each in errors.found:
-                click.echo(programs.rendered(source, each, sys.stderr), err=True)
+                click.echo(programs.render_diagnostic(source, each, sys.stderr), err=True)
     except VibeError as error:
         if as_json:
-            print_report("invalid", [programs.unplaced(error, file)])
+            print_run_json("invalid", [programs.file_error_json(error, file)])
         else:
-            click.echo(programs.rendered_error(error, sys.stderr), err=True)
+            click.echo(programs.render_program_error(error, sys.stderr), err=True)
     sys.exit(EXIT_CODES["invalid"])
 
 
-def _check_recordings(record: str | None, replay: str | None) -> None:
-    """Mistakes in these options are told before anything runs."""
+def _check_recording_files(record: str | None, replay: str | None) -> None:
+    """Raise an error for unusable `--record` or `--replay` files before anything runs."""
     if record is not None and replay is not None:
         raise click.UsageError("`--record` and `--replay` exclude one another")
     try:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from antiphon._printable import printable
-from antiphon.cli.colours import echo_json
-from antiphon.cli.completing import MODEL, RUN
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.completers import MODEL_PARAM, RUN_PARAM
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows, shortened
 from antiphon.cli.prompts import confirm
-from antiphon.cli.resuming import go_on_here
+from antiphon.cli.resume import resume_run_here
+from antiphon.cli.style import echo_json
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.journal.looking import SHOWN
 
 if TYPE_CHECKING:
-    from antiphon.effects import Said
+    from antiphon.effects import HumanAnswer
     from antiphon.journal import Journal, QuestionEntry, RunEntry
 
 _RIGHT = (False, False, False, True, True)
@@ -31,9 +31,9 @@ _OVER = ("done", "failed", "cancelled")
 
 def _finite(*given: Any) -> float | None:
     # What else is in that module, only a run that is gone on with needs.
-    from antiphon.cli.run import finite
+    from antiphon.cli.run import check_finite_cost
 
-    return finite(*given)
+    return check_finite_cost(*given)
 
 
 @click.group(cls=ListingGroup)
@@ -69,7 +69,7 @@ def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
 
 
 @runs.command()
-@click.argument("id", default="last", type=RUN)
+@click.argument("id", default="last", type=RUN_PARAM)
 @click.option("--full", is_flag=True, help="Open all that came of each step.")
 @click.option("--source", is_flag=True, help="Print the text of the program as it was.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
@@ -85,22 +85,24 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
         if as_json:
             _print_json({**entry_json(entry), "effects": [effect_json(each) for each in journal.effects(entry.id)]})
             return
-        from antiphon.render.effects import ShowEffects
-        from antiphon.render.show import Show
+        from antiphon.terminal.run_log import EffectPrinter
+        from antiphon.terminal.transcript import TranscriptPrinter
 
-        Show().title(" · ".join(part for part in (*columns(entry), shortened(one_line(entry.title))) if part))
-        ShowEffects(full=full).effects(journal.effects(entry.id))
+        TranscriptPrinter().title(
+            " · ".join(part for part in (*columns(entry), shortened(one_line(entry.title))) if part)
+        )
+        EffectPrinter(full=full).effects(journal.effects(entry.id))
         if said := entry.begun_as.get("interrupted"):
-            from antiphon.conversation.interruption import INTERRUPTED
+            from antiphon.conversation.interruption import INTERRUPTED_TEXT
             from antiphon.results import text
 
-            Show().results([text(str(said), summary=INTERRUPTED, markdown=True)])
+            TranscriptPrinter().results([text(str(said), summary=INTERRUPTED_TEXT, markdown=True)])
         for line in how_to_go_on(journal, entry.id, is_shown=True):
-            click.echo(printable(line))
+            click.echo(escape_unprintable(line))
 
 
 @runs.command()
-@click.argument("id", default="last", type=RUN)
+@click.argument("id", default="last", type=RUN_PARAM)
 @click.option("--edited", is_flag=True, help="The program has changed: what is the same is not done again.")
 @click.option("--retry", multiple=True, metavar="PATH", help="Do this step again. (May be given several times.)")
 @click.option("--skip", nargs=2, multiple=True, metavar="PATH VALUE",
@@ -132,66 +134,66 @@ def resume(
         anew = decided if decided or edited else None
         if force:
             journal.free(entry.id)
-        sys.exit(go_on_here(journal, entry, as_json=as_json, wait=wait, anew=anew, max_cost=max_cost))
+        sys.exit(resume_run_here(journal, entry, as_json=as_json, wait=wait, anew=anew, max_cost=max_cost))
 
 
 @runs.command()
-@click.argument("id", type=RUN)
+@click.argument("id", type=RUN_PARAM)
 @click.argument("words", nargs=-1, required=True, metavar="[PATH] TEXT")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
 def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
     """Answer a question of a run; PATH may be left out where only one is open and TEXT is in quotes."""
-    from antiphon.effects import Said
+    from antiphon.effects import HumanAnswer
 
     with open_journal() as journal:
         entry = journal.find(id)
         # Of several words the first is a path, and a wrong one is told of: an answer is given for good.
         path, said = (words[0], words[1:]) if len(words) > 1 else (None, words)
-        _settle(journal, entry, path, "question", Said(" ".join(said)), wait)
+        _settle(journal, entry, path, "question", HumanAnswer(" ".join(said)), wait)
 
 
 @runs.command()
-@click.argument("id", type=RUN)
+@click.argument("id", type=RUN_PARAM)
 @click.argument("path", required=False)
 @click.option("--always", is_flag=True, help="And all such calls of this run.")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
 def allow(id: str, path: str | None, always: bool, wait: bool) -> None:
     """Allow a call that a run waits with."""
-    from antiphon.effects import Said
+    from antiphon.effects import HumanAnswer
 
     with open_journal() as journal:
-        _settle(journal, journal.find(id), path, "approval", Said(allowed=True, always=always), wait)
+        _settle(journal, journal.find(id), path, "approval", HumanAnswer(allowed=True, always=always), wait)
 
 
 @runs.command()
-@click.argument("id", type=RUN)
+@click.argument("id", type=RUN_PARAM)
 @click.argument("path", required=False)
 @click.option("--why", default="", metavar="TEXT", help="What the model is told.")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
 def deny(id: str, path: str | None, why: str, wait: bool) -> None:
     """Do not allow a call that a run waits with."""
-    from antiphon.effects import Said
+    from antiphon.effects import HumanAnswer
 
     with open_journal() as journal:
-        _settle(journal, journal.find(id), path, "approval", Said(why, allowed=False), wait)
+        _settle(journal, journal.find(id), path, "approval", HumanAnswer(why, allowed=False), wait)
 
 
 @runs.command()
-@click.argument("id", type=RUN)
+@click.argument("id", type=RUN_PARAM)
 def cancel(id: str) -> None:
     """End a run: whoever is at it does nothing more from its next step on."""
     with open_journal() as journal:
         entry = journal.find(id)
         journal.cancel(entry.id)
-        click.echo(f"run {printable(entry.id)} is cancelled", err=True)
+        click.echo(f"run {escape_unprintable(entry.id)} is cancelled", err=True)
 
 
 @runs.command()
-@click.argument("id", default="last", type=RUN)
+@click.argument("id", default="last", type=RUN_PARAM)
 @click.option("--at", "at_", required=True, metavar="PATH", help="The first step that is not taken over.")
 @click.option("--set", "value", metavar="VALUE", help="It is not done: this is what came of it.")
 @click.option("--answer", metavar="TEXT", help="The same, for a question to a person.")
-@click.option("--model", metavar="NAME", type=MODEL, help="Ask this model from there on.")
+@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="Ask this model from there on.")
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
 def fork(
@@ -206,8 +208,10 @@ def fork(
     with open_journal() as journal:
         entry = journal.find(id)
         name = forked(journal, entry, at_, change)
-        click.echo(f"antiphon: run {name} is a fork of {printable(entry.id)} at {printable(at_)}", err=True)
-        sys.exit(go_on_here(journal, journal.find(name), as_json=as_json, wait=wait))
+        click.echo(
+            f"antiphon: run {name} is a fork of {escape_unprintable(entry.id)} at {escape_unprintable(at_)}", err=True
+        )
+        sys.exit(resume_run_here(journal, journal.find(name), as_json=as_json, wait=wait))
 
 
 @runs.command()
@@ -230,24 +234,26 @@ def diff(first: str, second: str, as_json: bool) -> None:
 
 
 @runs.command()
-@click.argument("id", type=RUN)
+@click.argument("id", type=RUN_PARAM)
 @click.argument("file", type=click.Path(), default="-")
 @click.option("--redact", is_flag=True, help="Without what was said: every text is replaced by how long it is.")
 def export(id: str, file: str, redact: bool) -> None:
     """Write what a run did as JSON lines, which `antiphon run --replay` takes its outcomes from."""
     from antiphon.cli.exporting import exported
-    from antiphon.conversation.storage import write_atomically
+    from antiphon.conversation.serialization import write_file_atomically
 
     with open_journal() as journal:
         entry = journal.find(id)
         lines = exported(
-            journal.effects(entry.id), redact, lambda said: click.echo(f"antiphon: {printable(said)}", err=True)
+            journal.effects(entry.id),
+            redact,
+            lambda said: click.echo(f"antiphon: {escape_unprintable(said)}", err=True),
         )
         if file == "-":
             for line in lines:
                 click.echo(line)
         else:
-            write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
+            write_file_atomically(file, "".join(f"{line}\n" for line in lines).encode())
 
 
 @runs.command()
@@ -270,14 +276,14 @@ def prune(older: datetime, whole: bool, yes: bool) -> None:
 # Inside
 
 
-def _settle(journal: Journal, entry: RunEntry, path: str | None, sort: str, said: Said, wait: bool) -> None:
+def _settle(journal: Journal, entry: RunEntry, path: str | None, sort: str, said: HumanAnswer, wait: bool) -> None:
     question = _question(journal, entry, path, sort)
     journal.answer(entry.id, question.path, said)
     if not wait:
         for line in _goes_on(journal, entry.id):
-            click.echo(f"antiphon: {printable(line)}", err=True)
+            click.echo(f"antiphon: {escape_unprintable(line)}", err=True)
     else:
-        sys.exit(go_on_here(journal, journal.find(entry.id), as_json=False, wait=True))
+        sys.exit(resume_run_here(journal, journal.find(entry.id), as_json=False, wait=True))
 
 
 def _goes_on(journal: Journal, id: str) -> Generator[str]:
@@ -328,5 +334,5 @@ def _print_json(data: Any) -> None:
 
 
 def _nothing(reason: str) -> NoReturn:
-    click.echo(f"antiphon: {printable(reason)}", err=True)
+    click.echo(f"antiphon: {escape_unprintable(reason)}", err=True)
     sys.exit(1)

@@ -1,4 +1,4 @@
-"""`antiphon setup`: three questions, and a first answer."""
+"""`antiphon setup`: choose a model, try it, and store the choice."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from antiphon._printable import printable, printable_line
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli.prompts import ask_line
 from antiphon.errors import AntiphonError, ConfigurationError
 
 if TYPE_CHECKING:
     from antiphon.providers.registry import Provider
 
-#: Those that are offered by number; any other is given by its name.
-_FIRST = ("anthropic", "openai", "google", "mistral", "openrouter")
-_HELLO = "Say hello, and in one sentence what you are good at."
+#: Providers offered by number; any other is chosen by name.
+_OFFERED_PROVIDERS = ("anthropic", "openai", "google", "mistral", "openrouter")
+_TEST_PROMPT = "Say hello, and in one sentence what you are good at."
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
-    """A model, and its provider's key where that was asked for."""
+class _ModelChoice:
+    """A chosen model, and its provider's key if the user entered one."""
 
     model: str
     provider: str = ""
@@ -36,74 +36,76 @@ def setup() -> None:
         raise ConfigurationError(
             "`setup` asks questions and needs a terminal; `antiphon keys set` and `antiphon models default` do not"
         )
-    set_up()
+    run_setup()
 
 
-def set_up() -> None:
-    """Ask, try what was said, and store it if it works."""
-    choice = _chosen()
+def run_setup() -> None:
+    """Ask for a model, try it, and store it if it works."""
+    choice = _ask_choice()
     try:
-        _try(choice)
+        _try_model(choice)
     except AntiphonError as error:
-        click.echo(f"That did not work: {printable(str(error))}\nNothing was stored; `antiphon setup` asks again.")
+        click.echo(
+            f"That did not work: {escape_unprintable(str(error))}\nNothing was stored; `antiphon setup` asks again."
+        )
         sys.exit(1)
-    _store(choice)
+    _store_choice(choice)
     click.echo('\nNext: `antiphon chat`, or `antiphon ask "…"`.')
 
 
-def _store(choice: _Choice) -> None:
-    from antiphon.cli.configured import configuration
+def _store_choice(choice: _ModelChoice) -> None:
+    from antiphon.cli.configuration import current_configuration
     from antiphon.config import keys
     from antiphon.config.files import write_user_model
 
     click.echo()
     if choice.key is not None:
-        click.echo(f"The key is stored in {printable(keys.set_key(choice.provider, choice.key))}.")
-    write_user_model(configuration().user_file, choice.model)
-    click.echo(f"The default is now {printable_line(choice.model)}; `antiphon models default` changes it.")
+        click.echo(f"The key is stored in {escape_unprintable(keys.store_key(choice.provider, choice.key))}.")
+    write_user_model(current_configuration().user_file, choice.model)
+    click.echo(f"The default is now {escape_unprintable_line(choice.model)}; `antiphon models default` changes it.")
 
 
-def _chosen() -> _Choice:
-    """Ask for a model, and for its key where that is not known."""
+def _ask_choice() -> _ModelChoice:
+    """Ask for a model, and for its key if there is none."""
+    from antiphon.providers.local_servers import find_local_servers
     from antiphon.providers.registry import PROVIDERS
-    from antiphon.providers.servers import find_servers
 
-    servers = {each.name: each for each in find_servers() if each.models}
-    names = [*servers, *_FIRST, "local"]
+    servers = {each.name: each for each in find_local_servers() if each.models}
+    names = [*servers, *_OFFERED_PROVIDERS, "local"]
     click.echo("Whose models do you want to use?")
     for number, name in enumerate(names, 1):
-        click.echo(f"  {number}. {_title(name, name in servers)}")
-    name = _picked(names, [each.name for each in PROVIDERS.values()])
+        click.echo(f"  {number}. {_describe_option(name, name in servers)}")
+    name = _ask_provider(names, [each.name for each in PROVIDERS.values()])
     if name == "local":
-        from antiphon.config.choice import LOCAL
+        from antiphon.config.default_model import LOCAL_MODEL
 
-        return _Choice(LOCAL)
+        return _ModelChoice(LOCAL_MODEL)
     if name in servers:
         models = servers[name].models
-        return _Choice(models[0] if len(models) == 1 else _model(models[0], models))
-    return _of_provider(PROVIDERS[name])
+        return _ModelChoice(models[0] if len(models) == 1 else _ask_model_name(models[0], models))
+    return _ask_provider_model(PROVIDERS[name])
 
 
-def _title(name: str, is_here: bool) -> str:
-    from antiphon.cli.configured import configuration
+def _describe_option(name: str, is_here: bool) -> str:
+    from antiphon.cli.configuration import current_configuration
     from antiphon.providers.registry import PROVIDERS
 
     if name == "local":
-        from antiphon.config.choice import LOCAL
-        from antiphon.providers.local import weights
-        from antiphon.providers.local.manifest import size
+        from antiphon.config.default_model import LOCAL_MODEL
+        from antiphon.local import weights
+        from antiphon.local.manifest import format_size
 
-        there = weights.status(LOCAL.removeprefix("local/"))
-        how = "it is here" if there.path is not None else f"{size(there.weights.bytes)}, fetched once"
+        there = weights.status(LOCAL_MODEL.removeprefix("local/"))
+        how = "it is here" if there.path is not None else f"{format_size(there.weights.bytes)}, fetched once"
         return f"a small one on this machine, without a key ({how})"
     if is_here:
         return f"{name}, which runs on this machine"
-    place = configuration().environment.key_place(PROVIDERS[name])
-    return f"{name} (its key is there: {printable_line(place)})" if place else name
+    place = current_configuration().environment.describe_key_source(PROVIDERS[name])
+    return f"{name} (its key is there: {escape_unprintable_line(place)})" if place else name
 
 
-def _picked(names: list[str], all_names: list[str]) -> str:
-    from antiphon._suggestions import nearest
+def _ask_provider(names: list[str], all_names: list[str]) -> str:
+    from antiphon._base.did_you_mean import suggest_name
 
     while True:
         said = ask_line("A number, or the name of another provider", default="1").strip().lower()
@@ -111,26 +113,26 @@ def _picked(names: list[str], all_names: list[str]) -> str:
             return names[int(said) - 1]
         if said in all_names:
             return said
-        near = nearest(said, all_names)
+        near = suggest_name(said, all_names)
         hint = f"did you mean {near}?" if near else f"there are {', '.join(all_names)}"
-        click.echo(f"There is no {printable(said)[:50]!r}; {hint}")
+        click.echo(f"There is no {escape_unprintable(said)[:50]!r}; {hint}")
 
 
-def _of_provider(provider: Provider) -> _Choice:
-    from antiphon.cli.configured import configuration
+def _ask_provider_model(provider: Provider) -> _ModelChoice:
+    from antiphon.cli.configuration import current_configuration
     from antiphon.config import keys
-    from antiphon.config.choice import provider_defaults
-    from antiphon.providers.catalog import known_models
+    from antiphon.config.default_model import list_provider_defaults
+    from antiphon.providers.catalog import list_priced_models
     from antiphon.providers.registry import needs_key
 
     key = None
-    if needs_key(provider) and not configuration().environment.key_place(provider):
+    if needs_key(provider) and not current_configuration().environment.describe_key_source(provider):
         key = keys.check_key(provider.name, ask_line(f"The key of {provider.name} (not shown)", hide_input=True))
-    known = [f"{provider.name}/{name}" for name in known_models(provider.name)]
-    return _Choice(_model(provider_defaults().get(provider.name, ""), known), provider.name, key)
+    known = [f"{provider.name}/{name}" for name in list_priced_models(provider.name)]
+    return _ModelChoice(_ask_model_name(list_provider_defaults().get(provider.name, ""), known), provider.name, key)
 
 
-def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
+def _ask_model_name(first: str, known: tuple[str, ...] | list[str]) -> str:
     from antiphon.providers.registry import resolve
 
     provider = (first or known[0] if known else first).partition("/")[0]
@@ -140,25 +142,25 @@ def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
         try:
             resolve(name)
         except ConfigurationError as error:
-            click.echo(printable(str(error)))
+            click.echo(escape_unprintable(str(error)))
             continue
         return name
 
 
-def _try(choice: _Choice) -> None:
+def _try_model(choice: _ModelChoice) -> None:
     from antiphon.cli.talk.loading import get_ready, moving
     from antiphon.cli.talk.printing import print_text
     from antiphon.config import load_configuration
     from antiphon.providers import connect
     from antiphon.session import Session
 
-    click.echo(f"\n> {_HELLO}")
+    click.echo(f"\n> {_TEST_PROMPT}")
     known = load_configuration()
     given = choice.key is not None
     model = connect(choice.model, key=choice.key, environment=known.environment) if given else choice.model
     session = Session(model, configuration=known)
     get_ready(session.model)
-    # A model on this machine takes its time, also for a first word.
+    # A local model may take long for its first word.
     with moving(f"asking {session.model.name}"):
-        answer = session.vibe(_HELLO)
+        answer = session.vibe(_TEST_PROMPT)
     print_text(str(answer.value).strip())

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import click
 
-from antiphon._json import loads, pruned
-from antiphon._printable import printable
-from antiphon._shape import arr, obj
-from antiphon.cli.colours import echo_json
-from antiphon.cli.files import load_history
-from antiphon.cli.recordings import Recorded, conversations, is_exchange, read_exchanges
-from antiphon.conversation.storage import FORMAT, read_bytes, to_json
+from antiphon._base.escape import escape_unprintable
+from antiphon._base.json import load_json, prune_deep_json
+from antiphon._base.json_access import as_array, as_object
+from antiphon.cli.history_files import load_history_file
+from antiphon.cli.recordings import RecordedConversation, is_exchange, read_exchanges, rebuild_conversations
+from antiphon.cli.style import echo_json
+from antiphon.conversation.serialization import FORMAT, conversation_to_json, read_file_bytes
 from antiphon.errors import FormatError, MalformedJSONError
 from antiphon.formats import History
 from antiphon.results import Result
@@ -25,22 +25,25 @@ class _Found:
     """What a file holds: one of these."""
 
     history: History | None = None
-    recorded: list[Recorded] = field(default_factory=list[Recorded])
+    recorded: list[RecordedConversation] = field(default_factory=list[RecordedConversation])
     results: list[Result] = field(default_factory=list[Result])
 
     def all_results(self) -> list[Result]:
         """The results in it, also those of calls."""
-        from antiphon.render.show import calls_with_results
+        from antiphon.terminal.transcript import iter_calls_with_results
 
         talks = [each.conversation for each in self.recorded] + ([self.history.conversation] if self.history else [])
-        return [*self.results, *(each for talk in talks for _, found in calls_with_results(talk) for each in found)]
+        return [
+            *self.results,
+            *(each for talk in talks for _, found in iter_calls_with_results(talk) for each in found),
+        ]
 
     def data(self) -> Any:
         """All of it as JSON, in our own schemas."""
         if self.history:
-            return to_json(self.history.conversation)
+            return conversation_to_json(self.history.conversation)
         if self.recorded:
-            return [to_json(each.conversation) for each in self.recorded]
+            return [conversation_to_json(each.conversation) for each in self.recorded]
         shown = [result.to_json() for result in self.results]
         return shown[0] if len(shown) == 1 else shown
 
@@ -60,22 +63,22 @@ def show(file: str, full: bool, kind: str | None, as_json: bool) -> None:
     found = _load(file)
     chosen = _chosen(found, kind)
     if as_json:
-        from antiphon.render.safe import is_utf8
-        from antiphon.views.stream import json_text
+        from antiphon.terminal.sanitizer import is_unicode_encoding
+        from antiphon.views.stream import format_safe_json
 
         data = found.data() if kind is None else [each.to_json() for each in chosen]
-        echo_json(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
+        echo_json(format_safe_json(data, indent=2, ascii=not is_unicode_encoding(sys.stdout.encoding or "")))
     else:
         _print(found, full, kind)
     if kind is not None and not chosen:
-        click.echo(f"antiphon: {printable(_nothing(found, kind))}", err=True)
+        click.echo(f"antiphon: {escape_unprintable(_nothing(found, kind))}", err=True)
         sys.exit(1)
 
 
 def _load(path: str) -> _Found:
-    text = read_bytes(path)
+    text = read_file_bytes(path)
     try:
-        data = loads(text, path)
+        data = load_json(text, path)
     except MalformedJSONError as error:
         if (results := _deep_results(text)) is not None:
             return _Found(results=results)
@@ -85,14 +88,14 @@ def _load(path: str) -> _Found:
         return _Found(recorded=_conversations([cast(dict[str, Any], data)], path))
     if _is_result(data):
         return _Found(results=[_result(data, path)])
-    if arr(data) and all(map(_is_result, arr(data))):
-        from antiphon.render import ordered
+    if as_array(data) and all(map(_is_result, as_array(data))):
+        from antiphon.terminal import ordered
 
-        return _Found(results=list(ordered([_result(each, path) for each in arr(data)])))
+        return _Found(results=list(ordered([_result(each, path) for each in as_array(data)])))
     try:
-        return _Found(history=load_history(path))
+        return _Found(history=load_history_file(path))
     except FormatError as error:
-        if obj(data).get("format") == FORMAT:
+        if as_object(data).get("format") == FORMAT:
             raise FormatError(f"{path}: {error}") from None
         raise FormatError(f"{path} is no conversation, no recording and no result: {error}") from None
 
@@ -100,7 +103,7 @@ def _load(path: str) -> _Found:
 def _deep_results(text: bytes) -> list[Result] | None:
     """A result whose data is too deep to be read as a whole: what can be drawn of it, and its summary."""
     try:
-        data = loads(pruned(text.decode()), "the file")
+        data = load_json(prune_deep_json(text.decode()), "the file")
         return [Result.from_json(data)] if _is_result(data) else None
     except (UnicodeDecodeError, MalformedJSONError, FormatError):
         return None
@@ -108,22 +111,22 @@ def _deep_results(text: bytes) -> list[Result] | None:
 
 def _lines(path: str, error: MalformedJSONError) -> _Found:
     try:
-        return _Found(history=load_history(path))
+        return _Found(history=load_history_file(path))
     except MalformedJSONError:
         known = "a recording nor a session, which have a line of JSON for each thing that happened"
         raise FormatError(f"{error}; nor is it {known}") from None
 
 
-def _conversations(entries: list[dict[str, Any]], path: str) -> list[Recorded]:
+def _conversations(entries: list[dict[str, Any]], path: str) -> list[RecordedConversation]:
     try:
-        return conversations(entries)
+        return rebuild_conversations(entries)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
 
 
 def _is_result(data: object) -> bool:
     # Messages of pydantic-ai have a kind as well, and parts.
-    return isinstance(obj(data).get("kind"), str) and obj(data).keys().isdisjoint(("format", "parts"))
+    return isinstance(as_object(data).get("kind"), str) and as_object(data).keys().isdisjoint(("format", "parts"))
 
 
 def _result(data: object, path: str) -> Result:
@@ -140,13 +143,13 @@ def _chosen(found: _Found, kind: str | None) -> list[Result]:
 
 
 def _print(found: _Found, full: bool, kind: str | None) -> None:
-    from antiphon.render.show import Show
+    from antiphon.terminal.transcript import TranscriptPrinter
 
-    out = Show(full=full, kind=kind)
+    out = TranscriptPrinter(full=full, kind=kind)
     out.results(found.results)
     if found.history:
         for change in found.history.findings:
-            click.echo(f"antiphon: {printable(str(change))}", err=True)
+            click.echo(f"antiphon: {escape_unprintable(str(change))}", err=True)
         out.conversation(found.history.conversation)
     for each in found.recorded:
         if kind is None:
@@ -156,15 +159,15 @@ def _print(found: _Found, full: bool, kind: str | None) -> None:
         out.conversation(each.conversation)
 
 
-def _title(recorded: Recorded) -> str:
+def _title(recorded: RecordedConversation) -> str:
     numbers = recorded.exchanges
     which = f"exchange {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} exchanges"
     return " · ".join(part for part in (which, recorded.api, recorded.model) if part)
 
 
 def _nothing(found: _Found, kind: str) -> str:
-    from antiphon.render.show import kinds
+    from antiphon.terminal.transcript import count_kinds
 
-    there = kinds(found.all_results())
+    there = count_kinds(found.all_results())
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
     return f"there is no result of kind {kind!r}; " + (f"there are: {listed}" if listed else "there are none at all")

@@ -1,4 +1,4 @@
-"""`antiphon team`: a small team that works in a git repository, and that you can talk to."""
+"""`antiphon team`: start a team of agents in a git repository, inspect it and talk to it."""
 
 from __future__ import annotations
 
@@ -10,36 +10,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._extras import price_hint
-from antiphon._printable import printable
-from antiphon.cli.colours import echo_json
-from antiphon.cli.completing import MODEL
+from antiphon._base.escape import escape_unprintable
+from antiphon._base.optional_deps import format_price_hint
+from antiphon.cli.completers import MODEL_PARAM
 from antiphon.cli.listing import one_line, print_rows
-from antiphon.cli.run import finite
+from antiphon.cli.run import check_finite_cost
+from antiphon.cli.style import echo_json
 from antiphon.cli.talk.printing import is_terminal, tell
 from antiphon.cli.team_found import cast, found_team, opened_journal, team_of_message, wanted_settings, without_price
 from antiphon.errors import ConfigurationError, NotReadyError
 
 if TYPE_CHECKING:
-    from antiphon.agents import Team, TeamSettings
     from antiphon.providers import Model
+    from antiphon.team import Team, TeamSettings
 
 
-def _teams(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from antiphon.agents import Team
+def _complete_teams(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     from antiphon.journal import Journal
+    from antiphon.team import Team
 
     return [each.id for each in Team.all(Journal()) if each.id.startswith(incomplete)]
 
 
-_TEAM = click.option(
-    "--team", "which", metavar="ID", shell_complete=_teams, help="Another team than the newest of this repository."
+_TEAM_OPTION = click.option(
+    "--team",
+    "which",
+    metavar="ID",
+    shell_complete=_complete_teams,
+    help="Another team than the newest of this repository.",
 )
-_MAX_COST = click.option(
-    "--max-cost", "cost", type=click.FloatRange(0, min_open=True), callback=finite, metavar="USD",
+_MAX_COST_OPTION = click.option(
+    "--max-cost", "cost", type=click.FloatRange(0, min_open=True), callback=check_finite_cost, metavar="USD",
     help="At most so much for all of it; then it waits for you.",
 )  # fmt: skip
-_MAX_REQUESTS = click.option(
+_MAX_REQUESTS_OPTION = click.option(
     "--max-requests", "requests", type=click.IntRange(1), metavar="N", help="At most so many requests to models."
 )
 
@@ -65,7 +69,7 @@ def team(context: click.Context, db: str | None) -> None:
     context.obj = db
 
 
-# Working
+# Running
 
 
 @team.command()
@@ -73,72 +77,72 @@ def team(context: click.Context, db: str | None) -> None:
 @click.option("--repo", default=".", type=click.Path(file_okay=False), metavar="DIR", show_default=True,
               help="The repository to work in.")  # fmt: skip
 @click.option("--coders", type=click.IntRange(1, 20), metavar="N", help="How many work side by side.")
-@_MAX_COST
-@_MAX_REQUESTS
+@_MAX_COST_OPTION
+@_MAX_REQUESTS_OPTION
 @click.option("--solo", is_flag=True, default=None, help="One agent with the same tools and tests: for small work.")
-@click.option("-m", "--model", metavar="NAME", type=MODEL, help="The model of all roles.")
+@click.option("-m", "--model", metavar="NAME", type=MODEL_PARAM, help="The model of all roles.")
 @click.option("--no-sandbox", is_flag=True, help="Tests may do all that you may: for what you trust.")
 def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> None:
-    """Begin a team for what you want done, and let it work.
+    """Start a team for a request, and run it.
 
-    `-` reads what you want from standard input. How it works is in `team.toml`, which `antiphon team init` writes;
-    options here come before that.
+    `-` reads the request from standard input. Settings are in `team.toml`, which `antiphon team init`
+    writes; options here override them.
     """
-    from antiphon.agents import Team
-    from antiphon.agents.repository import Repository
-    from antiphon.cli.team_running import carry_on
+    from antiphon.cli.team_run import run_team
+    from antiphon.team import Team
+    from antiphon.team.repository import Repository
 
     text = sys.stdin.read() if request == ("-",) else " ".join(request)
     found = Repository.find(repo)
     settings = wanted_settings(found.top, {**flags, "sandbox": False if no_sandbox else None})
     if settings.sandbox:
-        _check_sandbox()
+        _require_sandbox()
     models = cast(settings)
     journal = opened_journal(writing=True)
-    begun = Team.begin(text, found.top, _named(settings, models), journal=journal, models=models)
-    _introduce(begun, models)
+    begun = Team.begin(text, found.top, _with_model(settings, models), journal=journal, models=models)
+    _print_introduction(begun, models)
     for note in found.notes:
         tell(note)
-    sys.exit(carry_on(begun))
+    sys.exit(run_team(begun))
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
-@_MAX_COST
-@_MAX_REQUESTS
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
+@_MAX_COST_OPTION
+@_MAX_REQUESTS_OPTION
 def resume(which: str | None, cost: float | None, requests: int | None) -> None:
-    """Go on with a team that was left.
+    """Resume a suspended team.
 
-    What it has done is not done again.
+    Completed work is not repeated.
     """
-    from antiphon.cli.team_running import go_on_with
+    from antiphon.cli.team_run import resume_team_here
 
     found = found_team(which)
     if cost is not None:
         found.raise_cost(cost)
     if requests is not None:
         found.raise_requests(requests)
-    sys.exit(go_on_with(found))
+    sys.exit(resume_team_here(found))
 
 
 @team.command()
 @click.argument("id", type=int)
 @click.argument("text", nargs=-1, required=True)
-@_TEAM
+@_TEAM_OPTION
 @click.option("--resume", "goes_on", is_flag=True, help="Then go on with the team here, if nobody does.")
 def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> None:
     """Answer a question of a team, by its number.
 
     `-` as the TEXT reads it from standard input.
     """
-    from antiphon.cli.team_running import go_on_with
+    from antiphon.cli.team_run import resume_team_here
 
     found = team_of_message(id, which)
     found.answer(id, sys.stdin.read().strip() if text == ("-",) else " ".join(text))
     if found.is_running():
         tell(f"team {found.id} is at work, and is told")
     elif goes_on:
-        sys.exit(go_on_with(found))
+        sys.exit(resume_team_here(found))
     else:
         for number, question in found.state.questions.items():
             tell(f"still open: #{number} {one_line(question.text)}")
@@ -146,9 +150,9 @@ def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> 
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
 def stop(which: str | None) -> None:
-    """Have whoever runs a team leave it as it is."""
+    """Suspend a running team."""
     found = found_team(which)
     if not found.is_running():
         tell(f"nobody runs team {found.id}; `antiphon team resume {found.id}` goes on")
@@ -158,31 +162,31 @@ def stop(which: str | None) -> None:
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
 @click.option("--at", "at_", type=int, required=True, metavar="MESSAGE", help="The number of the last message kept.")
 @click.option("--no-resume", is_flag=True, help="Only make it.")
 def fork(which: str | None, at_: int, no_resume: bool) -> None:
-    """Begin another team from a message of this one.
+    """Start another team from a message of this one.
 
-    It has said and done what this one had up to there, and goes on.
+    The fork has the history of this team up to that message, and continues from there.
     """
-    from antiphon.cli.team_running import go_on_with
+    from antiphon.cli.team_run import resume_team_here
 
     made = team_of_message(at_, which).fork(at_)
     tell(f"team {made.id} is a fork at message {at_}")
     if not no_resume:
-        sys.exit(go_on_with(made))
+        sys.exit(resume_team_here(made))
     tell(f"`antiphon team resume {made.id}` goes on with it")
 
 
-# Looking
+# Queries
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(which: str | None, as_json: bool) -> None:
-    """Show tasks, open questions, and what was used."""
+    """Show tasks, open questions and usage."""
     from antiphon.cli.team_told import set_in, status_json, status_lines
     from antiphon.cli.team_views import write
 
@@ -194,10 +198,10 @@ def status(which: str | None, as_json: bool) -> None:
 
 
 @team.command("list")
-def list_() -> None:
-    """List all teams, the newest first."""
-    from antiphon.agents import Team
+def list_teams() -> None:
+    """List all teams, newest first."""
     from antiphon.cli.telling import local
+    from antiphon.team import Team
 
     entries = Team.all(opened_journal())
     if not entries:
@@ -211,12 +215,12 @@ def list_() -> None:
 
 @team.command()
 @click.argument("task", required=False)
-@_TEAM
+@_TEAM_OPTION
 def diff(task: str | None, which: str | None) -> None:
-    """Show what a task has changed; without one, all that was merged."""
-    from antiphon.agents.looking import task_diff
+    """Show the changes of a task; without one, all merged changes."""
+    from antiphon.team.queries import format_task_diff
 
-    text = task_diff(found_team(which), task)
+    text = format_task_diff(found_team(which), task)
     if not text:
         tell("nothing is changed yet: what a coder has done is here once it is handed in")
         sys.exit(1)
@@ -225,16 +229,16 @@ def diff(task: str | None, which: str | None) -> None:
 
         show_diff(text)
     else:
-        # Elsewhere it is data, for `git apply`.
+        # In a pipe the diff is data, for example for `git apply`.
         click.echo(text, nl=False)
 
 
 @team.command()
 @click.argument("agent")
-@_TEAM
+@_TEAM_OPTION
 @click.option("--full", is_flag=True, help="Open all results.")
 def log(agent: str, which: str | None, full: bool) -> None:
-    """Show what an agent was told, said and did.
+    """Show the conversation of an agent.
 
     AGENT is pm, architect, coder-1, and so on.
     """
@@ -245,44 +249,44 @@ def log(agent: str, which: str | None, full: bool) -> None:
 
 @team.command()
 @click.argument("channel", required=False, type=click.Choice(["product", "development"]))
-@_TEAM
+@_TEAM_OPTION
 @click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True, help="So many old messages.")
 @click.option("-f", "--follow", is_flag=True, help="Without a terminal: print what is new until the team is left.")
 def chat(channel: str | None, which: str | None, limit: int, follow: bool) -> None:
-    """Read what is said in a team, and say something.
+    """Read the messages of a team, and post to it.
 
-    `@coder-1 text` is for coder-1, and `#12 text` answers question 12. Without a CHANNEL both are shown: product, where
-    the product manager listens, and development, where the architect and the coders do. Where standard input is no
-    terminal, each of its lines is said.
+    `@coder-1 text` is for coder-1, and `#12 text` answers question 12. Without a CHANNEL both are shown:
+    product, which the product manager reads, and development, which the architect and the coders read. If
+    standard input is no terminal, each of its lines is posted.
     """
-    from antiphon.cli.team_talk import talk
+    from antiphon.cli.team_chat import chat_with_team
 
-    talk(found_team(which), channel, limit, follow)
+    chat_with_team(found_team(which), channel, limit, follow)
 
 
 @team.command()
 @click.option("--repo", default=".", type=click.Path(file_okay=False), metavar="DIR", help="The repository.")
 def init(repo: str) -> None:
-    """Write a `team.toml` that explains itself."""
-    from antiphon.agents.repository import Repository
-    from antiphon.agents.settings import FILE, TEMPLATE
+    """Write a commented `team.toml`."""
+    from antiphon.team.repository import Repository
+    from antiphon.team.settings import TEAM_FILE, TEAM_FILE_TEMPLATE
 
-    path = Path(Repository.find(repo).top, FILE)
+    path = Path(Repository.find(repo).top, TEAM_FILE)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE)
+            file.write(TEAM_FILE_TEMPLATE)
     except FileExistsError:
         raise ConfigurationError(f"{path} is there already, and is left as it is") from None
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
-    click.echo(printable(f"wrote {path}"))
+    click.echo(escape_unprintable(f"wrote {path}"))
 
 
-# Inside
+# Helpers
 
 
-def _named(settings: TeamSettings, models: Mapping[str, Model]) -> TeamSettings:
-    """With the model that was found, so that the team keeps it wherever it is gone on with."""
+def _with_model(settings: TeamSettings, models: Mapping[str, Model]) -> TeamSettings:
+    """Return the settings with the resolved model, so that the team keeps it when resumed elsewhere."""
     from dataclasses import replace
 
     own = settings.roles
@@ -290,14 +294,14 @@ def _named(settings: TeamSettings, models: Mapping[str, Model]) -> TeamSettings:
     return replace(settings, model=settings.model or (models[common].name if common else ""))
 
 
-def _check_sandbox() -> None:
-    from antiphon.agents.checks import sandbox_problem
+def _require_sandbox() -> None:
+    from antiphon.team.sandboxed_tests import sandbox_problem
 
     if problem := sandbox_problem():
         raise ConfigurationError(problem)
 
 
-def _introduce(begun: Team, models: Mapping[str, Model]) -> None:
+def _print_introduction(begun: Team, models: Mapping[str, Model]) -> None:
     from antiphon.cli.team_told import allowed
 
     settings = begun.state.settings
@@ -313,6 +317,6 @@ def _introduce(begun: Team, models: Mapping[str, Model]) -> None:
     tell(f"limits: {allowed(settings)}")
     if unknown := without_price(models):
         tell(
-            f"the price of {', '.join(unknown)} is not known{price_hint()}: no limit in dollars holds for it,"
+            f"the price of {', '.join(unknown)} is not known{format_price_hint()}: no limit in dollars holds for it,"
             " but that in requests"
         )

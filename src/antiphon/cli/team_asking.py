@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from antiphon._terminal import forget_typed
-from antiphon.agents.looking import sort_of, waiting_call
+from antiphon._base.terminal import forget_typed
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.reader import Reader
 from antiphon.errors import AntiphonError
-from antiphon.render import console
-from antiphon.render.people import call_lines, settled, shortened
-from antiphon.render.scroll import Scroll, markdown
+from antiphon.team.queries import classify_question, find_pending_call
+from antiphon.terminal import console
+from antiphon.terminal.approval_prompt import format_call_lines, read_final_answer, shorten_lines
+from antiphon.terminal.scrollback import Scrollback, make_markdown
 
 if TYPE_CHECKING:
-    from antiphon.agents import Message, Team
     from antiphon.conversation import ToolCall
+    from antiphon.team import ChannelMessage, Team
 
 
 class Human:
@@ -27,11 +27,11 @@ class Human:
     def __init__(self) -> None:
         self.skipped: set[int] = set()
         self._reader = Reader()
-        self._page = Scroll(console())
+        self._page = Scrollback(console())
 
-    def answered(self, team: Team, question: Message) -> bool:
+    def answered(self, team: Team, question: ChannelMessage) -> bool:
         """Show a question, and take the answer; nothing said is none, and the question stays open."""
-        self._page.stand_apart("text")
+        self._page.separate("text")
         forget_typed()
         said = self._said(team, question)
         if not said.strip():
@@ -46,31 +46,31 @@ class Human:
             return question.id not in team.state.questions
         return True
 
-    def _said(self, team: Team, question: Message) -> str:
-        if sort_of(question) == "spec" and team.state.spec is not None:
+    def _said(self, team: Team, question: ChannelMessage) -> str:
+        if classify_question(question) == "spec" and team.state.spec is not None:
             self._head(question, "is this what you want?")
-            self._page.put(markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
+            self._page.put(make_markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
             return self._line("yes accepts it; else say what to change")
-        call = waiting_call(team.journal, question)
+        call = find_pending_call(team.journal, question)
         if call is not None:
             return self._decision(question, call)
         self._head(question, "")
-        self._page.put(markdown(question.text), 1)
+        self._page.put(make_markdown(question.text), 1)
         return self._line("Enter leaves it open")
 
-    def _head(self, question: Message, text: str) -> None:
+    def _head(self, question: ChannelMessage, text: str) -> None:
         self._page.put(self._page.text(f"{question.author} asks (#{question.id}){': ' * bool(text)}{text}", "bold"))
 
     def _line(self, hint: str) -> str:
         self._page.put(self._page.text(f"({hint})", "dim"))
         return self._reader.message("> ") or ""
 
-    def _decision(self, question: Message, call: ToolCall) -> str:
+    def _decision(self, question: ChannelMessage, call: ToolCall) -> str:
         self._head(question, f"may `{call.name}` run?")
-        lines = call_lines(call, shutil.get_terminal_size().columns)
-        short, hidden = shortened(lines)
+        lines = format_call_lines(call, shutil.get_terminal_size().columns)
+        short, hidden = shorten_lines(lines)
         self._show(Text("\n").join(short))
-        return settled(self._reader.line, self._show, lines, hidden, "[y]es, [n]o, or say why not")
+        return read_final_answer(self._reader.line, self._show, lines, hidden, "[y]es, [n]o, or say why not")
 
     def _show(self, text: Text) -> None:
         self._page.put(text)

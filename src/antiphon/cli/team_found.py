@@ -13,9 +13,9 @@ import click
 from antiphon.errors import ConfigurationError, NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.agents import Team, TeamSettings
     from antiphon.journal import Journal, RunEntry
     from antiphon.providers import Model
+    from antiphon.team import Team, TeamSettings
 
 FILE = "team.toml"
 _ROLES = ("pm", "architect", "coder")
@@ -36,7 +36,7 @@ def opened_journal(*, writing: bool = False) -> Journal:
 
 def found_team(which: str | None = None, **given: Any) -> Team:
     """The team of this name, or whose name begins so; without one, the newest of this repository."""
-    from antiphon.agents import Team
+    from antiphon.team import Team
 
     journal = opened_journal()
     if which is None:
@@ -65,14 +65,14 @@ def _newest_here(teams: list[RunEntry]) -> str:
 
 def wanted_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
     """What `team.toml` says, and then what was said on the command line."""
-    from antiphon.agents.settings import TeamSettings, read_settings
+    from antiphon.team.settings import TeamSettings, read_team_file
 
     path = Path(top, FILE)
     settings = TeamSettings()
     if os.path.lexists(path):
         # A mistake is told before anybody is asked.
-        read_settings(path)
-        settings = read_settings(path, _trusted_text(path))
+        read_team_file(path)
+        settings = read_team_file(path, _trusted_text(path))
     if flags.get("model"):
         without = {name: replace(each, model="") for name, each in settings.roles.items()}
         settings = replace(settings, roles=without)
@@ -83,10 +83,10 @@ def wanted_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
 
 def _trusted_text(path: Path) -> str:
     """Return what a `team.toml` says; a ConfigurationError says that its repository is not trusted."""
-    from antiphon.cli.trust import settle
+    from antiphon.cli.trust import ask_if_undecided
     from antiphon.config.trust import find_project
 
-    settle(find_project(path.parent))
+    ask_if_undecided(find_project(path.parent))
     project = find_project(path.parent)
     if project.state != "trusted":
         raise ConfigurationError(
@@ -98,12 +98,12 @@ def _trusted_text(path: Path) -> str:
 
 def cast(settings: TeamSettings) -> dict[str, Model]:
     """The model of each role, connected; one whose name is wrong is told of before anything is done."""
-    from antiphon.cli.configured import configured_here
+    from antiphon.cli.configuration import load_for_command
     from antiphon.config import default_model
     from antiphon.providers import connect
     from antiphon.providers.prewarming import Prewarming
 
-    configuration, prewarming = configured_here(), Prewarming()
+    configuration, prewarming = load_for_command(), Prewarming()
     made: dict[str, Model] = {}
 
     def connected(role: str) -> Model:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from antiphon.errors import NotReadyError
-from antiphon.render import console
-from antiphon.render.scroll import Scroll
-from antiphon.render.show import Show
+from antiphon.terminal import console
+from antiphon.terminal.scrollback import Scrollback
+from antiphon.terminal.transcript import TranscriptPrinter
 
 if TYPE_CHECKING:
-    from antiphon.agents import Team
+    from antiphon.team import Team
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
 
 
 def show_diff(text: str) -> None:
     """Print a diff for people."""
-    page = Scroll(console())
+    page = Scrollback(console())
     for line in text.splitlines():
         style = "" if line.startswith(("+++", "---")) else _STYLES.get(line[:1], "")
         page.console.print(page.text(line, style))
@@ -33,7 +33,7 @@ def show_log(team: Team, agent: str, full: bool) -> None:
     found = team.conversations(name)
     if not found:
         raise NotReadyError(f"{name} has not finished a turn yet")
-    show = Show(full=full)
+    show = TranscriptPrinter(full=full)
     for thread, conversation in found.items():
         show.title(f"{name}, {thread}" if len(found) > 1 else name)
         show.conversation(conversation)

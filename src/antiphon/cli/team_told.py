@@ -6,32 +6,32 @@ import time
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from antiphon._printable import printable
-from antiphon.agents.looking import happened, sort_of
-from antiphon.agents.looking import standing as standing_of
+from antiphon._base.escape import escape_unprintable
 from antiphon.cli.listing import one_line
 from antiphon.cli.telling import local, utc
-from antiphon.views.money import money
+from antiphon.team.queries import classify_question, describe_event
+from antiphon.team.queries import team_status_json as standing_of
+from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.agents import AgentCost, Message, Task, Team, TeamSettings, TeamState
+    from antiphon.team import AgentCost, ChannelMessage, Task, Team, TeamSettings, TeamState
 
 
-def told(message: Message) -> str:
+def told(message: ChannelMessage) -> str:
     """A message as it is printed: its number, who says it to whom, and all of it; no line of it passes for another."""
     return f"#{message.id} {set_in(_said(message))}"
 
 
 def set_in(text: str) -> str:
     """A text that can be printed, whose further lines are set in: none of them passes for one of ours."""
-    first, *rest = printable(text).split("\n")
+    first, *rest = escape_unprintable(text).split("\n")
     return "\n".join([first, *(f"    {line}".rstrip() for line in rest)])
 
 
-def _said(message: Message) -> str:
+def _said(message: ChannelMessage) -> str:
     match message.kind:
         case "fact":
-            return happened(message)
+            return describe_event(message)
         case "question":
             return f"{message.author} asks: {message.text}"
         case "answer":
@@ -43,7 +43,7 @@ def _said(message: Message) -> str:
 def used(requests: int, cost: float | None) -> str:
     """What was used, as far as that is known."""
     counted = "1 request" if requests == 1 else f"{requests:,} requests"
-    return ", ".join(filter(None, [counted, money(cost)]))
+    return ", ".join(filter(None, [counted, format_cost(cost)]))
 
 
 def allowed(settings: TeamSettings) -> str:
@@ -98,8 +98,8 @@ def how_to_go_on(team: Team) -> Generator[str]:
         yield f"`antiphon team resume {id}` goes on"
 
 
-def _choices(question: Message) -> str:
-    match sort_of(question):
+def _choices(question: ChannelMessage) -> str:
+    match classify_question(question):
         case "spec":
             return "   # `yes` accepts it, anything else says what to change"
         case "approval":

@@ -13,16 +13,17 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from antiphon.agents.looking import happened
 from antiphon.cli.team_told import progress, told, used
-from antiphon.render import console, moving
-from antiphon.render.lines import call_head, fit, one_line
-from antiphon.render.scroll import Scroll
-from antiphon.views.run import RunViews
+from antiphon.team.queries import describe_event
+from antiphon.terminal import console
+from antiphon.terminal import live_region as moving
+from antiphon.terminal.scrollback import Scrollback
+from antiphon.terminal.state_lines import first_safe_line, format_tool_call, truncate_cells
+from antiphon.views.run_state import RunViews
 
 if TYPE_CHECKING:
-    from antiphon.agents import Message, Task, Team
     from antiphon.session import Event
+    from antiphon.team import ChannelMessage, Task, Team
 
 #: The sign of each state of a task; the second is for terminals that have only ASCII.
 _MARKS = {"merged": ("✓", "+"), "rejected": ("✗", "x"), "human": ("?", "?"), "planned": ("·", ".")}
@@ -37,7 +38,7 @@ class Lines:
     def __init__(self, last: int) -> None:
         self.last = last
 
-    def take(self, message: Message) -> None:
+    def take(self, message: ChannelMessage) -> None:
         """Something was said, or has happened."""
         self.last = message.id
         write(told(message))
@@ -64,12 +65,12 @@ class Moving:
         self.last = seen.state.last
         self._seen, self._at_work = seen, at_work
         self._runs: dict[str, RunViews] = {}
-        self._newest: Message | None = None
+        self._newest: ChannelMessage | None = None
         self._began = time.monotonic()
-        self._moving = moving.Moving(console(), self)
+        self._moving = moving.LiveRegion(console(), self)
         self._moving.start()
 
-    def take(self, message: Message) -> None:
+    def take(self, message: ChannelMessage) -> None:
         """Something was said, or has happened."""
         self.last = message.id
         if message.data.get("fact") not in ("turn", "turned"):
@@ -104,12 +105,14 @@ class Moving:
             if turn.begun.task not in state.tasks:
                 yield _row(_AT_WORK, turn.begun.agent, self._doing(turn.begun.agent), options)
         if self._newest is not None:
-            yield Text(fit(one_line(_newest(self._newest), options.encoding), width), "", no_wrap=True)
-        spent = used(self._at_work.spending.requests, self._at_work.spending.cost)
+            yield Text(
+                truncate_cells(first_safe_line(_newest(self._newest), options.encoding), width), "", no_wrap=True
+            )
+        spent = used(self._at_work.budget.requests, self._at_work.budget.cost)
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         took = f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
         about = " · ".join([f"team {self._seen.id}", spent, took, "Ctrl-C leaves it as it is"])
-        yield Text(fit(one_line(about, options.encoding), width), "dim", no_wrap=True)
+        yield Text(truncate_cells(first_safe_line(about, options.encoding), width), "dim", no_wrap=True)
 
     def _task(self, task: Task, agent: str, options: ConsoleOptions) -> Text:
         doing = f"{agent}: {self._doing(agent)}" if agent else _ALONE.get(task.state, "")
@@ -123,24 +126,24 @@ class Moving:
         if not active or active[0].ended is not None:
             return "begins"
         calls = list(active[0].calls.values())
-        return call_head(calls[-1].call) if calls else _ACTIVITIES.get(active[0].activity, active[0].activity)
+        return format_tool_call(calls[-1].call) if calls else _ACTIVITIES.get(active[0].activity, active[0].activity)
 
 
 def _row(mark: tuple[str, str], head: str, note: str, options: ConsoleOptions) -> Text:
     sign = mark[1] if options.ascii_only else mark[0]
     width = options.max_width
-    first = fit(one_line(head, options.encoding), max(width // 2 - 2, 1))
-    rest = fit(one_line(note, options.encoding), max(width - cell_len(first) - 4, 1))
+    first = truncate_cells(first_safe_line(head, options.encoding), max(width // 2 - 2, 1))
+    rest = truncate_cells(first_safe_line(note, options.encoding), max(width - cell_len(first) - 4, 1))
     return Text.assemble((sign, "cyan"), f" {first}", (f"  {rest}", "dim"), no_wrap=True, overflow="crop")
 
 
-def _newest(message: Message) -> str:
-    return happened(message) if message.kind == "fact" else f"{message.author}: {message.text}"
+def _newest(message: ChannelMessage) -> str:
+    return describe_event(message) if message.kind == "fact" else f"{message.author}: {message.text}"
 
 
 def is_moving() -> bool:
     """Whether there is a terminal on which lines can move."""
-    return not Scroll(console()).is_plain
+    return not Scrollback(console()).is_plain
 
 
 def write(text: str) -> None:

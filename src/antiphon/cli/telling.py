@@ -6,11 +6,11 @@ from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from antiphon._shape import obj
+from antiphon._base.json_access import as_object
 from antiphon.cli.listing import one_line, shortened
 from antiphon.journal.looking import SHOWN
 from antiphon.journal.writes import PREPARING
-from antiphon.views.money import money
+from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
     from antiphon.journal import EffectEntry, Journal, RunEntry
@@ -32,7 +32,7 @@ def how_to_go_on(journal: Journal, id: str, *, is_shown: bool = False) -> Genera
         case "waiting":
             yield from _waits_for(entry)
         case "ready" | "interrupted":
-            option = obj(entry.ending).get("option")
+            option = as_object(entry.ending).get("option")
             yield f"run {id} is {entry.state}: `antiphon runs resume {id}{f' {option}' if option else ''}` goes on"
         case "running":
             yield _runs(journal, entry)
@@ -71,14 +71,14 @@ def entry_json(entry: RunEntry) -> dict[str, Any]:
 
 def effect_json(entry: EffectEntry) -> dict[str, Any]:
     """What a run did in a step, as JSON data."""
-    from antiphon.effects import outcome_json
+    from antiphon.effects import outcome_to_json
 
     return {
         "path": entry.path,
         "kind": entry.kind,
         "state": entry.state,
         "asked": entry.asked,
-        "outcome": None if entry.outcome is None else outcome_json(entry.outcome),
+        "outcome": None if entry.outcome is None else outcome_to_json(entry.outcome),
         "began": utc(entry.began),
         "ended": None if entry.ended is None else utc(entry.ended),
         "cost": entry.cost,
@@ -88,7 +88,7 @@ def effect_json(entry: EffectEntry) -> dict[str, Any]:
 
 
 def columns(entry: RunEntry) -> tuple[str, ...]:
-    cost = money(entry.cost)
+    cost = format_cost(entry.cost)
     if entry.kind == "team":
         return (one_line(entry.id), entry.state, local(entry.created), "team", cost)
     steps = "1 step" if entry.effects == 1 else f"{entry.effects} steps"
@@ -169,7 +169,7 @@ def _team(entry: RunEntry) -> Generator[str]:
 
 def _why(entry: RunEntry) -> str:
     """What it failed with, as far as that is known."""
-    error = obj(obj(entry.ending).get("error"))
+    error = as_object(as_object(entry.ending).get("error"))
     where = f" (line {error['line']})" if "line" in error else ""
     code = f"{error['code']}: " if "code" in error else ""
     return f": {code}{one_line(str(error['message']))}{where}" if "message" in error else ""

@@ -1,4 +1,4 @@
-"""`antiphon templates`: questions under a name; `antiphon ask … --save NAME` makes them."""
+"""`antiphon templates`: list, show and remove saved questions; `antiphon ask … --save NAME` creates them."""
 
 from __future__ import annotations
 
@@ -7,60 +7,60 @@ import sys
 
 import click
 
-from antiphon._printable import printable, printable_line
-from antiphon.cli.colours import accent, echo_json, faint
-from antiphon.cli.completing import TEMPLATE
-from antiphon.cli.configured import configuration
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli.completers import TEMPLATE_PARAM
+from antiphon.cli.configuration import current_configuration
+from antiphon.cli.style import echo_json, style_accent, style_faint
 from antiphon.errors import ConfigurationError
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def templates(context: click.Context) -> None:
-    """List, show or remove the questions that `ask --save` kept."""
+    """List, show or remove the questions saved with `ask --save`."""
     if context.invoked_subcommand is None:
-        _list(False)
+        _print_templates(False)
 
 
 @templates.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_templates(as_json: bool) -> None:
     """List templates: yours, and those of a trusted project."""
-    _list(as_json)
+    _print_templates(as_json)
 
 
 @templates.command()
-@click.argument("name", type=TEMPLATE)
+@click.argument("name", type=TEMPLATE_PARAM)
 def show(name: str) -> None:
-    """Print a template as its file has it."""
+    """Print the file of a template."""
     from antiphon.config.templates import find_template
 
-    found = find_template(configuration(), name)
-    click.echo(faint(f"# {printable_line(str(found.path))}"))
-    click.echo(printable(found.to_toml()), nl=False)
+    found = find_template(current_configuration(), name)
+    click.echo(style_faint(f"# {escape_unprintable_line(str(found.path))}"))
+    click.echo(escape_unprintable(found.to_toml()), nl=False)
 
 
 @templates.command()
-@click.argument("name", type=TEMPLATE)
+@click.argument("name", type=TEMPLATE_PARAM)
 def remove(name: str) -> None:
-    """Delete a template of yours."""
-    from antiphon.config.templates import find_template, template_file
+    """Delete one of your templates."""
+    from antiphon.config.templates import find_template, get_template_path
 
-    path = template_file(configuration(), name)
+    path = get_template_path(current_configuration(), name)
     if not path.is_file():
-        found = find_template(configuration(), name)
+        found = find_template(current_configuration(), name)
         raise ConfigurationError(f"`{name}` is not yours: it is in {found.path}")
     try:
         path.unlink()
     except OSError as error:
         raise ConfigurationError(f"cannot delete {path}: {error.strerror or error}") from None
-    click.echo(f"removed: {printable_line(str(path))}")
+    click.echo(f"removed: {escape_unprintable_line(str(path))}")
 
 
-def _list(as_json: bool) -> None:
-    from antiphon.config.templates import templates as all_templates
+def _print_templates(as_json: bool) -> None:
+    from antiphon.config.templates import load_templates as all_templates
 
-    found = all_templates(configuration())
+    found = all_templates(current_configuration())
     if as_json:
         listed = [
             {"name": name, "path": str(each.path), "project": each.is_projects, "placeholders": each.placeholders}
@@ -70,9 +70,11 @@ def _list(as_json: bool) -> None:
         return
     width = max(map(len, found), default=0)
     for name, each in sorted(found.items()):
-        said = printable_line((each.prompt or each.system).strip().partition("\n")[0])
+        said = escape_unprintable_line((each.prompt or each.system).strip().partition("\n")[0])
         where = f"  ({each.path.name})" if each.is_projects else ""
-        click.echo(f"{accent(f'{name:<{width}}')}  {said if len(said) <= 80 else said[:79] + '…'}{faint(where)}")
+        click.echo(
+            f"{style_accent(f'{name:<{width}}')}  {said if len(said) <= 80 else said[:79] + '…'}{style_faint(where)}"
+        )
     if not found:
         click.echo(
             'antiphon: there are none yet; `antiphon ask "Review this: $input" --save review` makes one', err=True

@@ -1,4 +1,4 @@
-"""`antiphon test`: run the `test` blocks of programs, with models that say what the tests tell them to."""
+"""`antiphon test`: run the `test` blocks of programs with scripted models."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable, printable_line
-from antiphon.cli import programs
-from antiphon.cli.colours import echo_json, is_coloured
-from antiphon.cli.completing import FILE
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli import program_loading as programs
+from antiphon.cli.completers import FILE_PARAM
+from antiphon.cli.style import echo_json, supports_colour
 from antiphon.errors import ConfigurationError
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.testing import Suite, TestResult
+    from antiphon.lang.runtime.test_runner import TestResult, VibeTestSuite
 
-FAILED = 100
+TESTS_FAILED = 100
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...", type=FILE)
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...", type=FILE_PARAM)
 @click.option("-k", "wanted", metavar="NAME", default="", help="Run only tests with this in their name.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--replay", metavar="FILE", help="Answer from this recording in tests that script no answers.")
 def test(paths: tuple[str, ...], wanted: str, as_json: bool, replay: str | None) -> None:
     """Run the `test "…" { … }` blocks of programs.
 
-    Directories are searched; without a path it is the current one. Models are never asked: `answers([…])` says what
-    they answer, or a recording `NAME.recording.jsonl` beside NAME.vibe. Exit code: 0 all passed, 100 some failed, 2
-    there are no tests or they cannot be run, 130 interrupted.
+    Directories are searched; the default is the current one. No model is asked: answers come from
+    `answers([…])`, or from a recording `NAME.recording.jsonl` beside NAME.vibe. Exit code: 0 all passed,
+    100 some failed, 2 there are no tests or they cannot run, 130 interrupted.
     """
     if replay is not None and not Path(replay).is_file():
         raise ConfigurationError(f"cannot read {replay}: there is no such file")
-    report = _Report(as_json)
+    report = _TestReport(as_json)
     try:
-        for path in programs.files(paths or (".",)):
-            _run_file(path, path in paths, wanted, replay, report)
+        for path in programs.iter_program_files(paths or (".",)):
+            _run_test_file(path, path in paths, wanted, replay, report)
     except KeyboardInterrupt:
         report.is_interrupted = True
     report.finish()
     sys.exit(report.exit_code)
 
 
-def _run_file(path: str, is_named: bool, wanted: str, replay: str | None, report: _Report) -> None:
-    from antiphon.cli.scripted import Scripted
-    from antiphon.cli.trust import check_program
-    from antiphon.lang.run.testing import load_tests, may_have_tests
+def _run_test_file(path: str, is_named: bool, wanted: str, replay: str | None, report: _TestReport) -> None:
+    from antiphon.cli.scripted_models import ScriptedTestModels
+    from antiphon.cli.trust import explain_untrusted_program
+    from antiphon.lang.runtime.test_runner import load_tests, may_have_tests
 
     if not is_named and not may_have_tests(path):
         return
@@ -57,24 +57,28 @@ def _run_file(path: str, is_named: bool, wanted: str, replay: str | None, report
         suite = load_tests(path, replay=replay)
     except ProgramErrors as errors:
         for source, each in errors.found:
-            report.refuse(programs.rendered(source, each, sys.stderr), each.to_json(source))
+            report.add_unusable_file(programs.render_diagnostic(source, each, sys.stderr), each.to_json(source))
         return
     except VibeError as error:
-        report.refuse(programs.rendered_error(error, sys.stderr), programs.unplaced(error, path))
+        report.add_unusable_file(
+            programs.render_program_error(error, sys.stderr), programs.file_error_json(error, path)
+        )
         return
-    if refused := check_program(suite.modules.compiled, path, named=is_named):
+    if refused := explain_untrusted_program(suite.modules.compiled, path, named=is_named):
         error = VibeError("V0923", refused, "`antiphon trust` shows all of it and allows it")
-        report.refuse(programs.rendered_error(error, sys.stderr), programs.unplaced(error, path))
+        report.add_unusable_file(
+            programs.render_program_error(error, sys.stderr), programs.file_error_json(error, path)
+        )
         return
     chosen = [each for each in suite.tests if wanted.lower() in each.name.lower()]
     if chosen:
         report.begin(path)
     for each in chosen:
-        report.add(suite, suite.run(each, Scripted(suite.recording)))
+        report.add(suite, suite.run(each, ScriptedTestModels(suite.recording)))
 
 
-class _Report:
-    """Tells of each test as it ends, or of all at the end."""
+class _TestReport:
+    """Prints each test result as it arrives, or all of them as JSON at the end."""
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
@@ -85,30 +89,30 @@ class _Report:
 
     @property
     def exit_code(self) -> int:
-        """What the shell is told."""
+        """The exit code of the command."""
         if self.is_interrupted:
             return 130
         if self._diagnostics or not self._tests:
             return 2
-        return FAILED if self._failed else 0
+        return TESTS_FAILED if self._failed else 0
 
     @property
     def _failed(self) -> int:
         return sum(each["outcome"] == "failed" for each in self._tests)
 
     def begin(self, path: str) -> None:
-        """The tests of a file follow."""
+        """Print the name of a file before its tests."""
         if not self._as_json:
-            click.echo(printable_line(programs.near(path)))
+            click.echo(escape_unprintable_line(programs.relative_path(path)))
 
-    def refuse(self, text: str, data: dict[str, Any]) -> None:
-        """A file cannot be run."""
+    def add_unusable_file(self, text: str, data: dict[str, Any]) -> None:
+        """Report a file that cannot be run."""
         self._diagnostics.append(data)
         if not self._as_json:
             click.echo(text, err=True)
 
-    def add(self, suite: Suite, result: TestResult) -> None:
-        """A test has ended."""
+    def add(self, suite: VibeTestSuite, result: TestResult) -> None:
+        """Report the result of a test."""
         self._seconds += result.seconds
         milliseconds = round(result.seconds * 1000)
         self._tests.append(
@@ -126,27 +130,27 @@ class _Report:
         if self._as_json:
             return
         sign, colour = ("✓", "green") if result.passed else ("✗", "red")
-        sign = click.style(sign, fg=colour) if is_coloured(sys.stdout) else sign
-        click.echo(f"{sign} {printable_line(result.test.name)} {milliseconds} ms")
+        sign = click.style(sign, fg=colour) if supports_colour(sys.stdout) else sign
+        click.echo(f"{sign} {escape_unprintable_line(result.test.name)} {milliseconds} ms")
         if not result.passed:
-            self._explain(result)
+            self._print_failure(result)
 
-    def _explain(self, result: TestResult) -> None:
-        told = [printable(each) for each in result.missing]
+    def _print_failure(self, result: TestResult) -> None:
+        told = [escape_unprintable(each) for each in result.missing]
         if result.error and not result.missing:
-            told.append(programs.rendered_error(result.error, sys.stdout))
+            told.append(programs.render_program_error(result.error, sys.stdout))
         if result.prints:
-            told.append("it printed:\n" + printable("\n".join(result.prints)))
+            told.append("it printed:\n" + escape_unprintable("\n".join(result.prints)))
         click.echo("\n".join(f"    {line}" for each in told for line in each.splitlines()))
 
     def finish(self) -> None:
-        """All have ended."""
+        """Print the totals."""
         failed, passed = self._failed, len(self._tests) - self._failed
         if self._as_json:
-            from antiphon.views.stream import json_text
+            from antiphon.views.stream import format_safe_json
 
             totals = {"passed": passed, "failed": failed, "milliseconds": round(self._seconds * 1000)}
-            echo_json(json_text({**totals, "tests": self._tests, "diagnostics": self._diagnostics}, indent=2))
+            echo_json(format_safe_json({**totals, "tests": self._tests, "diagnostics": self._diagnostics}, indent=2))
         elif self._tests:
             told = [f"{passed} passed"] * bool(passed) + [f"{failed} failed"] * bool(failed)
             click.echo(f"{', '.join(told)} in {self._seconds:.2f} s")

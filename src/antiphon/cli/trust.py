@@ -1,4 +1,4 @@
-"""`antiphon trust`: what the files and programs of a project would do, and whether they may."""
+"""`antiphon trust`: show what a project's files and programs would do, and trust them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable, printable_line
-from antiphon.cli.colours import echo_json
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli.style import echo_json
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
     from antiphon.config.trust import Project
     from antiphon.talks.instructions import Instructions
 
-#: Trust was not given: nobody was there to give it, or they said no.
+#: The exit code if trust was not given: the user said no, or nobody could be asked.
 _NOT_TRUSTED = 3
-_MOST_PROGRAMS = 500
-#: Lines on what is started.
-_UNPINNED = re.compile(
+_MAX_PROGRAMS = 500
+#: Lines that describe a started command.
+_STARTS_COMMAND = re.compile(
     r"^  (?:(?:\(new\) )?MCP server .* starts: |.*\bruns (?:the )?commands? |a team has tests\.command)"
 )
-_STATES = {
+_STATE_TEXTS = {
     "nothing": "there is nothing to trust here",
     "open": "nothing in it needs your trust; with it, a chat here can read its files by itself",
     "trusted": "trusted",
@@ -44,78 +44,78 @@ _STATES = {
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and ask nothing.")
 @click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, directory: Path | None) -> None:
-    """Show what the files and programs of a project would do, and let them.
+    """Show what the files and programs of a project would do, and trust them.
 
-    It is one decision for a repository: its `antiphon.toml`, `.env`, MCP servers and programs, as they are now. When
-    one of them changes, it is asked again. Until then they are ignored. In a trusted repository a chat can read, and
-    follows its AGENTS.md and ANTIPHON.md. Exit code: 0 it is trusted, or there is nothing to trust; 3 it is not; 2 a
-    file has a mistake.
+    One decision covers a repository: its `antiphon.toml`, `.env`, MCP servers and programs, in their
+    current version. When one of them changes, you are asked again, and until then they are ignored. In a
+    trusted repository a chat can read files, and follows AGENTS.md and ANTIPHON.md. Exit code: 0 trusted,
+    or nothing to trust; 3 not trusted; 2 a file has an error.
     """
     from antiphon.config import trust as kept
 
     if listed:
-        _list(kept.decisions(), as_json)
+        _print_decisions(kept.list_trust_decisions(), as_json)
         return
     project = kept.find_project(directory)
     if revoke:
-        done = kept.revoke(project.root)
+        done = kept.forget_trust_decision(project.root)
         what = "no longer trusted" if done else "nothing was decided about it"
-        click.echo(f"{printable_line(str(project.root))}: {what}")
+        click.echo(f"{escape_unprintable_line(str(project.root))}: {what}")
         return
-    programs = found_programs(project)
-    is_trusted = _is_settled(project, programs)
+    programs = find_reaching_programs(project)
+    is_trusted = _is_fully_trusted(project, programs)
     if as_json:
-        _print_json(project, programs, is_trusted)
+        _print_project_json(project, programs, is_trusted)
     else:
-        _show(project, programs)
+        _print_project(project, programs)
     if stated := _unpinnable(project, programs):
-        click.echo(printable_line(f"antiphon: {stated}"), err=True)
+        click.echo(escape_unprintable_line(f"antiphon: {stated}"), err=True)
     elif yes and not status:
-        kept.decide(project, True, _lines(project) | programs)
+        kept.record_trust_decision(project, True, _describe_files(project) | programs)
         is_trusted = True
         click.echo("trusted", err=as_json)
-    elif (not is_trusted or _is_open(project)) and not status and not as_json and _has_human():
-        is_trusted = ask(project, programs)
+    elif (not is_trusted or _is_undecided_and_harmless(project)) and not status and not as_json and _has_human():
+        is_trusted = ask_to_trust(project, programs)
     elif not is_trusted and not status and not as_json:
         click.echo("antiphon: nobody is here to decide; look at it, then `antiphon trust --yes`", err=True)
     sys.exit(0 if is_trusted else _NOT_TRUSTED)
 
 
-def settle(project: Project) -> None:
-    """Ask about a project that nobody has decided about, if somebody is here; it is asked once."""
+def ask_if_undecided(project: Project) -> None:
+    """Ask the user about a new or changed project, if there is a terminal; each version is asked about once."""
     if project.state not in ("new", "changed") or not _has_human():
         return
-    programs = found_programs(project)
+    programs = find_reaching_programs(project)
     try:
-        _show(project, programs, err=True)
+        _print_project(project, programs, err=True)
     except AntiphonError as error:
-        click.echo(f"antiphon: {printable(str(error))}; it is ignored", err=True)
+        click.echo(f"antiphon: {escape_unprintable(str(error))}; it is ignored", err=True)
         return
-    ask(project, programs)
+    ask_to_trust(project, programs)
 
 
-def ask(project: Project, programs: dict[str, list[str]]) -> bool:
-    """Put the question behind what was shown, and remember the answer."""
+def ask_to_trust(project: Project, programs: dict[str, list[str]]) -> bool:
+    """Ask the user to trust a project, and store the answer."""
     if stated := _unpinnable(project, programs):
-        click.echo(printable_line(f"antiphon: {stated}; it is ignored"), err=True)
+        click.echo(escape_unprintable_line(f"antiphon: {stated}; it is ignored"), err=True)
         return False
-    from antiphon._terminal import forget_typed
+    from antiphon._base.terminal import forget_typed
     from antiphon.config import trust as kept
 
     forget_typed()
     click.echo("Trust this project? [y]es, [n]o: ", nl=False, err=True)
-    # Not through the stream: whoever reads from it later wants it as it was.
+    # Read the descriptor, so that the stream's buffer stays untouched for later readers.
     trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
-    kept.decide(project, trusted, _lines(project) | programs)
+    kept.record_trust_decision(project, trusted, _describe_files(project) | programs)
     if not trusted:
         click.echo("It is not trusted: its files are ignored. `antiphon trust` asks again.", err=True)
     return trusted
 
 
-def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> str:
-    """Why a program may not be run as it is, or nothing: it is of a repository that does not have the user's trust.
+def explain_untrusted_program(modules: dict[str, Any], path: str, *, named: bool = True) -> str:
+    """Return why a program may not run because its repository is not trusted; empty if it may.
 
-    One that lies in no repository was brought by the user, who named it.
+    A program outside any repository was named by the user and may run.
     """
     from antiphon.runs.found import below, looked_at
 
@@ -125,29 +125,29 @@ def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> 
     project = looked.project
     if project.trusted is not False and _has_human():
         known = {below(project, name): said for name, said in looked.wanted.items() if said}
-        programs = found_programs(project) | known
-        _show(project, programs, err=True)
-        if ask(project, programs):
+        programs = find_reaching_programs(project) | known
+        _print_project(project, programs, err=True)
+        if ask_to_trust(project, programs):
             return ""
-    return printable_line(f"{Path(path).name} {looked.refused}")
+    return escape_unprintable_line(f"{Path(path).name} {looked.refused}")
 
 
-def found_programs(project: Project) -> dict[str, list[str]]:
-    """The programs of a repository that reach further than the models the user has, and what they reach."""
-    from antiphon.cli import programs
-    from antiphon.lang.reach import reach
-    from antiphon.lang.run.errors import VibeError
-    from antiphon.lang.run.modules import read_source
+def find_reaching_programs(project: Project) -> dict[str, list[str]]:
+    """Return the programs of a repository that reach beyond the user's models, and what they reach."""
+    from antiphon.cli import program_loading as programs
+    from antiphon.lang.capabilities import describe_capabilities
+    from antiphon.lang.runtime.errors import VibeError
+    from antiphon.lang.runtime.modules import read_program_source
     from antiphon.runs.found import below
 
     if not project.is_repository and (project.root != project.directories[0] or project.root == Path.home()):
         return {}
     found: dict[str, list[str]] = {}
-    for number, path in enumerate(programs.files([str(project.root)])):
-        if number >= _MOST_PROGRAMS:
+    for number, path in enumerate(programs.iter_program_files([str(project.root)])):
+        if number >= _MAX_PROGRAMS:
             break
         try:
-            said = reach(read_source(path))
+            said = describe_capabilities(read_program_source(path))
         except (VibeError, RecursionError):
             continue
         if said:
@@ -157,46 +157,49 @@ def found_programs(project: Project) -> dict[str, list[str]]:
 
 def _unpinnable(project: Project, programs: dict[str, list[str]]) -> str:
     """Return why a project cannot be trusted; nothing where it can."""
-    from antiphon.config.pins import UNPINNABLE
+    from antiphon.config.pinned_files import UNPINNABLE
 
     names = [*project.unpinnable, *(name for name, said in programs.items() if UNPINNABLE in said)]
     return f"{', '.join(names)} {UNPINNABLE}" if names else ""
 
 
-def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:
+def _is_fully_trusted(project: Project, programs: dict[str, list[str]]) -> bool:
     if project.state not in ("nothing", "trusted"):
         return False
     return all(project.covers(name, said) for name, said in programs.items())
 
 
-def _is_open(project: Project) -> bool:
-    """Whether this is a repository with nothing in it that needs trust, of which nobody has said anything yet."""
+def _is_undecided_and_harmless(project: Project) -> bool:
+    """Return whether a repository has nothing that needs trust and no decision yet."""
     return project.is_repository and project.state == "nothing" and project.trusted is None
 
 
-def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False) -> None:
-    """All that leaves the machine, is started or is named, with marks where it is new."""
+def _print_project(project: Project, programs: dict[str, list[str]], *, err: bool = False) -> None:
+    """Print everything that leaves the machine, is started or is named, with marks on what is new."""
     state = project.state if project.state != "nothing" or not programs else "new"
-    state = "new" if state == "trusted" and not _is_settled(project, programs) else state
-    lines = [f"{project.root}: {_STATES['open' if _is_open(project) and state == 'nothing' else state]}"]
+    state = "new" if state == "trusted" and not _is_fully_trusted(project, programs) else state
+    lines = [
+        f"{project.root}:"
+        f" {_STATE_TEXTS['open' if _is_undecided_and_harmless(project) and state == 'nothing' else state]}"
+    ]
     marks = project.trusted is not None
-    for name, said in _lines(project).items():
-        lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")
-        lines += _compared(project, name, said) or ["  nothing that leaves this machine"]
-    lines += [f"{name} (gone)" for name in project.news if name not in project.files]
+    for name, said in _describe_files(project).items():
+        lines.append(f"{name}{' (new or changed)' if marks and name in project.changed_files else ''}")
+        lines += _mark_changes(project, name, said) or ["  nothing that leaves this machine"]
+    lines += [f"{name} (gone)" for name in project.changed_files if name not in project.files]
     for name, said in programs.items():
         lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
-        lines += _compared(project, name, said)
-    for each in _instructions(project):
+        lines += _mark_changes(project, name, said)
+    for each in _find_instructions(project):
         lines += [each.name, f"  tells models what to do in a chat: {each.size}"]
-    if any(_UNPINNED.search(line) for line in lines):
+    if any(_STARTS_COMMAND.search(line) for line in lines):
         lines.append("What these commands load beyond the files named here is not pinned: it may change unasked.")
     for line in lines:
-        click.echo(printable_line(line), err=err)
+        click.echo(escape_unprintable_line(line), err=err)
 
 
-def _compared(project: Project, name: str, said: list[str]) -> list[str]:
-    """Lines on what a file does, with marks on those that nobody said yes to; and what it did then and does no more."""
+def _mark_changes(project: Project, name: str, said: list[str]) -> list[str]:
+    """Return lines about a file, with marks on what is new and what is gone since it was trusted."""
     before = project.programs.get(name) if project.trusted else None
     if before is None or before == said:
         return [f"  {each}" for each in said]
@@ -204,47 +207,47 @@ def _compared(project: Project, name: str, said: list[str]) -> list[str]:
     return now + [f"  (no longer) {each.strip()}" for each in before if each not in said]
 
 
-def _lines(project: Project) -> dict[str, list[str]]:
-    """Return lines that say what each file of a project does."""
-    from antiphon.config.dotenv import parse
-    from antiphon.config.facts import facts
-    from antiphon.config.trust import FILES
+def _describe_files(project: Project) -> dict[str, list[str]]:
+    """Return what each file of a project does, as lines."""
+    from antiphon.config.dotenv import parse_dotenv
+    from antiphon.config.trust import PROJECT_FILE_NAMES
+    from antiphon.config.trust_report import describe_config_file
 
     path = project.nearest(".env")
-    dotenv = parse(project.text(path))[0] if path else {}
+    dotenv = parse_dotenv(project.text(path))[0] if path else {}
     return {
-        name: facts(project.root / name, project.text(project.root / name), dotenv)
-        if Path(name).name in FILES
+        name: describe_config_file(project.root / name, project.text(project.root / name), dotenv)
+        if Path(name).name in PROJECT_FILE_NAMES
         else [f"is run as it is now ({digest[:24]})"]
         for name, digest in project.files.items()
     }
 
 
-def _instructions(project: Project) -> list[Instructions]:
+def _find_instructions(project: Project) -> list[Instructions]:
     from antiphon.talks.instructions import find_instructions
 
     return find_instructions(project) if project.is_repository else []
 
 
-def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bool) -> None:
+def _print_project_json(project: Project, programs: dict[str, list[str]], is_trusted: bool) -> None:
     report = {
         "root": str(project.root),
         "state": project.state,
         "trusted": is_trusted,
-        "files": _lines(project),
+        "files": _describe_files(project),
         "programs": programs,
-        "instructions": [each.name for each in _instructions(project)],
-        "news": project.news,
+        "instructions": [each.name for each in _find_instructions(project)],
+        "news": project.changed_files,
     }
     echo_json(json.dumps(report, indent=2))
 
 
-def _list(decisions: dict[str, dict[str, Any]], as_json: bool) -> None:
+def _print_decisions(decisions: dict[str, dict[str, Any]], as_json: bool) -> None:
     if as_json:
         echo_json(json.dumps(decisions, indent=2))
         return
     for root, entry in decisions.items():
-        click.echo(printable_line(f"{'trusted' if entry['trusted'] else 'refused'}  {root}"))
+        click.echo(escape_unprintable_line(f"{'trusted' if entry['trusted'] else 'refused'}  {root}"))
     if not decisions:
         click.echo("no project was decided about")
 

@@ -1,4 +1,4 @@
-"""`antiphon why-cache`: what the provider's cache made of each request, and why it was missed."""
+"""`antiphon why-cache`: show how each request used the provider's cache, and why it was missed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable
-from antiphon.cli.colours import echo_json
-from antiphon.cli.completing import RUN
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.completers import RUN_PARAM
 from antiphon.cli.runs import open_journal
+from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 @click.command("why-cache")
-@click.argument("id", default="last", type=RUN)
+@click.argument("id", default="last", type=RUN_PARAM)
 @click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
               help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each request.")
 @click.pass_context
 def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) -> None:
-    """Say what the provider's cache made of each request of a run or of a saved conversation.
+    """Show how each request of a run or a saved conversation used the provider's cache.
 
-    For each request: how much of what was sent before came from the cache, and otherwise the first piece that changed,
-    the tokens that were read again, and what that cost. ID may be shortened, and `last` is the newest run. Rows of
-    `antiphon map` are shown with their batch. Exit code: 0 all is well, 1 something was read again, or there is nothing
-    to say.
+    For each request: how much of the earlier input came from the cache. Otherwise the first part that
+    changed, the tokens that were read again, and their cost. ID may be shortened, and `last` is the newest
+    run. Rows of `antiphon map` are shown with their batch. Exit code: 0 no cache misses, 1 some, or no
+    reports.
     """
     context.obj = db
     lost, count = 0, 0
@@ -40,13 +40,13 @@ def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) ->
         for step, model, report in _find_reports(journal, id):
             count += 1
             lost += report.lost
-            cost = _cost(model, report.lost)
+            cost = _cache_miss_cost(model, report.lost)
             if as_json:
                 told = {"step": step, "model": model, **asdict(report), "lost": report.lost, "cost": cost}
                 echo_json(json.dumps(told, ensure_ascii=False))
             else:
                 price = f", ${cost:.4f} more" if cost else ""
-                click.echo(printable(f"{step}  {model}  {report}{price}"))
+                click.echo(escape_unprintable(f"{step}  {model}  {report}{price}"))
     if not count:
         click.echo("No request has a report: none was sent, or the provider does not say what it read from its cache.")
     context.exit(int(lost > 0 or not count))
@@ -72,20 +72,20 @@ def _find_reports(journal: Journal, id: str) -> Iterator[tuple[str, str, CacheRe
 
 
 def _read_reports(effects: Iterator[EffectEntry], prefix: str) -> Iterator[tuple[str, str, CacheReport]]:
-    from antiphon.effects.values import Answered
+    from antiphon.effects.types import ModelReplied
 
     for effect in effects:
         outcome: Any = getattr(effect.outcome, "value", effect.outcome)
-        if isinstance(outcome, Answered) and outcome.reply.cache is not None:
+        if isinstance(outcome, ModelReplied) and outcome.reply.cache is not None:
             yield f"{prefix}{effect.path}", str(effect.asked.get("model", "")), outcome.reply.cache
 
 
-def _cost(model: str, tokens: int) -> float | None:
-    """Return what tokens cost that were read again in place of from the cache."""
-    from antiphon.providers.catalog import cost
+def _cache_miss_cost(model: str, tokens: int) -> float | None:
+    """Return the additional cost of tokens that were not read from the cache."""
+    from antiphon.providers.catalog import compute_cost
     from antiphon.wire import Usage
 
     provider, _, name = model.partition("/")
-    as_new = cost(provider, name, Usage(tokens, 0))
-    from_cache = cost(provider, name, Usage(tokens, 0, cache_read_tokens=tokens))
+    as_new = compute_cost(provider, name, Usage(tokens, 0))
+    from_cache = compute_cost(provider, name, Usage(tokens, 0, cache_read_tokens=tokens))
     return None if as_new is None or from_cache is None else as_new - from_cache

@@ -1,4 +1,4 @@
-"""`antiphon work`: execute runs of a journal that many machines share."""
+"""`antiphon work`: execute runs of a shared journal."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable, printable_line
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.errors import AntiphonError, ConfigurationError
-from antiphon.views.money import money
+from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.effects import Performer
+    from antiphon.effects import Middleware
     from antiphon.journal import Dispatcher, Journal, Limits, Metrics
     from antiphon.journal.postgres import Postgres
-    from antiphon.lang.run import Program
+    from antiphon.lang.runtime import Program
     from antiphon.providers.prewarming import Prewarming
     from antiphon.runs.begun import Begun
 
 
-def _pair(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+def _parse_model_limits(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
     try:
         return {model: float(number) for model, _, number in (each.rpartition("=") for each in given)}
     except ValueError:
@@ -39,7 +39,7 @@ def _pair(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
               help="How many runs are at work at once.")  # fmt: skip
 @click.option("--lease", type=click.FloatRange(min=1), default=30, show_default=True, metavar="SECONDS",
               help="For how long a worker may be silent before its runs go to others; the same for all.")  # fmt: skip
-@click.option("--limit", "limits", multiple=True, callback=_pair, metavar="MODEL=N",
+@click.option("--limit", "limits", multiple=True, callback=_parse_model_limits, metavar="MODEL=N",
               help="Ask a model at most N times a minute, all workers together; `openai/*` is all.")  # fmt: skip
 @click.option("--status", is_flag=True, help="Only say how it goes, on all machines.")
 @click.option("--json", "as_json", is_flag=True, help="With `--status`: as JSON.")
@@ -55,8 +55,9 @@ def work(
 ) -> None:
     """Execute runs of a journal in PostgreSQL, until stopped.
 
-    Any number of workers share the runs. SIGTERM and Ctrl-C let it end what it runs, and take no more; the second one
-    ends it at once, and others go on with its runs. Start it in the directory of the programs.
+    Any number of workers share the runs. SIGTERM and Ctrl-C let it finish its current runs and take no
+    more. A second signal ends it at once, and other workers resume its runs. Start it in the directory of
+    the programs.
     """
     from antiphon.journal import Dispatcher, Journal, Limits
     from antiphon.journal.postgres import Postgres
@@ -66,21 +67,21 @@ def work(
         raise click.UsageError("`--json` says how it goes, with `--status`")
     dispatcher = Dispatcher(db, lease=lease)
     if status:
-        _tell_status(dispatcher.metrics(), as_json)
+        _print_status(dispatcher.metrics(), as_json)
         return
     logging.basicConfig(format="antiphon: %(message)s", level=logging.WARNING)
     journal, database, kept = Journal(db), Postgres(db), Limits(db, limits) if limits else None
     prewarming = Prewarming()
-    # Its mistakes are told before it says that it works.
+    # Report configuration errors before announcing that it works.
     dispatcher.metrics()
-    with _served(dispatcher, metrics):
+    with _serve_metrics(dispatcher, metrics):
         click.echo(f"antiphon: works on up to {slots} runs at a time", err=True)
         context = click.get_current_context()
 
         def execute(id: str) -> None:
-            # Threads know nothing of the command that they work for.
+            # Threads do not inherit the click context.
             with context.scope(cleanup=False):
-                _execute(journal, database, kept, prewarming, id)
+                _execute_run(journal, database, kept, prewarming, id)
 
         dispatcher.work(execute, slots)
 
@@ -88,8 +89,8 @@ def work(
 # Executing
 
 
-def _execute(journal: Journal, database: Postgres, limits: Limits | None, prewarming: Prewarming, id: str) -> None:
-    from antiphon.cli.carrying import carry_out_unseen, gone_on
+def _execute_run(journal: Journal, database: Postgres, limits: Limits | None, prewarming: Prewarming, id: str) -> None:
+    from antiphon.cli.execute import execute_headless, resume_lazy_run
     from antiphon.journal.limits import BatchBudget
     from antiphon.lang.syntax.diagnostics import ProgramErrors
     from antiphon.runs.begun import begun_of
@@ -97,8 +98,8 @@ def _execute(journal: Journal, database: Postgres, limits: Limits | None, prewar
 
     entry = journal.find(id)
     begun = begun_of(entry, journal)
-    kept = gone_on(journal, id, other_model=bool(begun.settings.get("every_model")))
-    others: list[Performer] = [] if limits is None else [limits]
+    kept = resume_lazy_run(journal, id, other_model=bool(begun.settings.get("every_model")))
+    others: list[Middleware] = [] if limits is None else [limits]
     if entry.kind == "row" and (most := begun.settings.get("max_cost")) is not None:
         budget = BatchBudget(database, entry.parent or "", most)
         if not entry.effects and (reached := budget.reached()):
@@ -109,19 +110,22 @@ def _execute(journal: Journal, database: Postgres, limits: Limits | None, prewar
     if kept.running is not None:
         begin_anew(journal, entry, kept.running)
     try:
-        found, program = _program(begun)
+        found, program = _load_run_program(begun)
     except (AntiphonError, ProgramErrors) as error:
         kept.leave("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
-        click.echo(f"antiphon: run {printable_line(id)} cannot be run here: {printable_line(str(error))}", err=True)
+        click.echo(
+            f"antiphon: run {escape_unprintable_line(id)} cannot be run here: {escape_unprintable_line(str(error))}",
+            err=True,
+        )
         return
     is_shared = entry.kind == "row"
-    carry_out_unseen(program, found, kept, *others, prewarming=prewarming if is_shared else None)
+    execute_headless(program, found, kept, *others, prewarming=prewarming if is_shared else None)
 
 
-def _program(begun: Begun) -> tuple[Begun, Program]:
-    """The program, from where it was begun or the worker was started, or else as the journal keeps it."""
-    from antiphon.cli.trust import check_program
-    from antiphon.lang.run.program import loads
+def _load_run_program(begun: Begun) -> tuple[Begun, Program]:
+    """Load a program from its directory or the worker's, or else from the copy in the journal."""
+    from antiphon.cli.trust import explain_untrusted_program
+    from antiphon.lang.runtime.program import loads
     from antiphon.runs.begun import PIPED, kept_program
 
     untrusted = bool(begun.settings.get("untrusted"))
@@ -130,34 +134,34 @@ def _program(begun: Begun) -> tuple[Begun, Program]:
     places = (os.path.join(begun.directory, begun.file), os.path.abspath(begun.file))
     file = next((each for each in places if os.path.exists(each)), None)
     if file is None:
-        # Whoever may write to the journal is trusted with what its workers do.
+        # Anyone who may write to the journal is trusted to run code on its workers.
         file = kept_program(begun)
-        return replace(begun, file=file), _loaded(file, os.stat(file).st_mtime_ns, untrusted)
-    program = _loaded(file, os.stat(file).st_mtime_ns, untrusted)
-    if not untrusted and (refused := check_program(program.modules.compiled, file)):
+        return replace(begun, file=file), _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
+    program = _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
+    if not untrusted and (refused := explain_untrusted_program(program.modules.compiled, file)):
         raise ConfigurationError(f"{refused}; `antiphon trust` shows all of it and allows it")
     return replace(begun, file=file), program
 
 
 @lru_cache(maxsize=64)
-def _loaded(file: str, changed: int, untrusted: bool) -> Program:  # noqa: ARG001
-    """A program as it is since it was last changed: a batch has many rows for it."""
-    from antiphon.lang.run.program import load
+def _load_cached(file: str, changed: int, untrusted: bool) -> Program:  # noqa: ARG001
+    """Load a program, cached by modification time: a batch has many rows for it."""
+    from antiphon.lang.runtime.program import load
 
     return load(file, untrusted=untrusted)
 
 
-# Telling
+# Reporting
 
 
-def _tell_status(metrics: Metrics, as_json: bool) -> None:
-    from antiphon.views.stream import json_text
+def _print_status(metrics: Metrics, as_json: bool) -> None:
+    from antiphon.views.stream import format_safe_json
 
     if as_json:
         workers = [{"process": each.process, "slots": each.slots, "silent": each.silent} for each in metrics.workers]
         numbers = {"lost": metrics.lost, "oldest_ready": metrics.oldest}
         numbers |= {"effects_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
-        click.echo(json_text({"runs": dict(metrics.runs), **numbers, "workers": workers}))
+        click.echo(format_safe_json({"runs": dict(metrics.runs), **numbers, "workers": workers}))
         return
     states = ", ".join(f"{number} {state}" for state, number in sorted(metrics.runs.items())) or "none"
     click.echo(f"runs     {states}")
@@ -166,21 +170,21 @@ def _tell_status(metrics: Metrics, as_json: bool) -> None:
     if metrics.oldest is not None:
         click.echo(f"waiting  the oldest ready run for {metrics.oldest:.0f} s")
     click.echo(f"effects  {metrics.effects_per_second:.1f} a second in the last minute")
-    click.echo(f"cost     {money(metrics.cost) or 'none'} in the last hour")
+    click.echo(f"cost     {format_cost(metrics.cost) or 'none'} in the last hour")
     click.echo(f"workers  {len(metrics.workers)} with {metrics.slots} slots")
     for each in metrics.workers:
-        click.echo(f"  {printable(each.process)}  {each.slots} slots, heard of {each.silent:.0f} s ago")
+        click.echo(f"  {escape_unprintable(each.process)}  {each.slots} slots, heard of {each.silent:.0f} s ago")
 
 
 @contextmanager
-def _served(dispatcher: Dispatcher, where: str | None) -> Generator[None]:
-    """Answer Prometheus while we work."""
+def _serve_metrics(dispatcher: Dispatcher, where: str | None) -> Generator[None]:
+    """Serve metrics to Prometheus while the worker runs."""
     if where is None:
         yield
         return
     import threading
 
-    server = _server(dispatcher, where)
+    server = _make_metrics_server(dispatcher, where)
     threading.Thread(target=server.serve_forever, name="antiphon-metrics", daemon=True).start()
     try:
         yield
@@ -189,7 +193,7 @@ def _served(dispatcher: Dispatcher, where: str | None) -> Generator[None]:
         server.server_close()
 
 
-def _server(dispatcher: Dispatcher, where: str) -> Any:
+def _make_metrics_server(dispatcher: Dispatcher, where: str) -> Any:
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     class Handler(BaseHTTPRequestHandler):
@@ -207,7 +211,7 @@ def _server(dispatcher: Dispatcher, where: str) -> Any:
             self.wfile.write(text.encode())
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nobody reads who has asked."""
+            """Suppress request logging."""
 
     host, _, port = where.rpartition(":")
     try:

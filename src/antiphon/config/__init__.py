@@ -1,25 +1,31 @@
-"""What the user has set: project and user configuration, `.env`, stored keys, and the model that follows from them.
+"""User settings: project and user configuration, `.env`, stored keys, and the model that they select.
 
-`load_configuration` is where to begin: it gives a value, and nothing is written into the process. This room knows
+Start with `load_configuration`: it returns a value and changes nothing in the process. This package knows
 providers and tools by name; it opens no connection and runs nothing.
 """
 
-from antiphon._public import publish
-from antiphon.config.choice import Choice, Destination, Step, default_model, destination
+from antiphon._base.lazy_exports import publish_exports
 from antiphon.config.configuration import Configuration, load_configuration
+from antiphon.config.default_model import (
+    ChoiceStep,
+    ModelChoice,
+    ModelDestination,
+    default_model,
+    find_model_destination,
+)
 from antiphon.config.environment import Environment
 from antiphon.config.files import ConfigFile
 
 __all__ = [
-    "Choice",
+    "ChoiceStep",
     "ConfigFile",
     "Configuration",
-    "Destination",
     "Environment",
-    "Step",
+    "ModelChoice",
+    "ModelDestination",
     "default_model",
-    "destination",
+    "find_model_destination",
     "load_configuration",
 ]
 
-publish(globals())
+publish_exports(globals())

@@ -1,4 +1,4 @@
-"""The configuration of a directory: a value, which is handed to whoever connects to a model or chooses one."""
+"""The configuration of a directory, as a value for code that selects or connects to a model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from antiphon._places import user_directory
+from antiphon._base.user_dirs import user_directory
 from antiphon.config import keys
-from antiphon.config.dotenv import parse
-from antiphon.config.environment import Environment, provider_keys, take
-from antiphon.config.files import ConfigFile, mcp_servers, project_settings, server_settings, user_settings
-from antiphon.config.trust import Project, advice, find_project
+from antiphon.config.dotenv import parse_dotenv
+from antiphon.config.environment import Environment, apply_dotenv, list_key_variables
+from antiphon.config.files import (
+    ConfigFile,
+    make_mcp_servers,
+    read_mcp_settings,
+    read_project_settings,
+    read_user_settings,
+)
+from antiphon.config.trust import Project, find_project, format_trust_advice
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -22,89 +28,98 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What holds in a directory for a user: the files of a trusted project, the user's own, variables and keys.
+    """The settings for a directory and a user: files of a trusted project, the user's own, variables and
+    keys.
 
-    `environment` is what `connect` takes: the variables that keys and addresses come from. `notes` is what the user
-    should be told. Nothing of it is written into the process, so that any number of them can be in use.
+    `environment` is what `connect` takes: the variables for keys and addresses. `notes` are messages for the
+    user. Nothing is written into the process, so several configurations can be in use.
     """
 
     project: Project
     user_file: Path
     environment: Environment = field(compare=False)
-    #: Everything that the project's `.env` says, for texts that name variables.
+    #: All variables of the project's `.env`, for texts that refer to them.
     dotenv: Mapping[str, str] = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property
     def model(self) -> str:
-        """The model of the project, else of the user, or nothing."""
-        return next((each.model for each in (self.project_settings(), self.user_settings()) if each and each.model), "")
+        """The model that the project sets, else the user's; empty if neither."""
+        return next(
+            (each.model for each in (self.read_project_settings(), self.read_user_settings()) if each and each.model),
+            "",
+        )
 
-    def project_settings(self) -> ConfigFile | None:
-        """What a trusted project says of its own."""
-        return project_settings(self.project) if self.project.state == "trusted" else None
+    def read_project_settings(self) -> ConfigFile | None:
+        """Return the settings of a trusted project; `None` for any other."""
+        return read_project_settings(self.project) if self.project.state == "trusted" else None
 
-    def user_settings(self) -> ConfigFile | None:
-        """The user's own `config.toml`."""
-        return user_settings(self.user_file)
+    def read_user_settings(self) -> ConfigFile | None:
+        """Return the settings of the user's own `config.toml`."""
+        return read_user_settings(self.user_file)
 
-    def state_facts(self) -> None:
-        """State the facts about models that files hold: refreshed ones, and those of the user and of the project."""
-        from antiphon.config.model_files import state_files
-        from antiphon.facts.statements import state_facts
+    def apply_model_facts(self) -> None:
+        """Register the model facts of files: refreshed ones, the user's and the project's."""
+        from antiphon.config.model_files import apply_fact_files
+        from antiphon.facts.statements import state_user_facts
 
-        state_files(self.user_file.parent)
-        for settings in _there(self.user_settings(), self.project_settings()):
+        apply_fact_files(self.user_file.parent)
+        for settings in _drop_missing(self.read_user_settings(), self.read_project_settings()):
             for name, facts in settings.models.items():
-                state_facts(name, facts, str(settings.path))
+                state_user_facts(name, facts, str(settings.path))
 
     def renderers(self) -> list[tuple[Path, Path]]:
-        """Directories of modules that draw results on the page, the user's before the project's; each after its file.
+        """Return the directories of page renderers, each with its file, the user's before the project's.
 
-        The later one counts where both draw the same kind.
+        If both render the same kind, the later one wins.
         """
-        found = _there(self.user_settings(), self.project_settings())
+        found = _drop_missing(self.read_user_settings(), self.read_project_settings())
         return [(each.path, each.renderers) for each in found if each.renderers is not None]
 
     def mcp_servers(self) -> list[McpServer]:
-        """All servers by name; the project's own file comes before its `mcp.json`, and that before the user's.
+        """Return all MCP servers by precedence: the project's own file, its `mcp.json`, then the user's
+        file.
 
-        `${VAR}` in their texts is replaced from the environment, and in the project's also from its `.env`; but the
-        key of a provider goes to no server that a project names.
+        `${VAR}` in their texts is replaced from the environment, and in the project's also from its `.env`. A
+        provider's key is never passed to a server that a project names.
         """
         own = self.environment.own
-        listed = {name: (each, own, frozenset[str]()) for each in _there(self.user_settings()) for name in each.mcp}
+        listed = {
+            name: (each, own, frozenset[str]())
+            for each in _drop_missing(self.read_user_settings())
+            for name in each.mcp
+        }
         if self.project.state == "trusted":
             shared = {**self.dotenv, **own}
-            for each in _there(server_settings(self.project), project_settings(self.project)):
-                listed |= {name: (each, shared, provider_keys()) for name in each.mcp}
-        return [server for name, given in listed.items() for server in mcp_servers(name, *given)]
+            for each in _drop_missing(read_mcp_settings(self.project), read_project_settings(self.project)):
+                listed |= {name: (each, shared, list_key_variables()) for name in each.mcp}
+        return [server for name, given in listed.items() for server in make_mcp_servers(name, *given)]
 
 
 def load_configuration(cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> Configuration:
-    """What holds in a directory, by default the current one, for the user whose `environment` this is, by default ours.
+    """Load the configuration of a directory (the current one) for a user's `environment` (ours).
 
-    The files of a project that is not trusted are left out. One with a mistake in it is an error, but only when it is
-    asked for what it says; a `.env` that cannot be read is left out, and told.
+    Files of an untrusted project are ignored. A file with a mistake raises an error only when its settings
+    are requested. An unreadable `.env` is ignored, with a note.
     """
     project = find_project(cwd, environment)
-    keys_file = keys.keys_file(environment)
-    exposed = keys.protect(keys_file)
+    keys_file = keys.get_keys_path(environment)
+    exposed = keys.restrict_keys_file(keys_file)
     own = Environment(dict(os.environ if environment is None else environment), keys_file)
     path = project.nearest(".env") if project.state == "trusted" else None
-    values, told = _dotenv(project, path) if path else ({}, [advice(project)])
-    variables, ignored = take(own, values, path) if path else (own, [])
+    values, told = _read_dotenv(project, path) if path else ({}, [format_trust_advice(project)])
+    variables, ignored = apply_dotenv(own, values, path) if path else (own, [])
     notes = tuple(filter(None, [exposed, *told, *ignored]))
     return Configuration(project, user_directory("config", environment) / "config.toml", variables, values, notes)
 
 
-def _dotenv(project: Project, path: Path) -> tuple[dict[str, str], list[str]]:
+def _read_dotenv(project: Project, path: Path) -> tuple[dict[str, str], list[str]]:
     try:
-        values, bad = parse(project.text(path))
+        values, bad = parse_dotenv(project.text(path))
     except ConfigurationError as error:
         return {}, [f"{error}; it is ignored"]
     return values, [f"line {number} of {path} is not NAME=value; it is ignored" for number in bad]
 
 
-def _there(*settings: ConfigFile | None) -> list[ConfigFile]:
+def _drop_missing(*settings: ConfigFile | None) -> list[ConfigFile]:
     return [each for each in settings if each is not None]

@@ -1,4 +1,4 @@
-"""`.env` files, as people write them."""
+"""A parser for `.env` files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _QUOTED = re.compile(r"""(?:'([^']*)'|"((?:[^"\\]|\\.)*)")\s*(?:#.*)?""")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def parse(text: str) -> tuple[dict[str, str], list[int]]:
-    """The variables of such a file, and the numbers of the lines that are none.
+def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
+    """Parse a `.env` file. Return its variables, and the numbers of invalid lines.
 
-    Single quotes keep a value as it is, double quotes know backslashes, and ` #` begins a comment. Nothing is
-    replaced inside of values.
+    Single quotes keep a value as it is, double quotes allow backslash escapes, and ` #` begins a comment.
+    Variables inside values are not expanded.
     """
     values: dict[str, str] = {}
     bad: list[int] = []
@@ -22,7 +22,7 @@ def parse(text: str) -> tuple[dict[str, str], list[int]]:
         if not line or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line)
-        value = _value(match[2]) if match else None
+        value = _parse_value(match[2]) if match else None
         if match is None or value is None or "\0" in value:
             bad.append(number)
         else:
@@ -30,7 +30,7 @@ def parse(text: str) -> tuple[dict[str, str], list[int]]:
     return values, bad
 
 
-def _value(text: str) -> str | None:
+def _parse_value(text: str) -> str | None:
     if text[:1] in ("'", '"'):
         quoted = _QUOTED.fullmatch(text)
         if quoted is None:

@@ -9,44 +9,44 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon._suggestions import nearest as nearest_name
-from antiphon.config.places import read_text, write_text
-from antiphon.config.templates import Template, read_template
+from antiphon._base.did_you_mean import suggest_name as nearest_name
+from antiphon.config.paths import read_config_text, write_private_text
+from antiphon.config.templates import PromptTemplate, parse_template
 from antiphon.config.trust import Project
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from antiphon.tools.mcp.config import McpServer
 
-_KEYS = ("model", "models", "mcp", "page")
-#: What a project's file may have besides; the user's own templates are files of their own.
-_PROJECT_KEYS = (*_KEYS, "templates")
+_SETTING_KEYS = ("model", "models", "mcp", "page")
+#: Additional keys of a project's file; the user's own templates are separate files.
+_PROJECT_KEYS = (*_SETTING_KEYS, "templates")
 _PAGE_KEYS = ("renderers",)
 _SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "timeout", "type", "disabled")
 _MCP_FILES = (".mcp.json", "mcp.json")
-_MODEL = re.compile(r"""\s*(model|"model"|'model')\s*=""")
+_MODEL_LINE = re.compile(r"""\s*(model|"model"|'model')\s*=""")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """What one file says."""
+    """The settings of one file."""
 
     path: Path
     model: str = ""
-    # Entries hold keys of servers; they are not for logs.
+    # Entries may hold API keys, so they are kept out of logs.
     mcp: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    #: A directory of modules that draw results on the page.
+    #: A directory of modules that render results on the page.
     renderers: Path | None = None
-    #: Questions of a project, by name.
-    templates: Mapping[str, Template] = field(default_factory=dict[str, Template])
+    #: Prompt templates of a project, by name.
+    templates: Mapping[str, PromptTemplate] = field(default_factory=dict[str, PromptTemplate])
     #: Facts about models by `provider/name` and dotted field.
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
 
-def mcp_servers(
+def make_mcp_servers(
     name: str, settings: ConfigFile, variables: Mapping[str, str], withheld: Collection[str]
 ) -> list[McpServer]:
-    """The server of this name in a file, or none if the entry says that it is disabled."""
+    """Return the server of this name in a file as a list; empty if the entry is disabled."""
     from antiphon.tools.mcp.config import McpServer
 
     try:
@@ -55,48 +55,52 @@ def mcp_servers(
         raise ConfigurationError(f"{settings.path}: {error}") from None
 
 
-def project_settings(project: Project) -> ConfigFile | None:
-    """The nearest `antiphon.toml`, or `pyproject.toml` with a `[tool.antiphon]`, going upwards."""
+def read_project_settings(project: Project) -> ConfigFile | None:
+    """Return the settings of the nearest `antiphon.toml`, or `pyproject.toml` with `[tool.antiphon]`, going
+    upwards.
+    """
     for directory in project.directories:
         for name in ("antiphon.toml", "pyproject.toml"):
             path = directory / name
             is_there = path in project.contents or path.is_file()
-            if is_there and (found := read_settings(path, project.text(path))) is not None:
+            if is_there and (found := parse_settings(path, project.text(path))) is not None:
                 return found
     return None
 
 
-def server_settings(project: Project) -> ConfigFile | None:
-    """The nearest file of MCP servers in the shape of other programs."""
+def read_mcp_settings(project: Project) -> ConfigFile | None:
+    """Return the settings of the nearest `mcp.json`, in the format of other programs."""
     path = project.nearest(*_MCP_FILES)
-    return None if path is None else _json_settings(path, project.text(path))
+    return None if path is None else _parse_json_settings(path, project.text(path))
 
 
-def read_settings(path: Path, text: str) -> ConfigFile | None:
-    """What the text of a project's file says, whether it is trusted or not; nothing if it is not about us."""
+def parse_settings(path: Path, text: str) -> ConfigFile | None:
+    """Parse the text of a project's file, trusted or not; `None` if it has no settings of ours."""
     if path.suffix == ".json":
-        return _json_settings(path, text)
-    table = _toml(path, text)
+        return _parse_json_settings(path, text)
+    table = _parse_toml(path, text)
     if path.name == "pyproject.toml":
-        own = _table(path, table.get("tool", {}), "`tool`").get("antiphon")
-        return None if own is None else _settings(path, _table(path, own, "`tool.antiphon`"), _PROJECT_KEYS)
-    return _settings(path, table, _PROJECT_KEYS)
+        own = _require_table(path, table.get("tool", {}), "`tool`").get("antiphon")
+        return (
+            None if own is None else _build_settings(path, _require_table(path, own, "`tool.antiphon`"), _PROJECT_KEYS)
+        )
+    return _build_settings(path, table, _PROJECT_KEYS)
 
 
-def user_settings(path: Path) -> ConfigFile | None:
-    """The user's own file."""
-    return _settings(path, _toml(path, read_text(path))) if path.is_file() else None
+def read_user_settings(path: Path) -> ConfigFile | None:
+    """Return the settings of the user's own file."""
+    return _build_settings(path, _parse_toml(path, read_config_text(path))) if path.is_file() else None
 
 
 def write_user_model(path: Path, model: str) -> None:
-    """Set the model in the user's own file, or take it out where it is empty; all else in it stays as it is written."""
+    """Set the model in the user's own file, or remove it if empty; all other text is preserved."""
     import tomllib
 
-    text = read_text(path) if path.is_file() else ""
-    table = _toml(path, text)
+    text = read_config_text(path) if path.is_file() else ""
+    table = _parse_toml(path, text)
     lines = text.splitlines(keepends=True)
     first_table = next((n for n, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-    rest = [line for n, line in enumerate(lines) if n >= first_table or not _MODEL.match(line)]
+    rest = [line for n, line in enumerate(lines) if n >= first_table or not _MODEL_LINE.match(line)]
     new = "".join([f"model = {json.dumps(model, ensure_ascii=False)}\n" if model else "", *rest])
     wanted = {**{key: value for key, value in table.items() if key != "model"}, **({"model": model} if model else {})}
     try:
@@ -105,10 +109,10 @@ def write_user_model(path: Path, model: str) -> None:
         is_as_wanted = False
     if not is_as_wanted:
         raise ConfigurationError(f"{path} sets `model` in a way that only you can change; write it there yourself")
-    write_text(path, new)
+    write_private_text(path, new)
 
 
-def _toml(path: Path, text: str) -> dict[str, Any]:
+def _parse_toml(path: Path, text: str) -> dict[str, Any]:
     import tomllib
 
     try:
@@ -117,34 +121,36 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
 
 
-def _settings(path: Path, table: dict[str, Any], keys: tuple[str, ...] = _KEYS) -> ConfigFile:
+def _build_settings(path: Path, table: dict[str, Any], keys: tuple[str, ...] = _SETTING_KEYS) -> ConfigFile:
     _check_keys(path, table, keys, "")
     model = table.get("model", "")
     if not isinstance(model, str) or ("model" in table and not model.strip()):
         raise ConfigurationError(f"{path}: `model` is a name such as 'anthropic/claude-sonnet-5', not {model!r}")
-    mcp = _table(path, table.get("mcp", {}), "`mcp`")
+    mcp = _require_table(path, table.get("mcp", {}), "`mcp`")
     for name, entry in mcp.items():
-        _check_keys(path, _table(path, entry, f"`mcp.{name}`"), _SERVER_KEYS, f"mcp.{name}.")
-    renderers = _renderers(path, _table(path, table.get("page", {}), "`page`"))
-    models = _models(path, table["models"]) if "models" in table else {}
-    return ConfigFile(path, model.strip(), mcp, renderers, _templates(path, table.get("templates", {})), models)
+        _check_keys(path, _require_table(path, entry, f"`mcp.{name}`"), _SERVER_KEYS, f"mcp.{name}.")
+    renderers = _read_renderers(path, _require_table(path, table.get("page", {}), "`page`"))
+    models = _read_models(path, table["models"]) if "models" in table else {}
+    return ConfigFile(path, model.strip(), mcp, renderers, _read_templates(path, table.get("templates", {})), models)
 
 
-def _models(path: Path, given: object) -> dict[str, dict[str, Any]]:
-    from antiphon.facts.own import read_statements
+def _read_models(path: Path, given: object) -> dict[str, dict[str, Any]]:
+    from antiphon.facts.user_facts import read_user_facts
 
-    return read_statements(_table(path, given, "`models`"), str(path))
+    return read_user_facts(_require_table(path, given, "`models`"), str(path))
 
 
-def _templates(path: Path, given: object) -> dict[str, Template]:
+def _read_templates(path: Path, given: object) -> dict[str, PromptTemplate]:
     return {
-        name: read_template(_table(path, each, f"`templates.{name}`"), path, f"templates.{name}.", is_projects=True)
-        for name, each in _table(path, given, "`templates`").items()
+        name: parse_template(
+            _require_table(path, each, f"`templates.{name}`"), path, f"templates.{name}.", is_projects=True
+        )
+        for name, each in _require_table(path, given, "`templates`").items()
     }
 
 
-def _renderers(path: Path, page: dict[str, Any]) -> Path | None:
-    """The directory that is named, as seen from the file that names it."""
+def _read_renderers(path: Path, page: dict[str, Any]) -> Path | None:
+    """Return the directory of renderers, relative to the file that names it."""
     _check_keys(path, page, _PAGE_KEYS, "page.")
     named = page.get("renderers")
     if named is None:
@@ -154,7 +160,7 @@ def _renderers(path: Path, page: dict[str, Any]) -> Path | None:
     return path.parent / (Path(named).expanduser() if named.startswith("~/") else named)
 
 
-def _table(path: Path, value: object, name: str) -> dict[str, Any]:
+def _require_table(path: Path, value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigurationError(f"{path}: {name} is a table, not {type(value).__name__}")
     return cast("dict[str, Any]", value)
@@ -168,9 +174,9 @@ def _check_keys(path: Path, table: Iterable[str], allowed: tuple[str, ...], pref
             raise ConfigurationError(f"{path}: there is no setting `{prefix}{key}`; {hint}")
 
 
-def _json_settings(path: Path, text: str) -> ConfigFile:
-    from antiphon._json import loads
+def _parse_json_settings(path: Path, text: str) -> ConfigFile:
+    from antiphon._base.json import load_json
 
-    data = loads(text, str(path))
+    data = load_json(text, str(path))
     servers = cast("dict[str, Any]", data).get("mcpServers", {}) if isinstance(data, dict) else data
-    return ConfigFile(path, mcp=_table(path, servers, "`mcpServers`"))
+    return ConfigFile(path, mcp=_require_table(path, servers, "`mcpServers`"))

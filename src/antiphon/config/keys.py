@@ -1,4 +1,4 @@
-"""Keys that the user stored: in the system's keyring where there is one, else in a file that only they can read."""
+"""Stored API keys: in the system's keyring if there is one, else in a file that only the user can read."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon._places import user_directory
-from antiphon._suggestions import nearest
-from antiphon.config.places import read_own, write_private
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.user_dirs import user_directory
+from antiphon.config.paths import read_own_json, write_private_json
 from antiphon.errors import ConfigurationError
 
 _SERVICE = "antiphon"
 
 
-def set_key(name: str, key: str) -> str:
-    """Store a provider's key; returns where."""
-    variable, key = variable_of(name), check_key(name, key)
-    kept = _to_keyring(variable, key)
-    write_private(keys_file(), {**read(keys_file()), variable: "" if kept else key})
-    return "the system's keyring" if kept else str(keys_file())
+def store_key(name: str, key: str) -> str:
+    """Store a provider's key. Return where."""
+    variable, key = find_key_variable(name), check_key(name, key)
+    kept = _store_in_keyring(variable, key)
+    write_private_json(get_keys_path(), {**read_stored_keys(get_keys_path()), variable: "" if kept else key})
+    return "the system's keyring" if kept else str(get_keys_path())
 
 
 def check_key(name: str, key: str) -> str:
-    """Return a key without the blanks around it; raise an error where it cannot be one."""
+    """Return a key without surrounding spaces. Raise a ConfigurationError if it cannot be a key."""
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(
@@ -34,25 +34,28 @@ def check_key(name: str, key: str) -> str:
 
 
 def remove_key(name: str) -> bool:
-    """Forget a provider's stored key; returns whether there was one."""
-    variable = variable_of(name)
-    names = read(keys_file())
+    """Delete a provider's stored key. Return whether there was one."""
+    variable = find_key_variable(name)
+    names = read_stored_keys(get_keys_path())
     if variable not in names:
         return False
     if not names.pop(variable):
-        _forget_in_keyring(variable)
-    write_private(keys_file(), names)
+        _delete_from_keyring(variable)
+    write_private_json(get_keys_path(), names)
     return True
 
 
-def variable_of(name: str) -> str:
-    """The variable a provider's key goes by. An unknown name is not repeated: it may be a key in the wrong place."""
+def find_key_variable(name: str) -> str:
+    """Return the variable for a provider's key.
+
+    The error for an unknown name does not repeat it: it may be a key in the wrong place.
+    """
     from antiphon.providers.registry import PROVIDERS
 
     provider = PROVIDERS.get({"gemini": "google"}.get(name, name))
     if provider is None:
         names = [each.name for each in PROVIDERS.values() if each.key_env]
-        near = nearest(name, names)
+        near = suggest_name(name, names)
         hint = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
         raise ConfigurationError(f"that is not the name of a provider; {hint}")
     if not provider.key_env:
@@ -60,13 +63,13 @@ def variable_of(name: str) -> str:
     return provider.key_env[0]
 
 
-def keys_file(environment: Mapping[str, str] | None = None) -> Path:
-    """The file that holds keys, and the names of those in the keyring."""
+def get_keys_path(environment: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the file that holds keys, and the names of those in the keyring."""
     return user_directory("config", environment) / "keys.json"
 
 
-def protect(path: Path) -> str:
-    """Take the file away from other users if they could read it; returns what to tell about that."""
+def restrict_keys_file(path: Path) -> str:
+    """Remove access for other users if they could read the file. Return a message about that, or ""."""
     try:
         mode = path.stat().st_mode
         if os.name == "nt" or not mode & 0o077:
@@ -81,25 +84,25 @@ def protect(path: Path) -> str:
     return f"{path} could be read by others (mode {mode & 0o777:o}); it is now 600, but consider new keys"
 
 
-def read(path: Path) -> dict[str, str]:
-    """The stored keys by the name of their variable; those in the keyring are empty."""
-    protect(path)
-    return read_own(path, lambda entry: isinstance(entry, str), "`antiphon keys` writes; mend or delete it")
+def read_stored_keys(path: Path) -> dict[str, str]:
+    """Return the stored keys by variable; those in the keyring are empty."""
+    restrict_keys_file(path)
+    return read_own_json(path, lambda entry: isinstance(entry, str), "`antiphon keys` writes; mend or delete it")
 
 
-def _keyring() -> Any:
-    """The `keyring` package if it is installed and has a safe place to keep things, else nothing."""
+def _load_keyring() -> Any:
+    """Return the `keyring` package if it is installed and has a secure backend, else `None`."""
     try:
         import keyring  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
     package: Any = keyring
-    # Below 1 are the backends that fail, forget, or write plain files.
+    # Backends with a priority below 1 fail, lose data, or write plain files.
     return package if package.get_keyring().priority >= 1 else None
 
 
-def _to_keyring(variable: str, key: str) -> bool:
-    package = _keyring()
+def _store_in_keyring(variable: str, key: str) -> bool:
+    package = _load_keyring()
     if package is None:
         return False
     try:
@@ -109,9 +112,9 @@ def _to_keyring(variable: str, key: str) -> bool:
     return True
 
 
-def from_keyring(variable: str) -> str:
-    """A key that the keyring holds."""
-    package = _keyring()
+def read_keyring_key(variable: str) -> str:
+    """Return a key from the keyring."""
+    package = _load_keyring()
     if package is None:
         return ""
     try:
@@ -122,8 +125,8 @@ def from_keyring(variable: str) -> str:
         ) from None
 
 
-def _forget_in_keyring(variable: str) -> None:
-    package = _keyring()
+def _delete_from_keyring(variable: str) -> None:
+    package = _load_keyring()
     try:
         if package is not None:
             package.delete_password(_SERVICE, variable)

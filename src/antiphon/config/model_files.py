@@ -1,4 +1,4 @@
-"""The user's files of facts about models: what `antiphon models learn` and `antiphon models refresh` keep."""
+"""The user's files of model facts, written by `antiphon models learn` and `antiphon models refresh`."""
 
 from __future__ import annotations
 
@@ -8,43 +8,45 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon.config.places import read_own, read_text, write_private, write_text
+from antiphon.config.paths import read_config_text, read_own_json, write_private_json, write_private_text
 from antiphon.errors import ConfigurationError
-from antiphon.facts.checking import check_facts
-from antiphon.facts.own import read_statements
-from antiphon.facts.statements import state_facts, state_refreshed
+from antiphon.facts.statements import state_refreshed_facts, state_user_facts
+from antiphon.facts.user_facts import read_user_facts
+from antiphon.facts.validation import check_facts
 
-LEARNED = "models.toml"
-REFRESHED = "models-refreshed.json"
+LEARNED_FILE_NAME = "models.toml"
+REFRESHED_FILE_NAME = "models-refreshed.json"
 
 
-def state_files(directory: Path) -> None:
-    """State what both files in the user's directory say."""
-    for name, facts in read_facts_file(directory / LEARNED).items():
-        state_facts(name, facts, str(directory / LEARNED))
-    for name, entry in read_refreshed(directory).items():
-        state_refreshed(name, entry["facts"], date.fromisoformat(entry["on"]))
+def apply_fact_files(directory: Path) -> None:
+    """Register the facts of both files in the user's directory."""
+    for name, facts in read_facts_file(directory / LEARNED_FILE_NAME).items():
+        state_user_facts(name, facts, str(directory / LEARNED_FILE_NAME))
+    for name, entry in read_refreshed_facts(directory).items():
+        state_refreshed_facts(name, entry["facts"], date.fromisoformat(entry["on"]))
 
 
 def read_facts_file(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the facts of a TOML file: tables by `provider/name`, inside of `models` or at the top; none if no file."""
+    """Return the facts of a TOML file: tables by `provider/name`, inside `models` or at the top; empty
+    without a file.
+    """
     import tomllib
 
     if not path.is_file():
         return {}
     try:
-        tables = tomllib.loads(read_text(path))
+        tables = tomllib.loads(read_config_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
     inner: object = tables.pop("models", {})
     if not isinstance(inner, dict):
         raise ConfigurationError(f"{path}: `models` is a table, not {type(inner).__name__}")
-    return read_statements({**tables, **cast("dict[str, Any]", inner)}, str(path))
+    return read_user_facts({**tables, **cast("dict[str, Any]", inner)}, str(path))
 
 
 def merge_facts_file(directory: Path, added: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, Any, Any]]:
-    """Add facts to the user's file; return what changes as (model, field, old value, new value)."""
-    path = directory / LEARNED
+    """Add facts to the user's file. Return the changes as (model, field, old value, new value)."""
+    path = directory / LEARNED_FILE_NAME
     known = read_facts_file(path)
     changes = [
         (name, field, known.get(name, {}).get(field), value)
@@ -55,26 +57,28 @@ def merge_facts_file(directory: Path, added: Mapping[str, Mapping[str, Any]]) ->
     merged = {**known, **{name: {**known.get(name, {}), **facts} for name, facts in added.items()}}
     if changes:
         text = _format_toml(merged)
-        write_text(path, text)
+        write_private_text(path, text)
     return changes
 
 
-def read_refreshed(directory: Path) -> dict[str, dict[str, Any]]:
-    """Return what vendors answered, by `provider/name`: `on` is the day, `facts` are by dotted field."""
-    path = directory / REFRESHED
-    found = read_own(path, _is_entry, "`antiphon models refresh` wrote; delete it and run that again")
+def read_refreshed_facts(directory: Path) -> dict[str, dict[str, Any]]:
+    """Return the facts that vendors reported, by `provider/name`: `on` is the day, `facts` are by dotted
+    field.
+    """
+    path = directory / REFRESHED_FILE_NAME
+    found = read_own_json(path, _is_valid_entry, "`antiphon models refresh` wrote; delete it and run that again")
     for name, entry in found.items():
         check_facts(entry["facts"], f"{path}: {name}")
     return found
 
 
-def write_refreshed(directory: Path, added: Mapping[str, Mapping[str, Any]], on: date) -> None:
-    """Keep what a vendor answered on a day; what was kept of the same models is replaced."""
+def write_refreshed_facts(directory: Path, added: Mapping[str, Mapping[str, Any]], on: date) -> None:
+    """Store the facts that a vendor reported on a day; earlier ones of the same models are replaced."""
     entries = {name: {"on": on.isoformat(), "facts": dict(facts)} for name, facts in added.items()}
-    write_private(directory / REFRESHED, {**read_refreshed(directory), **entries})
+    write_private_json(directory / REFRESHED_FILE_NAME, {**read_refreshed_facts(directory), **entries})
 
 
-def _is_entry(entry: object) -> bool:
+def _is_valid_entry(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
     fields = cast("dict[str, Any]", entry)
@@ -89,23 +93,27 @@ def _format_toml(stated: Mapping[str, Mapping[str, Any]]) -> str:
     lines = ["# Facts about models that `antiphon models learn` was told. They come before the shipped ones."]
     for name, facts in stated.items():
         lines += ["", f"[models.{json.dumps(name, ensure_ascii=False)}]"]
-        lines += [f"{_key(field)} = {_value(value)}" for field, value in facts.items()]
+        lines += [f"{_format_toml_key(field)} = {_format_toml_value(value)}" for field, value in facts.items()]
     return "\n".join(lines) + "\n"
 
 
-def _key(field: str) -> str:
+def _format_toml_key(field: str) -> str:
     head, dot, tail = field.partition(".")
     return f"{head}.{json.dumps(tail)}" if dot else head
 
 
-def _value(value: Any) -> str:
+def _format_toml_value(value: Any) -> str:
     match value:
         case date():
             return value.isoformat()
         case dict():
             table = cast("dict[str, Any]", value)
-            return "{ " + ", ".join(f"{json.dumps(key)} = {_value(each)}" for key, each in table.items()) + " }"
+            return (
+                "{ "
+                + ", ".join(f"{json.dumps(key)} = {_format_toml_value(each)}" for key, each in table.items())
+                + " }"
+            )
         case list():
-            return "[" + ", ".join(_value(each) for each in cast("list[Any]", value)) + "]"
+            return "[" + ", ".join(_format_toml_value(each) for each in cast("list[Any]", value)) + "]"
         case _:
             return json.dumps(value, ensure_ascii=False)

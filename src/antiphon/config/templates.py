@@ -1,7 +1,7 @@
-"""Templates: questions that are asked again and again, with their model, tools and type, under a name.
+"""Prompt templates: reusable prompts with their model, tools and type, under a name.
 
-The user's own are files of the configuration directory; those of a project are in its `antiphon.toml`, and count once
-it is trusted.
+The user's own are files of the configuration directory. Those of a project are in its `antiphon.toml`, and
+apply once it is trusted.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from pathlib import Path
 from string import Template as Form
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon._json import clean
-from antiphon._suggestions import nearest
-from antiphon.config.places import read_text, write_text
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.json import sanitize_unicode
+from antiphon.config.paths import read_config_text, write_private_text
 from antiphon.errors import ConfigurationError, OptionError
 
 if TYPE_CHECKING:
     from antiphon.config.configuration import Configuration
 
-INPUT = "input"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
-_TABLES = ("options", "defaults")
-_TOOLS = ("none", "read", "all")
+INPUT_PLACEHOLDER = "input"
+_TEMPLATE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
+_TABLE_FIELDS = ("options", "defaults")
+_TOOL_SETS = ("none", "read", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """What a template says; what is empty is left to whoever uses it.
+class PromptTemplate:
+    """A prompt template; empty fields are left to the caller.
 
-    `$input` in its texts is what is asked then, `$name` what is given by that name, or its default; `$$` is a dollar.
+    `$input` in its texts is the user's prompt, `$name` a given value or its default; `$$` is a dollar sign.
     """
 
     prompt: str = ""
     system: str = ""
     model: str = ""
     tools: str = ""
-    #: Python files, or functions of them, and servers; a project's template has none.
+    #: Python files or functions of them, and MCP servers; a project's template has none.
     tool: Sequence[str] = ()
     mcp: Sequence[str] = ()
     returns: str = ""
@@ -47,44 +47,45 @@ class Template:
     extract: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     defaults: Mapping[str, str] = field(default_factory=dict[str, str])
-    #: Where it is from, and whether a project brings it.
+    #: Its file, and whether it belongs to a project.
     path: Path = Path()
     is_projects: bool = False
 
     @property
     def placeholders(self) -> list[str]:
-        """The names that its texts leave open."""
+        """The placeholder names in its texts."""
         return list(dict.fromkeys([*Form(self.prompt).get_identifiers(), *Form(self.system).get_identifiers()]))
 
     @property
     def needs_input(self) -> bool:
-        """Whether there is no question without something that it is about."""
-        return INPUT in self.placeholders
+        """Return whether the template has the placeholder `$input`."""
+        return INPUT_PLACEHOLDER in self.placeholders
 
     def filled(self, name: str, asked: str, given: Mapping[str, str]) -> tuple[str, str]:
-        """The prompt and the system text with what is asked and given; `name` is what the template is called."""
-        filled = {**self._values(name, given), INPUT: asked}
+        """Return the prompt and the system text with placeholders filled in; `name` is the template's name."""
+        filled = {**self._values(name, given), INPUT_PLACEHOLDER: asked}
         prompt, system = Form(self.prompt).substitute(filled), Form(self.system).substitute(filled)
         if not self.needs_input:
             prompt = "\n\n".join(each for each in (prompt, asked) if each.strip())
         return prompt, system
 
-    def filled_system(self, name: str, given: Mapping[str, str]) -> str:
-        """The system text with what is given, before anything is asked."""
+    def render_system(self, name: str, given: Mapping[str, str]) -> str:
+        """Return the system text with the given values, before there is a prompt."""
         values = self._values(name, given)
-        if INPUT in Form(self.system).get_identifiers():
+        if INPUT_PLACEHOLDER in Form(self.system).get_identifiers():
             raise OptionError(
-                f"template `{name}` has `${INPUT}` in its system text, which a chat has before anything is said:"
+                f"template `{name}` has `${INPUT_PLACEHOLDER}` in its system text, which a chat has"
+                f" before anything is said:"
                 f" `antiphon ask -t {name}`"
             )
         return Form(self.system).substitute(values)
 
     def _values(self, name: str, given: Mapping[str, str]) -> dict[str, str]:
-        """What stands for each name that is left open; one that is not there, or missing, is told."""
-        open_names = [each for each in self.placeholders if each != INPUT]
+        """Return the value of each placeholder. Raise an OptionError for unknown or missing ones."""
+        open_names = [each for each in self.placeholders if each != INPUT_PLACEHOLDER]
         for each in given:
             if each not in open_names:
-                near = nearest(each, open_names)
+                near = suggest_name(each, open_names)
                 there = f"it has {', '.join(f'${other}' for other in open_names)}" if open_names else "it has none"
                 raise OptionError(
                     f"template `{name}` has no `${each}`; " + (f"did you mean `{near}`?" if near else there)
@@ -97,45 +98,57 @@ class Template:
             )
         return values
 
-    def schema_place(self) -> str:
-        """The file of its schema: paths are seen from where the template is. That of a project is in the project."""
+    def find_schema_path(self) -> str:
+        """Return the path of its schema, relative to the template. A project's schema must be inside the
+        project.
+        """
         if not self.schema:
             return ""
         place = self.path.parent / Path(self.schema).expanduser()
-        if self.is_projects and not place.resolve().is_relative_to(_project_of(self.path)):
+        if self.is_projects and not place.resolve().is_relative_to(_find_repository(self.path)):
             raise OptionError(f"{self.path}: the schema {self.schema!r} of a project's template is outside the project")
         return str(place)
 
     def to_toml(self) -> str:
-        """The template as a file."""
+        """Return the template as the text of a TOML file."""
         said = {
             each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("path", "is_projects")
         }
-        lines = [f"{name} = {_value(value)}" for name, value in said.items() if value and name not in _TABLES]
-        for name in _TABLES:
+        lines = [
+            f"{name} = {_format_value(value)}" for name, value in said.items() if value and name not in _TABLE_FIELDS
+        ]
+        for name in _TABLE_FIELDS:
             if said[name]:
-                lines += ["", f"[{name}]", *(f"{_key(key)} = {_value(value)}" for key, value in said[name].items())]
+                lines += [
+                    "",
+                    f"[{name}]",
+                    *(f"{_format_key(key)} = {_format_value(value)}" for key, value in said[name].items()),
+                ]
         return "\n".join(lines) + "\n"
 
 
-def _project_of(path: Path) -> Path:
-    """Return the repository that a file is in, or its directory where there is none."""
+def _find_repository(path: Path) -> Path:
+    """Return the repository that contains a file, or the file's directory if there is none."""
     here = path.resolve().parent
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
-def read_template(table: Mapping[str, Any], path: Path, where: str = "", *, is_projects: bool = False) -> Template:
-    """A template from its table; `where` says which one of a file."""
+def parse_template(
+    table: Mapping[str, Any], path: Path, where: str = "", *, is_projects: bool = False
+) -> PromptTemplate:
+    """Build a template from its table; `where` is the key prefix for error messages."""
     kinds: dict[str, type] = {"extract": bool, "options": dict, "defaults": dict, "tool": list, "mcp": list}
-    names = [each.name for each in fields(Template) if each.name not in ("path", "is_projects")]
+    names = [each.name for each in fields(PromptTemplate) if each.name not in ("path", "is_projects")]
     for name, value in table.items():
         if name not in names:
-            near = nearest(name, names)
+            near = suggest_name(name, names)
             hint = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
             raise ConfigurationError(f"{path}: a template has no `{where}{name}`; {hint}")
         if not isinstance(value, kinds.get(name, str)):
-            raise ConfigurationError(f"{path}: `{where}{name}` is {_kind(kinds.get(name, str))}, not {value!r:.60}")
-    template = Template(**dict(table), path=path, is_projects=is_projects)
+            raise ConfigurationError(
+                f"{path}: `{where}{name}` is {_describe_type(kinds.get(name, str))}, not {value!r:.60}"
+            )
+    template = PromptTemplate(**dict(table), path=path, is_projects=is_projects)
     try:
         check_template(template)
     except OptionError as error:
@@ -143,8 +156,8 @@ def read_template(table: Mapping[str, Any], path: Path, where: str = "", *, is_p
     return template
 
 
-def check_template(template: Template) -> None:
-    """Tell of what could never be used."""
+def check_template(template: PromptTemplate) -> None:
+    """Raise an OptionError if a template could never be used."""
     for name in ("prompt", "system"):
         text = getattr(template, name)
         if not Form(text).is_valid():
@@ -152,8 +165,8 @@ def check_template(template: Template) -> None:
             raise OptionError(
                 f"`{text[place : place + 10]}` is no placeholder: write `$$` for a dollar, `$name` for one"
             )
-    if template.tools and template.tools not in _TOOLS:
-        raise OptionError(f"`tools` is one of {', '.join(_TOOLS)}, not {template.tools!r:.40}")
+    if template.tools and template.tools not in _TOOL_SETS:
+        raise OptionError(f"`tools` is one of {', '.join(_TOOL_SETS)}, not {template.tools!r:.40}")
     if not all(isinstance(each, str) for each in (*template.tool, *template.mcp)):
         raise OptionError("`tool` and `mcp` are lists of texts")
     if template.is_projects and (template.tool or template.mcp):
@@ -164,98 +177,98 @@ def check_template(template: Template) -> None:
         raise OptionError("`defaults` are texts")
 
 
-def templates(configuration: Configuration) -> dict[str, Template]:
-    """All templates that can be used here, by name: the project's, then the user's own."""
-    own = dict(_own(_directory(configuration)))
-    project = configuration.project_settings()
+def load_templates(configuration: Configuration) -> dict[str, PromptTemplate]:
+    """Return all available templates by name; the project's take precedence over the user's own."""
+    own = dict(_iter_user_templates(_get_template_directory(configuration)))
+    project = configuration.read_project_settings()
     return {**own, **(project.templates if project is not None else {})}
 
 
-def template_names(configuration: Configuration) -> list[str]:
-    """The names alone, whatever is wrong with one of them."""
-    project = configuration.project_settings()
-    there = [each.stem for each in _files(_directory(configuration))]
+def list_template_names(configuration: Configuration) -> list[str]:
+    """Return the names of all templates, even of invalid ones."""
+    project = configuration.read_project_settings()
+    there = [each.stem for each in _list_template_files(_get_template_directory(configuration))]
     return sorted({*there, *(project.templates if project is not None else ())})
 
 
-def find_template(configuration: Configuration, name: str) -> Template:
-    """The template of this name: the project's, or else the user's own."""
-    project = configuration.project_settings()
+def find_template(configuration: Configuration, name: str) -> PromptTemplate:
+    """Return the template of this name: the project's, or else the user's own."""
+    project = configuration.read_project_settings()
     if project is not None and name in project.templates:
         return project.templates[name]
-    path = template_file(configuration, name)
+    path = get_template_path(configuration, name)
     if not path.is_file():
-        names = template_names(configuration)
-        near = nearest(name, names)
+        names = list_template_names(configuration)
+        near = suggest_name(name, names)
         there = f"there are {', '.join(names[:12])}" if names else f"`antiphon ask … --save {name}` makes one"
         raise ConfigurationError(f"there is no template `{name}`; " + (f"did you mean `{near}`?" if near else there))
-    return _read(path)
+    return _load_template(path)
 
 
-def template_file(configuration: Configuration, name: str) -> Path:
-    """Where the user's own template of this name is, or would be."""
-    if not _NAME.match(name):
+def get_template_path(configuration: Configuration, name: str) -> Path:
+    """Return the path of the user's own template of this name, which need not exist."""
+    if not _TEMPLATE_NAME.match(name):
         raise OptionError(f"a template is called by letters, digits, `_` and `-`, such as `review`, not {name!r:.60}")
-    return _directory(configuration) / f"{name}.toml"
+    return _get_template_directory(configuration) / f"{name}.toml"
 
 
-def save_template(configuration: Configuration, name: str, template: Template) -> Path:
-    """Write a template to the user's own; one of this name is replaced."""
-    path = template_file(configuration, name)
+def save_template(configuration: Configuration, name: str, template: PromptTemplate) -> Path:
+    """Write a template to the user's own, replacing one of the same name."""
+    path = get_template_path(configuration, name)
     check_template(template)
-    write_text(path, template.to_toml())
+    write_private_text(path, template.to_toml())
     return path
 
 
-def _own(directory: Path) -> Iterator[tuple[str, Template]]:
-    for path in _files(directory):
-        yield path.stem, _read(path)
+def _iter_user_templates(directory: Path) -> Iterator[tuple[str, PromptTemplate]]:
+    for path in _list_template_files(directory):
+        yield path.stem, _load_template(path)
 
 
-def _files(directory: Path) -> list[Path]:
-    return sorted(each for each in directory.glob("*.toml") if _NAME.match(each.stem))
+def _list_template_files(directory: Path) -> list[Path]:
+    return sorted(each for each in directory.glob("*.toml") if _TEMPLATE_NAME.match(each.stem))
 
 
-def _read(path: Path) -> Template:
+def _load_template(path: Path) -> PromptTemplate:
     import tomllib
 
     try:
-        return read_template(tomllib.loads(read_text(path)), path)
+        return parse_template(tomllib.loads(read_config_text(path)), path)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
 
 
-def _directory(configuration: Configuration) -> Path:
+def _get_template_directory(configuration: Configuration) -> Path:
     return configuration.user_file.parent / "templates"
 
 
-def _kind(kind: type) -> str:
+def _describe_type(kind: type) -> str:
     return {str: "a text", bool: "true or false", dict: "a table", list: "a list"}[kind]
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+def _format_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
 
 
-def _value(value: Any) -> str:
-    """A value as TOML writes it."""
+def _format_value(value: Any) -> str:
+    """Return a value as TOML."""
     if isinstance(value, str):
-        return _text(value)
+        return _format_text(value)
     if isinstance(value, Mapping):
         inner = cast("Mapping[str, Any]", value).items()
-        return "{" + ", ".join(f"{_key(name)} = {_value(each)}" for name, each in inner) + "}"
+        return "{" + ", ".join(f"{_format_key(name)} = {_format_value(each)}" for name, each in inner) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, cast("list[Any]", value))) + "]"
+        return "[" + ", ".join(map(_format_value, cast("list[Any]", value))) + "]"
     if value is None:
         raise OptionError("a template has no place for `null`")
     return json.dumps(value)
 
 
-def _text(text: str) -> str:
-    """A text of several lines is written in several lines."""
+def _format_text(text: str) -> str:
+    """Return a text as a TOML string, on several lines if it has several."""
     lines = text.split("\n")
-    return _quoted(text) if len(lines) == 1 else '"""\n' + "\n".join(_quoted(line)[1:-1] for line in lines) + '"""'
+    return _quote(text) if len(lines) == 1 else '"""\n' + "\n".join(_quote(line)[1:-1] for line in lines) + '"""'
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(clean(text), ensure_ascii=False).replace("\x7f", "\\u007f")
+def _quote(text: str) -> str:
+    return json.dumps(sanitize_unicode(text), ensure_ascii=False).replace("\x7f", "\\u007f")

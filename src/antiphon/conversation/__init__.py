@@ -1,25 +1,25 @@
-"""The heart: messages, tool calls and tool results that stay paired and alternating.
+"""The conversation model: messages, tool calls and tool results that stay paired and alternating.
 
-This room knows no provider, no socket and no clock. `Conversation` is what programs work with; turns and parts are
-values that never change.
+This package knows no provider, no socket and no clock. Programs work with `Conversation`; turns and parts
+are immutable values.
 """
 
-from antiphon._public import publish
-from antiphon.conversation.assembly import Item, assemble
-from antiphon.conversation.compact import Compaction, estimate_tokens
-from antiphon.conversation.conversation import Conversation, Head, Ready
+from antiphon._base.lazy_exports import publish_exports
+from antiphon.conversation.compaction import Compaction, estimate_tokens
+from antiphon.conversation.conversation import Conversation, Ready, RequestHead
 from antiphon.conversation.derived import DerivedKey, DerivedValues
+from antiphon.conversation.from_messages import Item, assemble
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
     Citation,
-    Foreign,
     HostedTool,
     Image,
-    Native,
     Note,
     NoteKind,
+    OpaquePart,
     Origin,
+    ProviderPayload,
     Reasoning,
     ServerCall,
     ServerResult,
@@ -29,38 +29,38 @@ from antiphon.conversation.parts import (
     ToolSpec,
     Update,
     UserPart,
-    is_legal_name,
-    legal_id,
-    short_id,
+    is_valid_tool_name,
+    normalize_call_id,
+    shorten_call_id,
 )
+from antiphon.conversation.pending_questions import OpenQuestion
 from antiphon.conversation.provider_state import ProviderState
-from antiphon.conversation.questions import OpenQuestion
-from antiphon.conversation.repair import Change
+from antiphon.conversation.repair import RepairAction
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 
 __all__ = [
     "AssistantPart",
     "AssistantTurn",
-    "Change",
     "Chat",
     "Citation",
     "Compaction",
     "Conversation",
     "DerivedKey",
     "DerivedValues",
-    "Foreign",
-    "Head",
     "HostedTool",
     "Image",
     "Item",
-    "Native",
     "Note",
     "NoteKind",
+    "OpaquePart",
     "OpenQuestion",
     "Origin",
+    "ProviderPayload",
     "ProviderState",
     "Ready",
     "Reasoning",
+    "RepairAction",
+    "RequestHead",
     "ServerCall",
     "ServerResult",
     "Text",
@@ -73,9 +73,9 @@ __all__ = [
     "UserTurn",
     "assemble",
     "estimate_tokens",
-    "is_legal_name",
-    "legal_id",
-    "short_id",
+    "is_valid_tool_name",
+    "normalize_call_id",
+    "shorten_call_id",
 ]
 
-publish(globals())
+publish_exports(globals())

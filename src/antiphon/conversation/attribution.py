@@ -1,8 +1,8 @@
-"""Who said what, in a text that models read: nothing anybody says can pass for what somebody else said.
+"""Attribution of text to its authors, such that no author can imitate another one.
 
-An agent's text is `[Chat from @name]: …`, and every further line of it begins with `> `, whatever its line breaks are.
-What follows the first line break without that sign is somebody else's. Text of the human stands as it is; where it
-looks like an attribution anywhere, it is attributed too, to `@human`. So who said what can be read back exactly.
+An agent's text becomes `[Chat from @name]: …`, and each further line begins with `> `, whatever its line
+breaks are. A line without that mark belongs to someone else. Human text stays as it is. If it looks like
+an attribution, it is attributed to `@human`. Therefore the authors can be recovered exactly.
 """
 
 from __future__ import annotations
@@ -10,66 +10,68 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from antiphon._printable import INVISIBLE
+from antiphon._base.escape import INVISIBLE
 
 #: The author whose chat is the human's own input and carries no attribution.
-HUMAN = "@human"
+HUMAN_AUTHOR = "@human"
 
-_BREAKS = "\n\v\f\r\x1c-\x1f\x85\u2028\u2029"
-# Texts, not patterns: `re` compiles each at its first use, and most programs have one author.
-_BREAK = f"\r\n|[{_BREAKS}]"
-_HEAD = r"\[Chat from (@[A-Za-z0-9_.-]{1,64})\]: "
-_SAID = rf"{_HEAD}([^{_BREAKS}]*(?:(?:\r\n|[{_BREAKS}])> [^{_BREAKS}]*)*)(?:\n\n|\Z)"
-_CONTINUED = f"(\r\n|[{_BREAKS}])> "
-_NEXT = rf"\n\n(?={_HEAD})"
-# What the eye does not see, or sees as part of the letter before it.
-_UNSEEN = f"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u0300-\u036f\u20d0-\u20ff\u2800{INVISIBLE}]"
+_LINE_BREAKS = "\n\v\f\r\x1c-\x1f\x85\u2028\u2029"
+# Strings, not compiled patterns: `re` compiles each on first use, and most programs have one author.
+_LINE_BREAK = f"\r\n|[{_LINE_BREAKS}]"
+_ATTRIBUTION_PREFIX = r"\[Chat from (@[A-Za-z0-9_.-]{1,64})\]: "
+_ATTRIBUTED_TEXT = (
+    rf"{_ATTRIBUTION_PREFIX}([^{_LINE_BREAKS}]*(?:(?:\r\n|[{_LINE_BREAKS}])> [^{_LINE_BREAKS}]*)*)(?:\n\n|\Z)"
+)
+_CONTINUATION = f"(\r\n|[{_LINE_BREAKS}])> "
+_NEXT_ATTRIBUTION = rf"\n\n(?={_ATTRIBUTION_PREFIX})"
+# Characters that are invisible or combine with the letter before them.
+_INVISIBLE_OR_COMBINING = f"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u0300-\u036f\u20d0-\u20ff\u2800{INVISIBLE}]"
 _LOOK_ALIKES = str.maketrans(
     "сϲᴄ\u217dһհʜаαɑᴀтτᴛƒꜰгᴦʀоοօᴏ0мᴍ∶ː꞉։׃",
     "cccchhhaaaatttffrrrooooomm:::::",
 )
-_OPEN, _CLOSE = r"\[({<|⟦⁅【〔〖〘〚「『❲⦋⟨《〈«‹⌈⌊", r"\])}>|⟧⁆】〕〗〙〛」』❳⦌⟩》〉»›⌉⌋"
-_ATTRIBUTION = (
-    rf"(?:^|[{_BREAKS}])(?:[^\w{_BREAKS}]{{0,40}}chat[^\w{_BREAKS}]{{0,9}}from"
-    rf"|[^\w{_BREAKS}]{{0,40}}[{_OPEN}][^{_BREAKS}]{{0,120}}?@[^{_BREAKS}]{{0,120}}?[{_CLOSE}][^\w{_BREAKS}]{{0,9}}:)"
+_OPENING_BRACKETS, _CLOSING_BRACKETS = r"\[({<|⟦⁅【〔〖〘〚「『❲⦋⟨《〈«‹⌈⌊", r"\])}>|⟧⁆】〕〗〙〛」』❳⦌⟩》〉»›⌉⌋"
+_ATTRIBUTION_LOOKALIKE = (
+    rf"(?:^|[{_LINE_BREAKS}])(?:[^\w{_LINE_BREAKS}]{{0,40}}chat[^\w{_LINE_BREAKS}]{{0,9}}from"
+    rf"|[^\w{_LINE_BREAKS}]{{0,40}}[{_OPENING_BRACKETS}][^{_LINE_BREAKS}]{{0,120}}?@[^{_LINE_BREAKS}]{{0,120}}?[{_CLOSING_BRACKETS}][^\w{_LINE_BREAKS}]{{0,9}}:)"
 )
 
 
-def attributed(author: str, text: str) -> str:
-    """The text as this author's."""
-    return f"[Chat from {author}]: {re.sub(_BREAK, lambda found: found[0] + '> ', text)}"
+def attribute_text(author: str, text: str) -> str:
+    """Return the text marked as written by this author."""
+    return f"[Chat from {author}]: {re.sub(_LINE_BREAK, lambda found: found[0] + '> ', text)}"
 
 
-def unattributed(text: str) -> str:
-    """The human's text: as it is, unless somebody might take a line of it for an attribution."""
+def escape_human_text(text: str) -> str:
+    """Return human text unchanged, or attributed to `@human` if a line of it looks like an attribution."""
     if text.isascii() and "@" not in text and text.replace("\n", "").isprintable():
         # Without invisible characters and names, only these words together look like an attribution.
         lowered = text.lower()
         if "chat" not in lowered or "from" not in lowered:
             return text
-    return attributed(HUMAN, text) if re.search(_ATTRIBUTION, _folded(text)) else text
+    return attribute_text(HUMAN_AUTHOR, text) if re.search(_ATTRIBUTION_LOOKALIKE, _fold_lookalikes(text)) else text
 
 
-def read_attributed(text: str) -> list[tuple[str, str]]:
-    """Who said what, in pieces of text that were put together with a blank line between them."""
+def parse_attributions(text: str) -> list[tuple[str, str]]:
+    """Split a text into pairs of author and text. Blank lines separate the texts."""
     pieces: list[tuple[str, str]] = []
-    said, following = re.compile(_SAID), re.compile(_NEXT)
+    said, following = re.compile(_ATTRIBUTED_TEXT), re.compile(_NEXT_ATTRIBUTION)
     place = 0
     while place < len(text):
         if found := said.match(text, place):
-            pieces.append((found[1], re.sub(_CONTINUED, r"\1", found[2])))
+            pieces.append((found[1], re.sub(_CONTINUATION, r"\1", found[2])))
             place = found.end()
         else:
             found = following.search(text, place)
             end = found.start() if found else len(text)
-            pieces.append((HUMAN, text[place:end]))
+            pieces.append((HUMAN_AUTHOR, text[place:end]))
             place = end + 2
     return pieces
 
 
-def _folded(text: str) -> str:
-    """The text with letters and signs that look alike made the same, and without what is not seen."""
+def _fold_lookalikes(text: str) -> str:
+    """Normalize look-alike letters and signs, and remove invisible characters."""
     if text.isascii():
-        return re.sub(_UNSEEN, "", text.lower())
+        return re.sub(_INVISIBLE_OR_COMBINING, "", text.lower())
     folded = unicodedata.normalize("NFKD", text).casefold().translate(_LOOK_ALIKES)
-    return re.sub(_UNSEEN, "", folded)
+    return re.sub(_INVISIBLE_OR_COMBINING, "", folded)

@@ -1,4 +1,4 @@
-"""The conversation: turns in which no call is without its place and no result without its call."""
+"""The conversation: turns in which every tool result has its call."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self, TypeVar, cast
 
-from antiphon._json import clean
-from antiphon.conversation.compact import Compaction, Summary, estimate_tokens, plan
+from antiphon._base.json import sanitize_unicode
+from antiphon.conversation.compaction import Compaction, SummarySource, estimate_tokens, plan_compaction
 from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, Update, UserPart
+from antiphon.conversation.pending_questions import OpenQuestion
 from antiphon.conversation.provider_state import ProviderState
-from antiphon.conversation.questions import OpenQuestion
-from antiphon.conversation.repair import Change, interrupted, unanswered
-from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, assistant_parts, user_parts
+from antiphon.conversation.repair import RepairAction, make_interrupted_result, make_unanswered_action
+from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, normalize_assistant_parts, normalize_user_parts
 from antiphon.errors import CompactionError, ContentError, NotReadyError, PairingError
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Whether the next request may be sent; false ones say why, and which calls are open."""
+    """Tells whether the next request may be sent. A false one gives the reason and the open calls."""
 
     reason: str = ""
     open_calls: tuple[ToolCall, ...] = ()
@@ -33,27 +33,27 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The part of a request before its turns. Later changes of it are `Update` parts of user turns."""
+class RequestHead:
+    """The part of a request before its turns. Later changes of it are `HeadUpdate` parts of user turns."""
 
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     effort: str | None = None
     form: dict[str, Any] | None = None
 
-    def updated(self, update: Update) -> Head:
-        """Return the head with a change applied."""
+    def updated(self, update: Update) -> RequestHead:
+        """Return the head with an update applied."""
         tools = tuple(tool for tool in self.tools if tool.name not in update.removed) + update.added
-        return Head(
+        return RequestHead(
             self.system if update.system is None else update.system,
             tools,
             self.effort if update.effort is None else update.effort,
             self.form if update.form is None else update.form,
         )
 
-    def change_to(self, other: Head) -> Update | None:
-        """Return the update that leads to another head, or nothing where both are the same to a model."""
-        # As a rule the tools are the very same: then there is nothing to compare.
+    def diff_to(self, other: RequestHead) -> Update | None:
+        """Return the update that leads to another head, or None if a model cannot tell them apart."""
+        # Usually the tools are the same object, so there is nothing to compare.
         is_same = self.tools is other.tools
         update = Update(
             () if is_same else tuple(tool for tool in other.tools if tool not in self.tools),
@@ -70,13 +70,12 @@ _DECLARED_TOOLS = DerivedKey[tuple[Update, tuple[ToolSpec, ...]]]("declared tool
 
 
 class Conversation:
-    """A system text, the tools in force and a list of turns.
+    """A system text, the current tools and a list of turns.
 
-    Adding is checked before anything changes: a `PairingError` or `ContentError` leaves the conversation as it was.
-    What adds returns the conversation itself, except `add_reply`.
-    `fork`, `repair` and `compact` return a new conversation and share the turns, which never change. With
-    `auto_assistant_tool_calls`, a result that comes without its call brings the call along; otherwise that is an error.
-    Not for use by several threads at once.
+    Additions are validated first: a `PairingError` or `ContentError` leaves the conversation unchanged. All
+    `add_…` methods except `add_reply` return the conversation itself. `fork`, `repair` and `compact` return a
+    new conversation and share the immutable turns. With `auto_assistant_tool_calls`, a result without a call
+    also adds the call; otherwise that is an error. A conversation is not thread-safe.
     """
 
     __slots__ = (
@@ -95,11 +94,11 @@ class Conversation:
         self._kept: dict[str, str] = {}
         self._questions: dict[str, OpenQuestion] = {}
         self._auto = auto_assistant_tool_calls
-        #: The head of the first request; and what the updates since have made of it, where that is known.
-        self._head: Head | None = None
-        self._announced: Head | None = None
+        #: The head of the first request, and the head after all updates, if already computed.
+        self._head: RequestHead | None = None
+        self._announced: RequestHead | None = None
         self._updates: tuple[Update, ...] | None = ()
-        #: What providers hold for this conversation, and are sent back.
+        #: State that providers hold for this conversation and that is sent back to them.
         self.state = ProviderState()
         #: Values that other packages derive from the conversation and keep with it.
         self.derived = DerivedValues()
@@ -107,24 +106,24 @@ class Conversation:
 
     @property
     def system(self) -> str:
-        """The system text; empty for none."""
+        """The system text; empty if there is none."""
         return self._system
 
     @system.setter
     def system(self, text: str) -> None:
-        text = clean(text)
+        text = sanitize_unicode(text)
         self._system = text if text.strip() else ""
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools the model is told of."""
+        """The tools that the model is told about."""
         return self._tools
 
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
-        specs = _all(tools, ToolSpec)
-        if specs == self._tools and _secrets(specs) == _secrets(self._tools):
-            # The same tuple as before: what was made of it need not be made again.
+        specs = _check_items(tools, ToolSpec)
+        if specs == self._tools and _collect_secrets(specs) == _collect_secrets(self._tools):
+            # Keep the identical tuple, so that values cached for it stay valid.
             return
         names = [spec.name for spec in specs]
         for name in names:
@@ -134,7 +133,7 @@ class Conversation:
 
     @property
     def auto_assistant_tool_calls(self) -> bool:
-        """Whether a result that comes without its call brings the call along."""
+        """True if a result without a call also adds the call."""
         return self._auto
 
     @property
@@ -144,8 +143,8 @@ class Conversation:
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls that wait for a result, in call order."""
-        # As `_calling_turn`, here because it is asked for at every step.
+        """The calls without a result, in call order."""
+        # Same search as `_find_calling_turn`, inlined because every step needs it.
         for turn in self._turns[:-3:-1]:
             if isinstance(turn, AssistantTurn):
                 return turn.open_calls
@@ -153,26 +152,26 @@ class Conversation:
 
     @property
     def questions(self) -> dict[str, OpenQuestion]:
-        """What people are asked about open calls, by call id. A question goes when its call is answered."""
+        """The questions to a person about open calls, by call id. A question is removed when its call is answered."""
         if not self._questions:
             return {}
         return {call.id: self._questions[call.id] for call in self.open_calls if call.id in self._questions}
 
     def ask(self, call_id: str, question: OpenQuestion) -> None:
-        """Note that an open call waits for a person; the note is saved with the conversation."""
+        """Record that an open call needs a person. The question is saved with the conversation."""
         if all(call.id != call_id for call in self.open_calls):
-            raise self._unpaired(call_id)
-        # What was asked about calls that have their results by now is of no more use.
+            raise self._make_pairing_error(call_id)
+        # Drop the questions about calls that have their results by now.
         self._questions = {**self.questions, call_id: question}
 
     # Adding
 
     def add_user(self, content: str | UserPart | Sequence[str | UserPart], author: str | None = None) -> Self:
-        """Add what somebody said; `author` attributes it to another agent.
+        """Add a user message; `author` attributes it to another agent.
 
-        While calls are open it is kept and reaches the model after their results.
+        While calls are open the message is stored, and it reaches the model after their results.
         """
-        parts = user_parts(content, author)
+        parts = normalize_user_parts(content, author)
         last = self._turns[-1] if self._turns else None
         if isinstance(last, UserTurn):
             self._turns = (*self._turns[:-1], UserTurn(last.parts + parts))
@@ -183,8 +182,8 @@ class Conversation:
         return self
 
     def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> Self:
-        """Add what the model said: text, or its parts in order. Calls in it are open until they get their results."""
-        parts = assistant_parts(content)
+        """Add a model message: text, or its parts in order. Calls in it stay open until they get their results."""
+        parts = normalize_assistant_parts(content)
         if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
             raise ContentError("an assistant turn needs text or a call")
         self._reject_open_calls()
@@ -198,12 +197,12 @@ class Conversation:
         return self
 
     def add_reply(self, parts: Iterable[AssistantPart], seen: tuple[Turn, ...] | None = None) -> AssistantTurn:
-        """Add what a provider answered, and return it as a turn.
+        """Add a provider's reply, and return it as a turn.
 
-        A call id that is already in use is replaced: some servers count from zero in every reply. `seen` is what
-        `turns` was when the model was asked: what users said since then comes after the reply.
+        A duplicate call id is replaced, because some servers count from zero in every reply. `seen` is the value
+        of `turns` when the request was sent: user messages added since then come after the reply.
         """
-        late = self._said_since(seen) if seen is not None else ()
+        late = self._user_parts_since(seen) if seen is not None else ()
         self._reject_open_calls()
         fresh: dict[str, None] = {}
         renamed: list[AssistantPart] = []
@@ -222,8 +221,8 @@ class Conversation:
         return turn
 
     def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> Self:
-        """Add the assistant turn that makes these calls. Calls that are open already are not added twice."""
-        calls = _all(calls, ToolCall)
+        """Add an assistant turn with these calls. Calls that are already open are not added twice."""
+        calls = _check_items(calls, ToolCall)
         if not calls:
             raise ContentError("no calls were given; use `add_assistant` for a turn without calls")
         if calls == self.open_calls:
@@ -238,12 +237,12 @@ class Conversation:
         *,
         name: str = "",
     ) -> Self:
-        """Answer one open call. `name` is used only where `auto_assistant_tool_calls` must invent the call."""
+        """Answer one open call. `name` is used only if `auto_assistant_tool_calls` must create the call."""
         return self.add_tool_results([ToolResult(call_id, cast(Any, content), is_error, name)])
 
     def add_tool_results(self, results: Iterable[ToolResult]) -> Self:
-        """Answer several open calls, in any order: all of them, or none if one does not fit."""
-        results = _all(results, ToolResult)
+        """Answer several open calls, in any order. If one does not fit, none is added."""
+        results = _check_items(results, ToolResult)
         seen: set[str] = set()
         for result in results:
             if result.call_id in seen:
@@ -253,7 +252,7 @@ class Conversation:
         known = {each.call_id for each in missing} | {call.id for call in self.open_calls}
         for result in results:
             if result.call_id not in known:
-                raise self._unpaired(result.call_id)
+                raise self._make_pairing_error(result.call_id)
         if missing:
             self.add_assistant([ToolCall(each.call_id, each.name or "tool") for each in missing])
         self._answer(results)
@@ -262,11 +261,11 @@ class Conversation:
     def add_tool_calls_and_results(
         self, calls: Iterable[ToolCall], results: Iterable[ToolResult], content: str = ""
     ) -> Self:
-        """Add the calls and their results in the only order there is: all of it, or nothing."""
-        with self._all_or_nothing():
+        """Add the calls and their results in the only valid order. If one does not fit, nothing is added."""
+        with self._rollback_on_error():
             return self.add_assistant_tool_calls(calls, content).add_tool_results(results)
 
-    # Asking
+    # Requests
 
     def claim(self, owner: object) -> None:
         """Reserve the conversation for one run at a time; raise a NotReadyError if another owner has it."""
@@ -281,7 +280,7 @@ class Conversation:
         self._owner = None
 
     def ready(self) -> Ready:
-        """Whether a model can be asked now, and if not, what is missing."""
+        """Return whether a request can be sent now, and otherwise what is missing."""
         if calls := self.open_calls:
             names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in calls)
             return Ready(f"no result yet for call {names}; add it, or `repair()` to answer it as interrupted", calls)
@@ -293,29 +292,29 @@ class Conversation:
         return Ready()
 
     def whole(self, handle: str) -> str:
-        """The whole text of a result that `compact` cut."""
+        """Return the full text of a result that was truncated."""
         try:
-            return self._kept[clean(handle)]
+            return self._kept[sanitize_unicode(handle)]
         except KeyError:
             raise ContentError(f"there is no kept result {handle!r} in this conversation") from None
 
     def keep(self, handle: str, text: str) -> None:
-        """Keep the whole text of a result that is shown to the model in part."""
-        self._kept[clean(handle)] = clean(text)
+        """Store the full text of a result of which the model sees only a part."""
+        self._kept[sanitize_unicode(handle)] = sanitize_unicode(text)
 
     @property
     def kept(self) -> dict[str, str]:
-        """The whole texts of the results that were cut, by handle."""
+        """The full texts of the truncated results, by handle."""
         return dict(self._kept)
 
     @property
-    def head(self) -> Head:
-        """Return the head of the first request; the present values where none was sent."""
-        return self._head or Head(self._system, self._tools)
+    def head(self) -> RequestHead:
+        """The head of the first request, or the current values if none was sent."""
+        return self._head or RequestHead(self._system, self._tools)
 
     @property
-    def announced(self) -> Head:
-        """Return the head with all updates since, as models have been told."""
+    def announced_head(self) -> RequestHead:
+        """The head after all updates, as models have been told."""
         if self._announced is None:
             self._announced = self.head
             for update in self.updates:
@@ -324,7 +323,7 @@ class Conversation:
 
     @property
     def updates(self) -> tuple[Update, ...]:
-        """The changes of the head since the first request, oldest first."""
+        """The updates of the head since the first request, oldest first."""
         if self._updates is None:
             told = (turn.parts for turn in self._turns if isinstance(turn, UserTurn))
             self._updates = tuple(part for parts in told for part in parts if isinstance(part, Update))
@@ -332,9 +331,10 @@ class Conversation:
 
     @property
     def declared_tools(self) -> tuple[ToolSpec, ...]:
-        """The tools that a request declares where the model cannot be told of changes.
+        """The tools that a request declares if the model cannot be told about updates.
 
-        A tool that is taken away stays declared, and calls of it are refused, until others join: then the head changes.
+        A removed tool stays declared, and calls of it are rejected, until another tool is added. Then the head
+        changes.
         """
         head, updates = self.head, self.updates
         last = max((place for place, update in enumerate(updates) if update.added), default=-1)
@@ -348,54 +348,54 @@ class Conversation:
         return known[1]
 
     def announce(self, effort: str | None = None, form: dict[str, Any] | None = None) -> Update | None:
-        """Record what has changed since the last request, as an update at this place; return it.
+        """Record the changes of the head since the last request as an update at this position, and return it.
 
-        Call it before each request. `effort` and `form` are for providers that take changes of them this way.
+        Call it before each request. `effort` and `form` are for providers that accept updates of them.
         """
-        now = Head(self._system, self._tools, effort, form)
+        now = RequestHead(self._system, self._tools, effort, form)
         if self._head is None or not any(isinstance(turn, AssistantTurn) for turn in self._turns[:2]):
             self._head = self._announced = now
             return None
-        update = self.announced.change_to(now)
+        update = self.announced_head.diff_to(now)
         if update is not None:
             last = self._turns[-1] if self._turns else None
             parts = last.parts if isinstance(last, UserTurn) else ()
             before = self._turns[:-1] if parts else self._turns
-            self._announced, self._updates = self.announced.updated(update), (*self.updates, update)
+            self._announced, self._updates = self.announced_head.updated(update), (*self.updates, update)
             self._turns = (*before, UserTurn((*parts, update)))
         return update
 
-    def restore_head(self, head: Head) -> None:
-        """Set the head of the first request, as it was saved."""
+    def restore_head(self, head: RequestHead) -> None:
+        """Set the head of the first request from a saved conversation."""
         self._head, self._announced, self._updates = head, None, None
 
-    # Changing
+    # Copies and changes
 
     def fork(self, turns: int | None = None) -> Conversation:
-        """A conversation of its own that starts with the first `turns` turns of this one (default: all)."""
+        """Return an independent conversation that starts with the first `turns` turns of this one (default: all)."""
         if turns is not None and not 0 <= turns <= len(self._turns):
             raise ContentError(f"there are {len(self._turns)} turns, so a fork cannot start with {turns}")
-        other = self._with_turns(self._turns[:turns])
+        other = self._copy_with_turns(self._turns[:turns])
         if turns is None:
-            # What models have read of it they have read of the copy too.
+            # Prompts that were sent for this conversation were sent for the copy too.
             other.derived = self.derived.fork()
         return other
 
-    def to_be_asked(self) -> Conversation:
-        """A fork for one request, which costs next to nothing: the reply that is added to it is not added here."""
+    def fork_for_request(self) -> Conversation:
+        """Return a cheap copy for one request. A reply added to the copy is not added here."""
         other = Conversation.__new__(Conversation)
         other._system, other._tools, other._turns, other._auto = self._system, self._tools, self._turns, self._auto
         other._ids, other._kept, other._questions = self._ids.copy(), self._kept, self._questions
         other._head, other._announced, other._updates = self._head, self._announced, self._updates
-        # What a provider holds for the conversation is learned by asking.
+        # Shared, because a request updates the state that a provider holds.
         other.state = self.state
-        # What was encoded for it is known to belong to its turns.
+        # Shared, because the cached encodings belong to the shared turns.
         other.derived = self.derived
         other._owner = None
         return other
 
     def undo(self, turns: int = 1) -> tuple[Turn, ...]:
-        """Take back the last turns, results and open calls included, and return them."""
+        """Remove the last turns, including their results and open calls, and return them."""
         if not 0 <= turns <= len(self._turns):
             raise ContentError(f"there are {len(self._turns)} turns, so {turns} cannot be taken back")
         keep = len(self._turns) - turns
@@ -408,43 +408,44 @@ class Conversation:
                     self._ids.pop(call.id, None)
         return removed
 
-    def repair(self) -> tuple[Conversation, list[Change]]:
-        """This conversation with every open call answered as interrupted, and what was changed.
+    def repair(self) -> tuple[Conversation, list[RepairAction]]:
+        """Return a copy in which every open call is answered as interrupted, and the list of repairs.
 
-        Other problems cannot arise here; those of a foreign history are repaired while it is read.
+        Other problems cannot arise here. Those of an imported history are repaired when it is read.
         """
         repaired = self.fork()
         calls = self.open_calls
         if calls:
-            repaired._answer(interrupted(call) for call in calls)
+            repaired._answer(make_interrupted_result(call) for call in calls)
         position = f"turn {len(self._turns) - isinstance(self._turns[-1], UserTurn)}" if calls else ""
-        return repaired, [unanswered(call, position) for call in calls]
+        return repaired, [make_unanswered_action(call, position) for call in calls]
 
     def compaction(
         self,
         budget: int,
         *,
-        summary: Summary | None = None,
+        summary: SummarySource | None = None,
         result_limit: int = 2000,
         count: Callable[[str], int] = estimate_tokens,
     ) -> Compaction:
-        """What would have to go to fit `budget` tokens; see `compact`, which applies it."""
-        return plan(self._turns, self._system, budget, result_limit, count, summary)
+        """Return the plan that `compact` would apply for a budget of `budget` tokens."""
+        return plan_compaction(self._turns, self._system, budget, result_limit, count, summary)
 
     def compact(
         self,
         budget: int,
         *,
-        summary: Summary | None = None,
+        summary: SummarySource | None = None,
         result_limit: int = 2000,
         count: Callable[[str], int] = estimate_tokens,
     ) -> Conversation:
-        """A conversation that fits `budget` tokens, made of whole turns; this one is not changed.
+        """Return a conversation of complete turns that fits `budget` tokens; this one is not changed.
 
-        Results longer than `result_limit` tokens are cut first, oldest first, and kept whole under a handle (`whole`).
-        If that is not enough, the oldest turns after the first user turn are left out and `summary`, a text or a
-        function of the turns left out, takes their place; a function whose summary is too long is asked again with more
-        turns. The newest turns always stay. A `CompactionError` says the least that it can be.
+        Results longer than `result_limit` tokens are truncated first, oldest first, and stored under a handle
+        (see `full_result`). If that is not enough, the oldest turns after the first user turn are dropped.
+        `summary`, a text or a function of the dropped turns, replaces them. If the summary of a function is too
+        long, it is called again with more turns. The newest turns always stay. A `CompactionError` states the
+        smallest possible size.
         """
         compaction = self.compaction(budget, summary=summary, result_limit=result_limit, count=count)
         if compaction.after > budget:
@@ -452,21 +453,21 @@ class Conversation:
                 f"the newest turns, the first one, the system text and the summary alone need about {compaction.after}"
                 f" tokens, more than the budget of {budget}; nothing was changed"
             )
-        # A new beginning: what changed on the way stands at its head.
-        compacted = self._with_turns(map(_without_updates, compaction.turns))
+        # The compacted conversation starts over, so its head already includes all updates.
+        compacted = self._copy_with_turns(map(_strip_head_updates, compaction.turns))
         compacted._head = compacted._announced = None
         compacted._kept.update(compaction.kept)
         return compacted
 
-    def take_over(self, other: Conversation) -> None:
-        """Become what another one is: its turns and its kept results, with this one's system text and tools."""
+    def replace_with(self, other: Conversation) -> None:
+        """Take over the turns and full results of another conversation, but keep this one's system text and tools."""
         self._turns, self._ids = other._turns, dict(other._ids)
         self._kept, self._questions = dict(other._kept), dict(other._questions)
         self._head, self._announced, self._updates = other._head, None, None
         self.state = other.state.copy()
 
-    def _with_turns(self, turns: Iterable[Turn]) -> Conversation:
-        """A conversation with this one's system text, tools and kept results, and these turns."""
+    def _copy_with_turns(self, turns: Iterable[Turn]) -> Conversation:
+        """Return a conversation with these turns and this one's system text, tools and full results."""
         other = Conversation(self._system, self._tools, auto_assistant_tool_calls=self._auto)
         other._kept = dict(self._kept)
         other._questions = dict(self._questions)
@@ -478,20 +479,20 @@ class Conversation:
                 other._ids.update((call.id, None) for call in turn.calls)
         return other
 
-    # Keeping
+    # Files
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the conversation to a file, atomically: the old file or the new one, never half of it."""
-        from antiphon.conversation import storage
+        """Write the conversation to a file atomically: a failure leaves the old file intact."""
+        from antiphon.conversation import serialization as storage
 
-        storage.save(self, path)
+        storage.save_conversation(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Conversation:
-        """Read what `save` wrote; a `FormatError` says what is wrong with anything else."""
-        from antiphon.conversation import storage
+        """Read a file that `save` wrote. Raise a `FormatError` with the reason if that is not possible."""
+        from antiphon.conversation import serialization as storage
 
-        return storage.load(path)
+        return storage.load_conversation(path)
 
     def __repr__(self) -> str:
         state = self.ready()
@@ -511,10 +512,10 @@ class Conversation:
 
     __hash__ = None  # type: ignore[assignment]
 
-    # Inside
+    # Internals
 
-    def _calling_turn(self) -> AssistantTurn | None:
-        """The turn whose calls may still be answered: the last of the model's, behind at most one user turn."""
+    def _find_calling_turn(self) -> AssistantTurn | None:
+        """Return the model's last turn, whose calls may still be answered. At most one user turn follows it."""
         for turn in self._turns[:-3:-1]:
             if isinstance(turn, AssistantTurn):
                 return turn
@@ -533,8 +534,8 @@ class Conversation:
             self._turns = (*self._turns, turn)
         self._ids.update(ids)
 
-    def _said_since(self, seen: tuple[Turn, ...]) -> tuple[UserPart, ...]:
-        """What users added to the turns that were `seen`; any other change since then is an error."""
+    def _user_parts_since(self, seen: tuple[Turn, ...]) -> tuple[UserPart, ...]:
+        """Return the user parts added since `seen`. Raise a NotReadyError if anything else has changed."""
         if self._turns is seen:
             return ()
         last = seen[-1] if seen else None
@@ -549,14 +550,14 @@ class Conversation:
         return now.parts[len(old) :]
 
     def _answer(self, results: Iterable[ToolResult]) -> None:
-        turn = self._calling_turn()
+        turn = self._find_calling_turn()
         if turn is None:
             return
         place = len(self._turns) - (1 if self._turns[-1] is turn else 2)
         self._turns = (*self._turns[:place], turn.answered(results), *self._turns[place + 1 :])
 
-    def _unpaired(self, call_id: str) -> PairingError:
-        turn = self._calling_turn()
+    def _make_pairing_error(self, call_id: str) -> PairingError:
+        turn = self._find_calling_turn()
         if call_id in self._ids:
             where = "" if turn and any(call.id == call_id for call in turn.calls) else " in an earlier turn"
             return PairingError(f"call {call_id!r} already has its result{where}", call_id)
@@ -570,7 +571,7 @@ class Conversation:
         return id
 
     @contextmanager
-    def _all_or_nothing(self) -> Generator[None]:
+    def _rollback_on_error(self) -> Generator[None]:
         turns, ids = self._turns, len(self._ids)
         try:
             yield
@@ -581,14 +582,14 @@ class Conversation:
             raise
 
 
-def _without_updates(turn: Turn) -> Turn:
+def _strip_head_updates(turn: Turn) -> Turn:
     if isinstance(turn, AssistantTurn) or not any(isinstance(part, Update) for part in turn.parts):
         return turn
     return UserTurn(tuple(part for part in turn.parts if not isinstance(part, Update)))
 
 
-def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
-    """The values, each of which must be of this kind."""
+def _check_items(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
+    """Return the values as a tuple. Raise a ContentError if one is not of this type."""
     if isinstance(values, str) or not hasattr(type(values), "__iter__"):
         raise ContentError(f"a list of {kind.__name__} is wanted, not {type(values).__name__}")
     given = tuple(values)
@@ -598,5 +599,5 @@ def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
     return given
 
 
-def _secrets(specs: Iterable[ToolSpec]) -> list[Any]:
+def _collect_secrets(specs: Iterable[ToolSpec]) -> list[Any]:
     return [spec.hosted.secrets for spec in specs if spec.hosted and spec.hosted.secrets]

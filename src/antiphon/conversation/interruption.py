@@ -1,4 +1,4 @@
-"""Answers that were interrupted: what was said stays, with a note behind it that says so to the model."""
+"""Interrupted answers: the partial text stays, followed by a note to the model."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from antiphon.conversation.conversation import Conversation
 from antiphon.conversation.parts import Note
 from antiphon.conversation.turns import Turn, UserTurn
 
-INTERRUPTED = "This answer was interrupted before its end."
-_CONTINUE = "Continue your answer exactly where it was interrupted. Repeat nothing of it."
+INTERRUPTED_TEXT = "This answer was interrupted before its end."
+_CONTINUE_TEXT = "Continue your answer exactly where it was interrupted. Repeat nothing of it."
 
 
-def add_interrupted(conversation: Conversation, text: str) -> None:
-    """Add the beginning of an answer that has no end."""
+def add_interrupted_answer(conversation: Conversation, text: str) -> None:
+    """Add a partial answer and a note that it was interrupted."""
     conversation.add_assistant(text)
-    conversation.add_user(Note(INTERRUPTED, "interruption"))
+    conversation.add_user(Note(INTERRUPTED_TEXT, "interruption"))
 
 
-def continue_note() -> Note:
+def make_continue_note() -> Note:
     """Return the note that asks the model to continue an interrupted answer."""
-    return Note(_CONTINUE, "instruction")
+    return Note(_CONTINUE_TEXT, "instruction")
 
 
-def follows_interruption(turn: Turn) -> bool:
+def is_after_interruption(turn: Turn) -> bool:
     """Return whether the answer before a turn was interrupted."""
     return isinstance(turn, UserTurn) and any(is_interruption(part) for part in turn.parts)
 
@@ -31,8 +31,8 @@ def is_interruption(part: object) -> bool:
     return isinstance(part, Note) and part.kind == "interruption"
 
 
-def ends_interrupted(conversation: Conversation) -> bool:
-    """Return whether the last answer was interrupted, and nobody has said anything since."""
+def is_last_answer_interrupted(conversation: Conversation) -> bool:
+    """Return whether the last answer was interrupted and no message followed."""
     turns = conversation.turns
     last = turns[-1] if turns else None
-    return isinstance(last, UserTurn) and follows_interruption(last) and not last.visible_parts
+    return isinstance(last, UserTurn) and is_after_interruption(last) and not last.visible_parts

@@ -1,20 +1,20 @@
-"""State that providers hold for a conversation, by the origin it belongs to."""
+"""State that providers hold for a conversation, by origin."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, cast
 
-from antiphon._json import well_formed
+from antiphon._base.json import normalize_json
 from antiphon.conversation.parts import Origin
 from antiphon.errors import ContentError, FormatError
 
 
 class ProviderState:
-    """Values that each provider is sent back, or told again, for as long as the conversation lives.
+    """Values that are sent back to the provider that issued them, for the lifetime of the conversation.
 
-    Keys in use are `container` (`id`, `expires_at`), `drop_block`, `transformations` and `diagnostics`. Only the origin
-    that a value belongs to gets it back.
+    Known keys are `container` (`id`, `expires_at`), `drop_block`, `transformations` and `diagnostics`. A
+    value goes only to its own origin.
     """
 
     __slots__ = ("_values",)
@@ -23,12 +23,12 @@ class ProviderState:
         self._values: dict[Origin, dict[str, Any]] = {}
 
     def of(self, origin: Origin) -> Mapping[str, Any]:
-        """Return the values of an origin; empty where there are none."""
+        """Return the values of an origin, which may be empty."""
         return self._values.get(origin, {})
 
     def keep(self, origin: Origin, **values: Any) -> None:
-        """Set values of an origin; `None` removes one."""
-        kept = {**self.of(origin), **well_formed(values, "a provider's state")}
+        """Set values of an origin; `None` removes a value."""
+        kept = {**self.of(origin), **normalize_json(values, "a provider's state")}
         kept = {name: value for name, value in kept.items() if value is not None}
         if kept:
             self._values[origin] = kept
@@ -36,7 +36,7 @@ class ProviderState:
             self._values.pop(origin, None)
 
     def copy(self) -> ProviderState:
-        """Return a state of its own with the same values."""
+        """Return an independent copy."""
         other = ProviderState()
         other._values = {origin: dict(values) for origin, values in self._values.items()}
         return other
@@ -50,7 +50,7 @@ class ProviderState:
 
     @classmethod
     def from_json(cls, data: object) -> ProviderState:
-        """Read what `to_json` made; a FormatError says what is wrong with anything else."""
+        """Read data that `to_json` made. Raise a FormatError with the reason if that is not possible."""
         state = cls()
         if not isinstance(data, list):
             raise FormatError(f"`state` is a list, not {type(data).__name__}")

@@ -1,4 +1,4 @@
-"""What repair finds and does, in words for a person and codes for a program."""
+"""Repairs of a history: each has a description for people and a code for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from antiphon.conversation.parts import ToolCall, ToolResult
 
-ChangeCode = Literal[
+RepairCode = Literal[
     "unanswered-call",
     "orphan-result",
     "duplicate-result",
@@ -29,10 +29,10 @@ ChangeCode = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One problem of a history, and what repairing it does."""
+class RepairAction:
+    """One problem of a history, and the repair for it."""
 
-    code: ChangeCode
+    code: RepairCode
     where: str
     found: str
     action: str
@@ -42,12 +42,12 @@ class Change:
         return f"{self.where}: {self.found}; {self.action}"
 
 
-def interrupted(call: ToolCall) -> ToolResult:
-    """The result of a call that nobody will ever finish."""
+def make_interrupted_result(call: ToolCall) -> ToolResult:
+    """Return the error result of a call that will never complete."""
     return ToolResult(call.id, "Interrupted: this call did not finish and has no result.", is_error=True)
 
 
-def unanswered(call: ToolCall, where: str) -> Change:
-    """The change that answers an open call as interrupted."""
+def make_unanswered_action(call: ToolCall, where: str) -> RepairAction:
+    """Return the repair that answers an open call as interrupted."""
     found = f"call {call.id!r} to `{call.name}` has no result"
-    return Change("unanswered-call", where, found, "it is answered as interrupted", call.id)
+    return RepairAction("unanswered-call", where, found, "it is answered as interrupted", call.id)

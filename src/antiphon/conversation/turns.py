@@ -1,4 +1,4 @@
-"""Turns: the user's, and the model's together with the results of its calls."""
+"""Turns: those of the user, and those of the model together with the results of its calls."""
 
 from __future__ import annotations
 
@@ -6,53 +6,53 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from antiphon._json import clean
-from antiphon.conversation.attribution import HUMAN, read_attributed, unattributed
+from antiphon._base.json import sanitize_unicode
+from antiphon.conversation.attribution import HUMAN_AUTHOR, escape_human_text, parse_attributions
 from antiphon.conversation.derived import DerivedValues
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
-    Foreign,
     Image,
     Note,
+    OpaquePart,
     Text,
     ToolCall,
     ToolResult,
     Update,
     UserPart,
-    reasoning_of,
-    text_of,
+    extract_answer_text,
+    extract_reasoning,
 )
 from antiphon.errors import ContentError
 
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What people and other agents said before the model speaks next."""
+    """The messages of people and other agents between two turns of the model."""
 
     parts: tuple[UserPart, ...]
     #: A turn never changes, so nothing here gets stale.
     derived: DerivedValues = field(default_factory=DerivedValues, init=False, compare=False, repr=False)
 
     @property
-    def said(self) -> tuple[Text | Image | Foreign | Note | Update, ...]:
-        """The parts as models are to see them: nobody can be taken for somebody else."""
-        return tuple([_said(part) for part in self.parts])
+    def said(self) -> tuple[Text | Image | OpaquePart | Note | Update, ...]:
+        """The parts as models see them, with attributions that no author can imitate."""
+        return tuple([_attribute_part(part) for part in self.parts])
 
     @property
-    def visible_parts(self) -> tuple[Text | Image | Chat | Foreign, ...]:
-        """The parts that people and other agents said, without the program's own notes and updates."""
+    def visible_parts(self) -> tuple[Text | Image | Chat | OpaquePart, ...]:
+        """The parts from people and other agents, without the program's notes and updates."""
         return tuple([part for part in self.parts if not isinstance(part, Note | Update)])
 
     @property
     def text(self) -> str:
-        """All text that people and other agents said, as models see it, chat with its attribution."""
+        """All text from people and other agents as models see it, including attributions."""
         return "\n\n".join([part.text for part in self.said if isinstance(part, Text)])
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantTurn:
-    """What the model gave, in its order, with the results of its calls in the order of the calls."""
+    """The parts of the model's answer in order, with the results of its calls in call order."""
 
     parts: tuple[AssistantPart, ...]
     results: tuple[ToolResult, ...] = ()
@@ -61,12 +61,12 @@ class AssistantTurn:
     derived: DerivedValues = field(default_factory=DerivedValues, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Asked for at every step, and a turn never changes.
+        # Computed once, because every step needs it and a turn is immutable.
         object.__setattr__(self, "calls", tuple([part for part in self.parts if isinstance(part, ToolCall)]))
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls that have no result yet."""
+        """The calls without a result."""
         if not self.results:
             return self.calls
         if len(self.results) == len(self.calls):
@@ -77,15 +77,15 @@ class AssistantTurn:
     @property
     def text(self) -> str:
         """The text of the answer, without reasoning and calls."""
-        return text_of(self.parts)
+        return extract_answer_text(self.parts)
 
     @property
     def reasoning(self) -> str:
-        """The readable part of the model's thinking."""
-        return reasoning_of(self.parts)
+        """The readable text of the model's reasoning."""
+        return extract_reasoning(self.parts)
 
     def answered(self, results: Iterable[ToolResult]) -> AssistantTurn:
-        """The turn with these results added; the caller has checked that they belong here."""
+        """Return the turn with these results added. The caller has checked that they belong here."""
         by_id = {result.call_id: result for result in (*self.results, *results)}
         return AssistantTurn(self.parts, tuple([by_id[call.id] for call in self.calls if call.id in by_id]))
 
@@ -93,38 +93,40 @@ class AssistantTurn:
 Turn = UserTurn | AssistantTurn
 
 
-def _said(part: UserPart) -> Text | Image | Foreign | Note | Update:
+def _attribute_part(part: UserPart) -> Text | Image | OpaquePart | Note | Update:
     match part:
         case Image() | Note() | Update():
             return part
         case Chat():
-            return Text(part.attributed)
-        case Text() | Foreign():
-            text = unattributed(part.text)
+            return Text(part.attributed_text)
+        case Text() | OpaquePart():
+            text = escape_human_text(part.text)
             if text == part.text:
                 return part
-            # The provider's own form of a text would show it unmarked.
+            # Drop `native`: the provider's own form of the text has no attribution.
             return Text(text) if isinstance(part, Text) else replace(part, text=text)
 
 
-def heard(part: UserPart | AssistantPart) -> tuple[UserPart | AssistantPart, ...]:
-    """What stands in a history as models saw it, with each piece given back to whoever said it."""
+def split_attributed_part(part: UserPart | AssistantPart) -> tuple[UserPart | AssistantPart, ...]:
+    """Split a part of an imported history by its attributions, and return one part per author."""
     if not isinstance(part, Text) or "[Chat from @" not in part.text:
         return (part,)
-    pieces = [_piece(author, text) for author, text in read_attributed(part.text) if text.strip()]
-    # Only what would be written so again was written so.
+    pieces = [_make_authored_part(author, text) for author, text in parse_attributions(part.text) if text.strip()]
+    # Accept the split only if it produces exactly the same text again.
     return tuple(pieces) if UserTurn(tuple(pieces)).text == part.text else (part,)
 
 
-def _piece(author: str, text: str) -> Text | Chat:
-    return Text(text) if author.lower() == HUMAN else Chat(author, text)
+def _make_authored_part(author: str, text: str) -> Text | Chat:
+    return Text(text) if author.lower() == HUMAN_AUTHOR else Chat(author, text)
 
 
-def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str | None) -> tuple[UserPart, ...]:
-    """What a user turn is given, as parts; `author` speaks the plain texts in it."""
-    human = author is None or clean(author).removeprefix("@") == HUMAN.removeprefix("@")
+def normalize_user_parts(
+    content: str | UserPart | Sequence[str | UserPart], author: str | None
+) -> tuple[UserPart, ...]:
+    """Return the content of a user turn as parts. Plain texts are attributed to `author`."""
+    human = author is None or sanitize_unicode(author).removeprefix("@") == HUMAN_AUTHOR.removeprefix("@")
     parts: list[UserPart] = []
-    for part in _listed(content):
+    for part in _as_sequence(content):
         if isinstance(part, str):
             part = Text(part)
         if isinstance(part, Text) and not human:
@@ -139,10 +141,12 @@ def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str |
     return tuple(parts)
 
 
-def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]) -> tuple[AssistantPart, ...]:
-    """What an assistant turn is given, as parts."""
+def normalize_assistant_parts(
+    content: str | AssistantPart | Sequence[str | AssistantPart],
+) -> tuple[AssistantPart, ...]:
+    """Return the content of an assistant turn as parts."""
     parts: list[AssistantPart] = []
-    for part in _listed(content):
+    for part in _as_sequence(content):
         if isinstance(part, str):
             part = Text(part)
         if not isinstance(part, AssistantPart):
@@ -151,7 +155,7 @@ def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]
     return tuple(parts)
 
 
-def _listed(content: object) -> Sequence[object]:
+def _as_sequence(content: object) -> Sequence[object]:
     return (
         cast(Sequence[object], content)
         if not isinstance(content, str) and isinstance(content, Sequence)

@@ -1,104 +1,116 @@
-"""Everything a run does to the world, as values that go through one door: ask a model, call a tool, ask a person.
+"""Effects: everything a run does to the world, as values that pass through one pipeline.
 
-This room knows what effects and outcomes are, and nothing of who performs them: sessions and programs do. Whoever wants
-to record, replay, bound or refuse what a run does stands in the door as a `Performer`.
+Model requests, tool calls and questions to people are effects. This package defines effects and outcomes,
+but does not perform them: sessions and programs do. To record, replay, limit or reject effects, add a
+`Middleware` to the pipeline.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy, publish
-from antiphon.effects.door import HalfDone, Node, Performer, Place, Step, aperform, at, below, perform, place
+from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
+from antiphon.effects.pipeline import (
+    EffectCall,
+    EffectContext,
+    IndeterminateEffect,
+    Middleware,
+    PathCounter,
+    aperform,
+    child_context,
+    current_context,
+    perform,
+    use_context,
+)
 
 if TYPE_CHECKING:
     from antiphon.effects.budget import Budget, OverBudget
-    from antiphon.effects.recording import DifferentEffect, Playback, Recording
-    from antiphon.effects.values import (
-        Answered,
-        AskModel,
-        AskPerson,
-        CallTool,
-        Effect,
-        Outcome,
-        Print,
-        ReadClock,
-        ReadEnvironment,
-        Returned,
-        RunPython,
-        Said,
-        Sleep,
-    )
-    from antiphon.effects.written import (
+    from antiphon.effects.codec import (
         effect_from_json,
         effect_json,
         fingerprint,
         outcome_from_json,
-        outcome_json,
+        outcome_to_json,
+    )
+    from antiphon.effects.record_replay import EffectMismatch, Playback, Recording
+    from antiphon.effects.types import (
+        AskModel,
+        AskPerson,
+        CallTool,
+        Effect,
+        HumanAnswer,
+        ModelReplied,
+        Outcome,
+        Print,
+        ReadClock,
+        ReadEnvironment,
+        RunPython,
+        Sleep,
+        ToolReturned,
     )
 
 _HOMES = {
-    "Answered": "values",
-    "AskModel": "values",
-    "AskPerson": "values",
+    "ModelReplied": "types",
+    "AskModel": "types",
+    "AskPerson": "types",
     "Budget": "budget",
-    "CallTool": "values",
-    "DifferentEffect": "recording",
-    "Effect": "values",
-    "Outcome": "values",
+    "CallTool": "types",
+    "EffectMismatch": "record_replay",
+    "Effect": "types",
+    "Outcome": "types",
     "OverBudget": "budget",
-    "Playback": "recording",
-    "Print": "values",
-    "ReadClock": "values",
-    "ReadEnvironment": "values",
-    "Recording": "recording",
-    "Returned": "values",
-    "RunPython": "values",
-    "Said": "values",
-    "Sleep": "values",
-    "effect_from_json": "written",
-    "effect_json": "written",
-    "fingerprint": "written",
-    "outcome_from_json": "written",
-    "outcome_json": "written",
+    "Playback": "record_replay",
+    "Print": "types",
+    "ReadClock": "types",
+    "ReadEnvironment": "types",
+    "Recording": "record_replay",
+    "ToolReturned": "types",
+    "RunPython": "types",
+    "HumanAnswer": "types",
+    "Sleep": "types",
+    "effect_from_json": "codec",
+    "effect_json": "codec",
+    "fingerprint": "codec",
+    "outcome_from_json": "codec",
+    "outcome_to_json": "codec",
 }
 
 __all__ = [
-    "Answered",
     "AskModel",
     "AskPerson",
     "Budget",
     "CallTool",
-    "DifferentEffect",
     "Effect",
-    "HalfDone",
-    "Node",
+    "EffectCall",
+    "EffectContext",
+    "EffectMismatch",
+    "HumanAnswer",
+    "IndeterminateEffect",
+    "Middleware",
+    "ModelReplied",
     "Outcome",
     "OverBudget",
-    "Performer",
-    "Place",
+    "PathCounter",
     "Playback",
     "Print",
     "ReadClock",
     "ReadEnvironment",
     "Recording",
-    "Returned",
     "RunPython",
-    "Said",
     "Sleep",
-    "Step",
+    "ToolReturned",
     "aperform",
-    "at",
-    "below",
+    "child_context",
+    "current_context",
     "effect_from_json",
     "effect_json",
     "fingerprint",
     "outcome_from_json",
-    "outcome_json",
+    "outcome_to_json",
     "perform",
-    "place",
+    "use_context",
 ]
 
 
-publish(globals())
-__getattr__ = lazy(__name__, _HOMES)
+publish_exports(globals())
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

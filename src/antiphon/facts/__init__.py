@@ -1,67 +1,83 @@
-"""What models and APIs accept and refuse: dated facts with sources, as data.
+"""Dated facts with sources about what models and APIs accept and reject, as data.
 
-Wires, rules, fakes, defaults and documentation read the same facts. Nothing here opens a connection. The table is read
-at the first lookup.
+Wire codecs, rules, fakes, defaults and documentation read the same facts. Nothing here opens a
+connection. The table is loaded at the first lookup.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.facts.answers import Cure, StopReason, cures, stop_reasons
-    from antiphon.facts.model_facts import Cache, Facts, InputLimits, Lifecycle, SchemaLimits, Source, Thinking
-    from antiphon.facts.resolution import KnownModel, StatedFact, all_models, default_model, explain, find, lookup
-    from antiphon.facts.statements import forget_learned, learn, register_model
+    from antiphon.facts.model_facts import (
+        CacheFacts,
+        Facts,
+        InputLimits,
+        ModelLifecycle,
+        SchemaLimits,
+        Source,
+        Thinking,
+    )
+    from antiphon.facts.resolution import (
+        KnownModel,
+        ResolvedFact,
+        default_model,
+        explain,
+        find,
+        list_known_models,
+        lookup_facts,
+    )
+    from antiphon.facts.server_answers import RejectionFix, StopReason, cures, stop_reasons
+    from antiphon.facts.statements import forget_learned_facts, learn, register_model
 
 _HOMES = {
-    "Cache": "model_facts",
-    "Cure": "answers",
+    "CacheFacts": "model_facts",
+    "RejectionFix": "server_answers",
     "Facts": "model_facts",
     "InputLimits": "model_facts",
     "KnownModel": "resolution",
-    "Lifecycle": "model_facts",
+    "ModelLifecycle": "model_facts",
     "SchemaLimits": "model_facts",
     "Source": "model_facts",
-    "StatedFact": "resolution",
-    "StopReason": "answers",
+    "ResolvedFact": "resolution",
+    "StopReason": "server_answers",
     "Thinking": "model_facts",
-    "all_models": "resolution",
-    "cures": "answers",
+    "list_known_models": "resolution",
+    "cures": "server_answers",
     "default_model": "resolution",
     "explain": "resolution",
     "find": "resolution",
-    "forget_learned": "statements",
+    "forget_learned_facts": "statements",
     "learn": "statements",
-    "lookup": "resolution",
+    "lookup_facts": "resolution",
     "register_model": "statements",
-    "stop_reasons": "answers",
+    "stop_reasons": "server_answers",
 }
 
 __all__ = [
-    "Cache",
-    "Cure",
+    "CacheFacts",
     "Facts",
     "InputLimits",
     "KnownModel",
-    "Lifecycle",
+    "ModelLifecycle",
+    "RejectionFix",
+    "ResolvedFact",
     "SchemaLimits",
     "Source",
-    "StatedFact",
     "StopReason",
     "Thinking",
-    "all_models",
     "cures",
     "default_model",
     "explain",
     "find",
-    "forget_learned",
+    "forget_learned_facts",
     "learn",
-    "lookup",
+    "list_known_models",
+    "lookup_facts",
     "register_model",
     "stop_reasons",
 ]
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

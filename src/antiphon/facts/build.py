@@ -1,4 +1,4 @@
-"""Building `facts.json` from the TOML files."""
+"""Build of `facts.json` from the TOML files."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from pathlib import Path
 from typing import Any, cast
 
 from antiphon.errors import ConfigurationError
-from antiphon.facts.answers import OUTCOMES
-from antiphon.facts.checking import check_facts
-from antiphon.facts.fields import flatten
-from antiphon.facts.names import normalise_name
-from antiphon.facts.table import FILE, Table
+from antiphon.facts.fields import flatten_table
+from antiphon.facts.names import normalize_model_name
+from antiphon.facts.server_answers import STOP_OUTCOMES
+from antiphon.facts.table import FILE, FactTable
+from antiphon.facts.validation import check_facts
 
 DATA = Path(FILE).with_name("data")
 _MODEL_FILES = ("anthropic", "openai", "google", "others")
-#: What a block says besides facts.
-_BLOCK = ("source", "because", "inherits", "home", "aliases", "name", "serves", "without", "providers", "models")
+#: Fields of a block that are not facts.
+_BLOCK_FIELDS = ("source", "because", "inherits", "home", "aliases", "name", "serves", "without", "providers", "models")
 
 
-def build_table(directory: Path = DATA) -> dict[str, Any]:
-    """Return the content of `facts.json`; a ConfigurationError names the file and the field that is wrong."""
+def build_fact_table(directory: Path = DATA) -> dict[str, Any]:
+    """Return the content of `facts.json`. Raise ConfigurationError with the file and field that is wrong."""
     table: dict[str, Any] = {"families": {}, "models": {}, "lines": {}, "providers": {}, "makers": {}}
     for name in _MODEL_FILES:
         path = directory / f"{name}.toml"
-        read = _read(path)
-        table["families"] |= _blocks(path, read.get("family", {}))
-        table["models"] |= _blocks(path, read.get("model", {}))
-        table["providers"] |= _blocks(path, read.get("provider", {}))
+        read = _read_toml(path)
+        table["families"] |= _read_blocks(path, read.get("family", {}))
+        table["models"] |= _read_blocks(path, read.get("model", {}))
+        table["providers"] |= _read_blocks(path, read.get("provider", {}))
         table["lines"] |= read.get("line", {})
         table["makers"] |= read.get("makers", {})
     path = directory / "platforms.toml"
-    table["platforms"] = _blocks(path, _read(path)["platform"])
-    table["stops"] = _stops(directory / "stops.toml")
-    table["cures"] = _cures(directory / "cures.toml")
-    table["sources"] = _read(directory / "sources.toml")
+    table["platforms"] = _read_blocks(path, _read_toml(path)["platform"])
+    table["stops"] = _read_stop_reasons(directory / "stops.toml")
+    table["cures"] = _read_rejection_fixes(directory / "cures.toml")
+    table["sources"] = _read_toml(directory / "sources.toml")
     _check_sources(table)
-    table["names"], table["defaults"] = _index(table)
+    table["names"], table["defaults"] = _index_names(table)
     return table
 
 
-def _index(table: dict[str, Any]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+def _index_names(table: dict[str, Any]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Return the keys of models by home and name, and of the defaults by provider."""
     names: dict[str, dict[str, str]] = {}
     defaults: dict[str, str] = {}
-    for entry in (Table(table).model(key) for key in table["models"]):
+    for entry in (FactTable(table).model(key) for key in table["models"]):
         known = names.setdefault(entry.home, {})
         for name in (entry.name, *entry.aliases):
-            for spelling in {name: None, normalise_name(name): None}:
+            for spelling in {name: None, normalize_model_name(name): None}:
                 if known.setdefault(spelling, entry.key) != entry.key:
                     raise ConfigurationError(f"{entry.key} and {known[spelling]} are both called {spelling!r}")
         if "default_for" in entry.block.facts:
@@ -57,63 +57,63 @@ def _index(table: dict[str, Any]) -> tuple[dict[str, dict[str, str]], dict[str, 
     return names, defaults
 
 
-def write_table(directory: Path = DATA, file: Path = Path(FILE)) -> None:
+def write_fact_table(directory: Path = DATA, file: Path = Path(FILE)) -> None:
     """Write `facts.json`."""
-    file.write_text(format_table(build_table(directory)), encoding="utf-8")
+    file.write_text(format_fact_table(build_fact_table(directory)), encoding="utf-8")
 
 
-def format_table(table: dict[str, Any]) -> str:
-    """Return the text of `facts.json`: one line for each block, so that changes can be read."""
+def format_fact_table(table: dict[str, Any]) -> str:
+    """Return the text of `facts.json`, with one line per block so that changes are readable."""
     parts: list[str] = []
     for name, section in table.items():
         if isinstance(section, list):
-            lines = [f"  {_json(each)}" for each in cast("list[Any]", section)]
-            parts.append(f"{_json(name)}: [\n" + ",\n".join(lines) + "\n]")
+            lines = [f"  {_to_json(each)}" for each in cast("list[Any]", section)]
+            parts.append(f"{_to_json(name)}: [\n" + ",\n".join(lines) + "\n]")
         else:
-            lines = [f"  {_json(key)}: {_json(each)}" for key, each in section.items()]
-            parts.append(f"{_json(name)}: {{\n" + ",\n".join(lines) + "\n}")
+            lines = [f"  {_to_json(key)}: {_to_json(each)}" for key, each in section.items()]
+            parts.append(f"{_to_json(name)}: {{\n" + ",\n".join(lines) + "\n}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return _plain(tomllib.loads(path.read_text(encoding="utf-8")))
+        return _dates_to_text(tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
 
 
-def _plain(value: Any) -> Any:
+def _dates_to_text(value: Any) -> Any:
     """Return a value with dates as ISO text."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in cast("dict[str, Any]", value).items()}
-    return [_plain(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
+        return {key: _dates_to_text(each) for key, each in cast("dict[str, Any]", value).items()}
+    return [_dates_to_text(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
-def _blocks(path: Path, tables: dict[str, Any]) -> dict[str, Any]:
-    return {name: _block(path, name, table) for name, table in tables.items()}
+def _read_blocks(path: Path, tables: dict[str, Any]) -> dict[str, Any]:
+    return {name: _read_block(path, name, table) for name, table in tables.items()}
 
 
-def _block(path: Path, name: str, table: dict[str, Any]) -> dict[str, Any]:
-    block = {key: value for key, value in table.items() if key in _BLOCK}
-    facts = flatten({key: value for key, value in table.items() if key not in _BLOCK})
+def _read_block(path: Path, name: str, table: dict[str, Any]) -> dict[str, Any]:
+    block = {key: value for key, value in table.items() if key in _BLOCK_FIELDS}
+    facts = flatten_table({key: value for key, value in table.items() if key not in _BLOCK_FIELDS})
     check_facts(facts, f"{path.name}: {name}")
     if "models" in block:
-        block["models"] = _blocks(path, block["models"])
+        block["models"] = _read_blocks(path, block["models"])
     if "because" in block:
-        block["because"] = _because(block["because"], facts, f"{path.name}: {name}")
+        block["because"] = _read_fact_sources(block["because"], facts, f"{path.name}: {name}")
     return block | ({"facts": facts} if facts else {})
 
 
-def _because(given: dict[str, Any], facts: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return sources by dotted names; one for a whole table holds for each fact of it."""
+def _read_fact_sources(given: dict[str, Any], facts: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return sources by dotted names. A source for a whole table applies to each fact of it."""
     because: dict[str, Any] = {}
     for name, source in given.items():
         inner = {name: source} if "key" in source else {f"{name}.{key}": each for key, each in source.items()}
@@ -125,27 +125,27 @@ def _because(given: dict[str, Any], facts: dict[str, Any], where: str) -> dict[s
     return because
 
 
-def _stops(path: Path) -> dict[str, Any]:
+def _read_stop_reasons(path: Path) -> dict[str, Any]:
     stops: dict[str, Any] = {}
-    for api, outcomes in _read(path).items():
+    for api, outcomes in _read_toml(path).items():
         for outcome, words in outcomes.items():
-            if outcome not in OUTCOMES:
+            if outcome not in STOP_OUTCOMES:
                 raise ConfigurationError(f"{path.name}: {api}: there is no outcome `{outcome}`")
             for word, note in words.items():
                 stops.setdefault(api, {})[word] = {"outcome": outcome, "note": note}
     return stops
 
 
-def _cures(path: Path) -> list[dict[str, Any]]:
+def _read_rejection_fixes(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for each in _read(path)["cure"]:
+    for each in _read_toml(path)["cure"]:
         re.compile(each["pattern"])
         found.append({"status": 400, "value": None, **each})
     return found
 
 
 def _check_sources(table: dict[str, Any]) -> None:
-    """Refuse a block without a source, and a source that is not listed."""
+    """Raise ConfigurationError for a block without a source, and for an unlisted source."""
     for section in ("families", "models", "providers", "platforms"):
         for name, block in table[section].items():
             for each in (block, *block.get("models", {}).values()):

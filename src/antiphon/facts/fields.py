@@ -1,36 +1,36 @@
-"""The fields of `Facts` as dotted names, and the way between flat statements and `Facts`."""
+"""Fields of `ModelFacts` as dotted names, and conversion between flat statements and `ModelFacts`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.facts.model_facts import Cache, Facts, InputLimits, Lifecycle, SchemaLimits, Thinking
+from antiphon.facts.model_facts import CacheFacts, Facts, InputLimits, ModelLifecycle, SchemaLimits, Thinking
 
 if TYPE_CHECKING:
     from datetime import date
 
 #: Fields that are tables with fields of their own.
-TABLES: dict[str, type[Thinking | SchemaLimits | Cache | Lifecycle]] = {
+TABLE_FIELDS: dict[str, type[Thinking | SchemaLimits | CacheFacts | ModelLifecycle]] = {
     "thinking": Thinking,
     "schema_limits": SchemaLimits,
-    "cache": Cache,
-    "lifecycle": Lifecycle,
+    "cache": CacheFacts,
+    "lifecycle": ModelLifecycle,
 }
-#: Fields that are tables with free keys; each key is stated and believed by itself.
-MAPPINGS = ("inputs", "effort_caps", "server_tools", "betas", "other")
-#: Fields that the lookup sets and nobody states.
-COMPUTED = ("name", "taken_for")
-_DATES = ("lifecycle.released", "lifecycle.deprecated", "lifecycle.retires")
+#: Fields that are tables with free keys; each key is stated and resolved by itself.
+MAPPING_FIELDS = ("inputs", "effort_caps", "server_tools", "betas", "other")
+#: Fields that the lookup computes and that are never stated.
+COMPUTED_FIELDS = ("name", "taken_for")
+_DATE_FIELDS = ("lifecycle.released", "lifecycle.deprecated", "lifecycle.retires")
 
-Statement = Mapping[str, Any]
+FlatFacts = Mapping[str, Any]
 
 
-def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of a table by dotted names: `off` inside of `thinking` becomes `thinking.off`."""
+def flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a table by dotted names: `off` inside `thinking` becomes `thinking.off`."""
     flat: dict[str, Any] = {}
     for name, value in table.items():
-        if (name in TABLES or name in MAPPINGS) and isinstance(value, Mapping):
+        if (name in TABLE_FIELDS or name in MAPPING_FIELDS) and isinstance(value, Mapping):
             inner = cast("Mapping[str, Any]", value)
             flat |= {f"{name}.{key}": each for key, each in inner.items()}
         else:
@@ -39,55 +39,55 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flatten_facts(facts: Facts) -> dict[str, Any]:
-    """Return what a `Facts` says by dotted names, without what it leaves open."""
+    """Return the stated values of a `ModelFacts` by dotted names."""
     flat: dict[str, Any] = {}
     for name, value in facts._asdict().items():
-        if name in COMPUTED or value is None:
+        if name in COMPUTED_FIELDS or value is None:
             continue
-        if name in TABLES:
-            defaults = TABLES[name]._field_defaults
+        if name in TABLE_FIELDS:
+            defaults = TABLE_FIELDS[name]._field_defaults
             flat |= {f"{name}.{key}": said for key, said in value._asdict().items() if said != defaults[key]}
-        elif name in MAPPINGS:
+        elif name in MAPPING_FIELDS:
             flat |= {f"{name}.{key}": said for key, said in value.items()}
         else:
             flat[name] = value
     return flat
 
 
-def assemble(flat: Statement, **computed: str) -> Facts:
-    """Make a `Facts` of values by dotted names."""
+def build_facts(flat: FlatFacts, **computed: str) -> Facts:
+    """Create a `ModelFacts` from values by dotted names."""
     whole: dict[str, Any] = dict(computed)
     inner: dict[str, dict[str, Any]] = {}
     for name, value in flat.items():
         head, dot, tail = name.partition(".")
         if dot:
-            inner.setdefault(head, {})[tail] = _value(name, value)
+            inner.setdefault(head, {})[tail] = _parse_value(name, value)
         else:
-            whole[name] = _value(name, value)
+            whole[name] = _parse_value(name, value)
     for head, table in inner.items():
-        whole[head] = TABLES[head](**table) if head in TABLES else table
+        whole[head] = TABLE_FIELDS[head](**table) if head in TABLE_FIELDS else table
     return Facts(**whole)
 
 
-def _value(name: str, value: Any) -> Any:
+def _parse_value(name: str, value: Any) -> Any:
     if name.startswith("inputs."):
-        return _input(value)
-    if name in _DATES:
-        return _date(value)
+        return _parse_input_limits(value)
+    if name in _DATE_FIELDS:
+        return _parse_date(value)
     if name == "price_changes":
-        return tuple(_date(each) for each in value)
+        return tuple(_parse_date(each) for each in value)
     if isinstance(value, list) and not name.startswith("other."):
         return tuple(cast("list[Any]", value))
     return cast("Any", value)
 
 
-def _date(value: Any) -> date:
+def _parse_date(value: Any) -> date:
     from datetime import date
 
     return value if isinstance(value, date) else date.fromisoformat(value)
 
 
-def _input(value: Any) -> InputLimits | None:
+def _parse_input_limits(value: Any) -> InputLimits | None:
     if value is None or value is False:
         return None
     if isinstance(value, InputLimits):

@@ -1,6 +1,7 @@
-"""The facts about one model: typed values, each absent where nothing is known.
+"""Typed facts about one model. An absent value is unknown.
 
-They are named tuples, not dataclasses: with so many fields these would cost a tenth of the time to start.
+They are named tuples, not dataclasses: with so many fields, dataclasses would take a tenth of the
+start-up time.
 """
 
 from __future__ import annotations
@@ -14,46 +15,47 @@ if TYPE_CHECKING:
     from datetime import date
 
 ForcedChoice = Literal["yes", "no", "not_while_thinking", "no_required"]
-Parallel = Literal["yes", "no", "cannot_forbid"]
+ParallelCalls = Literal["yes", "no", "cannot_forbid"]
 ThinkingDefault = Literal["on", "off", "always", "never"]
-Sampling = Literal["yes", "no", "only_without_reasoning"]
+SamplingSupport = Literal["yes", "no", "only_without_reasoning"]
 BoundThinking = Literal["no", "refuses", "by_account", "drops"]
 MidSystem = Literal["yes", "ignored", "no"]
 ToolChange = Literal["definitions", "references", "items", "no"]
 ConfigChange = Literal["items", "effort_only", "no"]
 ToolsApi = Literal["any", "responses_only", "effort_none_only"]
-Continuation = Literal["none", "token", "resend", "background"]
-Sureness = Literal["D", "P", "L", "B", "I"]
+ContinuationKind = Literal["none", "token", "resend", "background"]
+SourceConfidence = Literal["D", "P", "L", "B", "I"]
 
 
 class Source(NamedTuple):
-    """The origin of a fact: a key of `sources.toml`, the day it was read, and how sure it is."""
+    """The origin of a fact: a key of `sources.toml`, the day it was read, and its confidence."""
 
     key: str
     on: date
-    sure: Sureness
+    sure: SourceConfidence
 
 
 class Thinking(NamedTuple):
-    """The ways in which a model thinks, and how each is asked for.
+    """The kinds of thinking that a model has, and how each is requested.
 
-    `default` is `never` for a model that cannot think. `kinds` are the ways to ask for thinking: Claude's `adaptive`,
-    `enabled` and `between_tools`, and elsewhere `effort`, `level`, `budget` and `enabled`. `off` says how to turn
-    thinking off: `disabled`, `between_tools`, `none`, `level:<x>`, `lowest` or `impossible`.
+    `default` is `never` for a model that cannot think. `kinds` are the ways to request thinking:
+    Claude's `adaptive`, `enabled` and `between_tools`, elsewhere `effort`, `level`, `budget` and
+    `enabled`. `off` says how to turn it off: `disabled`, `between_tools`, `none`, `level:<x>`, `lowest`
+    or `impossible`.
     """
 
     default: ThinkingDefault | None = None
     kinds: tuple[str, ...] = ()
     off: str | None = None
     display: str | None = None
-    #: The smallest and the largest number of tokens, where a budget is taken.
+    #: The minimum and maximum budget in tokens, if the model takes one.
     budget: tuple[int, int] | None = None
-    #: How readable thinking is asked for: an option's name, or nothing where it always comes.
+    #: The option that requests readable thinking, or None if it always comes.
     readable: str | None = None
 
 
 class SchemaLimits(NamedTuple):
-    """The largest schema that a server compiles; `None` is unknown."""
+    """The largest schema that a server compiles. None is unknown."""
 
     tools: int | None = None
     optional: int | None = None
@@ -61,13 +63,13 @@ class SchemaLimits(NamedTuple):
     depth: int | None = None
     properties: int | None = None
     recursion: bool | None = None
-    #: Every object is closed to other properties, and every property is required.
+    #: Whether every object must be closed, and every property required.
     closed: bool | None = None
     all_required: bool | None = None
 
 
-class Cache(NamedTuple):
-    """A provider's cache of the beginnings of prompts. `read` and `write` are factors of the input price."""
+class CacheFacts(NamedTuple):
+    """A provider's prompt cache. `read` and `write` are factors of the input price."""
 
     kind: Literal["marks", "auto", "none"] | None = None
     min: int | None = None
@@ -82,17 +84,17 @@ class Cache(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InputLimits:
-    """The limits of one kind of input; empty `types` is unknown."""
+    """The limits of one kind of input. Empty `types` is unknown."""
 
     types: tuple[str, ...] = ()
-    #: The most bytes of one input as it is sent, in base64.
+    #: Maximum bytes of one input as sent, in Base64.
     bytes: int | None = None
     count: int | None = None
     pages: int | None = None
 
 
-class Lifecycle(NamedTuple):
-    """A model's dates, and the model to use in its place."""
+class ModelLifecycle(NamedTuple):
+    """The dates of a model, and its replacement."""
 
     state: Literal["preview", "active", "legacy", "deprecated", "retired"] | None = None
     released: date | None = None
@@ -110,31 +112,31 @@ class Facts(NamedTuple):
     max_output_unstreamed: int | None = None
     shared_window: bool | None = None
     stops_at_window: bool | None = None
-    #: By kind (`images`, `pdf`, `audio`, `video`); `None` says that the kind is not taken, a missing key is unknown.
+    #: By kind (`images`, `pdf`, `audio`, `video`); None means unsupported, a missing key unknown.
     inputs: Mapping[str, InputLimits | None] | None = None
     outputs: tuple[str, ...] | None = None
     forced_choice: ForcedChoice | None = None
-    parallel: Parallel | None = None
+    parallel: ParallelCalls | None = None
     thinking: Thinking = Thinking()
-    #: The effort words that are accepted, lowest first; empty where there is no such option.
+    #: The supported efforts, lowest first; empty if there is no such option.
     efforts: tuple[str, ...] | None = None
     effort_default: str | None = None
     #: The highest effort allowed while thinking is turned off in the named way.
     effort_caps: Mapping[str, str] | None = None
-    sampling: Sampling | None = None
+    sampling: SamplingSupport | None = None
     prefill: bool | None = None
-    #: `yes`, `json_only`, `no`, or `api:<name>` where only another API of the provider has it.
+    #: `yes`, `json_only`, `no`, or `api:<name>` if only another API of the provider has it.
     schema: str | None = None
     schema_with_tools: bool | None = None
     strict_tools: bool | None = None
-    #: The words of JSON Schema that the server takes, where the list is closed.
+    #: The JSON Schema keywords that the server accepts, if the list is closed.
     schema_words: tuple[str, ...] | None = None
-    #: The words of JSON Schema that the server is known to refuse.
+    #: The JSON Schema keywords that the server is known to reject.
     schema_refuses: tuple[str, ...] | None = None
-    #: The values of `format` that it takes.
+    #: The values of `format` that it accepts.
     schema_formats: tuple[str, ...] | None = None
     schema_limits: SchemaLimits = SchemaLimits()
-    #: Whether a form stated in words is good enough; `False` makes typed answers use a tool.
+    #: Whether a schema in the prompt suffices; False makes typed answers use a tool.
     prompted_ok: bool | None = None
     bound_thinking: BoundThinking | None = None
     #: The parts of a request that thinking is bound to, of system, tools, messages and format.
@@ -147,9 +149,9 @@ class Facts(NamedTuple):
     config_change: ConfigChange | None = None
     #: The body fields besides tools, system and messages that are part of the cached prompt.
     in_prefix: tuple[str, ...] | None = None
-    cache: Cache = Cache()
+    cache: CacheFacts = CacheFacts()
     tools_api: ToolsApi | None = None
-    continuation: Continuation | None = None
+    continuation: ContinuationKind | None = None
     #: The tools that the provider runs itself, by our name, with their versions, newest first.
     server_tools: Mapping[str, tuple[str, ...]] | None = None
     #: Whether tools of the provider and functions may be declared in one request.
@@ -160,21 +162,21 @@ class Facts(NamedTuple):
     result_media: tuple[str, ...] | None = None
     #: Whether a call that goes back needs the signature that it came with, or the documented substitute.
     signed_calls: bool | None = None
-    lifecycle: Lifecycle = Lifecycle()
+    lifecycle: ModelLifecycle = ModelLifecycle()
     price_steps: tuple[int, ...] | None = None
     price_changes: tuple[date, ...] | None = None
     #: The provider whose default this model is.
     default_for: str | None = None
-    #: Facts of a kind that this release has no field for.
+    #: Facts that this release has no field for.
     other: Mapping[str, Any] = MappingProxyType({})
-    #: The known model that these facts are about; empty for one that is not in the table.
+    #: The known model that these facts describe; empty for one that is not in the table.
     name: str = ""
-    #: The line of models (`claude`, `gpt`) that an unknown model was taken for; its facts are then the careful ones.
+    #: The line (`claude`, `gpt`) that an unknown model was assigned to; its facts are then the cautious ones.
     taken_for: str = ""
 
 
 def late_names() -> dict[str, object]:
-    """Return the names of annotations that are only imported for whoever looks them up."""
+    """Return names used in annotations that are imported only when annotations are resolved."""
     from datetime import date
 
     return {"date": date}

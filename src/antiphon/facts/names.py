@@ -1,4 +1,4 @@
-"""Names of models in one spelling, so that whole names can be compared."""
+"""Normalisation of model names, so that complete names can be compared."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 
 
 @cache
-def _rewrites() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return what is taken out of a name, in this order. Compiled when a name is not written as the table does."""
+def _compile_rewrites() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the patterns removed from a name, in this order. Compiled only for names unlike the table's."""
     patterns = (
         # Path-like spellings: `models/x`, `publishers/google/models/x`, an ARN; then the maker.
         (r"^(?:.*/)?(?:models|inference-profile|foundation-model)/", ""),
@@ -26,16 +26,16 @@ def _rewrites() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 @lru_cache(maxsize=1024)
-def normalise_name(name: str) -> str:
-    """Return the name of a model without provider, region, date and `-latest`, in small letters."""
+def normalize_model_name(name: str) -> str:
+    """Return a model's name without provider, region, date and `-latest`, in lower case."""
     text = name.strip().lower()
-    for pattern, new in _rewrites():
+    for pattern, new in _compile_rewrites():
         text = pattern.sub(new, text)
     return re.sub(r"(?<=\d)\.(?=\d)", "-", text) if text.startswith("claude") else text
 
 
-def maker_of(name: str) -> str:
-    """Return who made a model, where the name says it: `anthropic` in `anthropic/claude-…` or `us.anthropic.…`."""
+def parse_maker(name: str) -> str:
+    """Return the maker that a name states: `anthropic` in `anthropic/claude-…` or `us.anthropic.…`, or ""."""
     text = name.strip().lower()
     if "/" in text and not text.startswith(("models/", "publishers/", "projects/", "arn:")):
         return text.partition("/")[0]

@@ -1,4 +1,4 @@
-"""What this process was told about models: by users, by refusals of servers, and by vendors that were asked."""
+"""Facts stated in this process: by users, by rejections of servers, and by vendors' model lists."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from datetime import date
 
 
-class Told(NamedTuple):
-    """Facts by dotted names that somebody stated, and where."""
+class FactStatement(NamedTuple):
+    """Stated facts by dotted names, with their layer and source."""
 
     layer: str
     facts: Mapping[str, Any]
@@ -25,27 +25,27 @@ class Told(NamedTuple):
 
 
 @dataclass(slots=True)
-class Statements:
-    """All that was told. `version` grows with each change, so that what was resolved before is not used again."""
+class FactStatements:
+    """All stated facts. `version` increases with each change, which invalidates resolved facts."""
 
-    user: dict[tuple[str, str], Told] = field(default_factory=dict[tuple[str, str], Told])
-    refreshed: dict[str, Told] = field(default_factory=dict[str, Told])
+    user: dict[tuple[str, str], FactStatement] = field(default_factory=dict[tuple[str, str], FactStatement])
+    refreshed: dict[str, FactStatement] = field(default_factory=dict[str, FactStatement])
     learned: dict[tuple[str, str, str], dict[str, Any]] = field(
         default_factory=dict[tuple[str, str, str], dict[str, Any]]
     )
     version: int = 0
-    #: States what files say, at the first lookup; a mistake in a file is told then, and again until it is put right.
+    #: Loads the user's files at the first lookup; a mistake in a file is reported then, and again until fixed.
     load: Callable[[], None] | None = None
     lock: Lock = field(default_factory=Lock, repr=False)
 
 
 #: All statements of this process.
-STATEMENTS = Statements()
+STATEMENTS = FactStatements()
 _REGISTERED = "user (registered)"
 
 
-def current_version() -> int:
-    """Return a number that changes whenever something is told; files are read first if they are to be."""
+def get_current_version() -> int:
+    """Return a number that changes with every statement. Load pending files first."""
     if STATEMENTS.load is not None:
         load, STATEMENTS.load = STATEMENTS.load, None
         try:
@@ -56,8 +56,8 @@ def current_version() -> int:
     return STATEMENTS.version
 
 
-def load_later(load: Callable[[], None]) -> None:
-    """Have a function state what files say before anything is looked up; what files said before is forgotten."""
+def schedule_load(load: Callable[[], None]) -> None:
+    """Have a function load the user's files before the next lookup. Drop what files stated before."""
     with STATEMENTS.lock:
         STATEMENTS.user = {name: told for name, told in STATEMENTS.user.items() if told.layer == _REGISTERED}
         STATEMENTS.refreshed.clear()
@@ -68,50 +68,50 @@ def load_later(load: Callable[[], None]) -> None:
 def register_model(pattern: str, facts: Facts) -> None:
     """State facts about models whose `provider/name` matches a pattern such as `ollama/qwen3*`.
 
-    They come before the shipped facts and those registered earlier; fields that are left open change nothing.
+    They override the shipped facts and earlier registrations. Unset fields change nothing.
     """
     if "/" not in pattern:
         raise ConfigurationError(f"a pattern looks like 'ollama/qwen3*', not {pattern!r}")
-    _state(pattern, Told(_REGISTERED, flatten_facts(facts)))
+    _add_user_statement(pattern, FactStatement(_REGISTERED, flatten_facts(facts)))
 
 
-def state_facts(pattern: str, facts: Mapping[str, Any], where: str) -> None:
-    """State a user's facts by dotted names; `where` is the file that holds them."""
-    _state(pattern, Told(f"user ({where})", dict(facts)))
+def state_user_facts(pattern: str, facts: Mapping[str, Any], where: str) -> None:
+    """State a user's facts by dotted names. `where` is the file that holds them."""
+    _add_user_statement(pattern, FactStatement(f"user ({where})", dict(facts)))
 
 
-def _state(pattern: str, told: Told) -> None:
+def _add_user_statement(pattern: str, told: FactStatement) -> None:
     with STATEMENTS.lock:
-        # A pattern that is stated again is the latest.
+        # A pattern that is stated again becomes the latest.
         STATEMENTS.user.pop((pattern, told.layer), None)
         STATEMENTS.user[pattern, told.layer] = told
         STATEMENTS.version += 1
 
 
-def state_refreshed(name: str, facts: Mapping[str, Any], on: date) -> None:
-    """State what a vendor answered about `provider/name` on a day."""
+def state_refreshed_facts(name: str, facts: Mapping[str, Any], on: date) -> None:
+    """State what a vendor reported about `provider/name` on a day."""
     with STATEMENTS.lock:
-        STATEMENTS.refreshed[name.lower()] = Told("refreshed", dict(facts), Source("vendor", on, "D"))
+        STATEMENTS.refreshed[name.lower()] = FactStatement("refreshed", dict(facts), Source("vendor", on, "D"))
         STATEMENTS.version += 1
 
 
 def learn(provider: str, model: str, field: str, value: Any, *, platform: str = "", said: str = "") -> None:
-    """Remember a fact that a refusal taught, for this process; `said` are the server's words."""
+    """Store a fact that a rejection taught, for this process. `said` is the server's message."""
     with STATEMENTS.lock:
         known = STATEMENTS.learned.setdefault((provider, model.lower(), platform), {})
         known[field] = (value, said)
         STATEMENTS.version += 1
 
 
-def forget_learned() -> None:
-    """Forget what refusals taught."""
+def forget_learned_facts() -> None:
+    """Drop the facts that rejections taught."""
     with STATEMENTS.lock:
         STATEMENTS.learned.clear()
         STATEMENTS.version += 1
 
 
-def forget_stated() -> None:
-    """Forget what users stated and vendors answered."""
+def forget_stated_facts() -> None:
+    """Drop the facts of users and vendors."""
     with STATEMENTS.lock:
         STATEMENTS.user.clear()
         STATEMENTS.refreshed.clear()
@@ -119,21 +119,21 @@ def forget_stated() -> None:
         STATEMENTS.version += 1
 
 
-def user_statements(provider: str, model: str) -> list[Told]:
-    """Return what users state about a model, the latest first."""
+def get_user_statements(provider: str, model: str) -> list[FactStatement]:
+    """Return the users' statements about a model, latest first."""
     name = f"{provider}/{model}".lower()
     with STATEMENTS.lock:
         return [told for (pattern, _), told in reversed(STATEMENTS.user.items()) if fnmatchcase(name, pattern.lower())]
 
 
-def learned_statement(provider: str, model: str, platform: str) -> Told | None:
-    """Return what refusals taught about a model on a platform."""
+def get_learned_statement(provider: str, model: str, platform: str) -> FactStatement | None:
+    """Return what rejections taught about a model on a platform, or None."""
     with STATEMENTS.lock:
         known = STATEMENTS.learned.get((provider, model.lower(), platform))
-        return Told("learned", {name: value for name, (value, _) in known.items()}) if known else None
+        return FactStatement("learned", {name: value for name, (value, _) in known.items()}) if known else None
 
 
-def refreshed_statement(provider: str, model: str) -> Told | None:
-    """Return what the vendor answered about a model."""
+def get_refreshed_statement(provider: str, model: str) -> FactStatement | None:
+    """Return what the vendor reported about a model, or None."""
     with STATEMENTS.lock:
         return STATEMENTS.refreshed.get(f"{provider}/{model}".lower())

@@ -1,4 +1,4 @@
-"""The shipped table of facts, read once from `facts.json`."""
+"""The shipped table of facts, loaded once from `facts.json`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from antiphon.facts.model_facts import Source
 FILE = os.path.join(os.path.dirname(__file__), "facts.json")
 
 
-class Block(NamedTuple):
-    """The facts that one table of a file states: by dotted names, with one source and those of single facts.
+class FactBlock(NamedTuple):
+    """The facts of one table of a file: by dotted names, with one source and those of single facts.
 
-    Sources are kept as the file states them: most lookups do not ask for them.
+    Sources are kept unparsed, because most lookups do not need them.
     """
 
     layer: str
@@ -28,27 +28,27 @@ class Block(NamedTuple):
 
     @property
     def source(self) -> Source | None:
-        """Return the source of all facts that have none of their own."""
-        return _source(self.stated_source)
+        """The source of all facts that have none of their own."""
+        return _parse_source(self.stated_source)
 
-    def source_of(self, name: str) -> Source | None:
+    def get_source(self, name: str) -> Source | None:
         """Return the source of one fact."""
-        return _source(self.because.get(name, self.stated_source))
+        return _parse_source(self.because.get(name, self.stated_source))
 
 
 class ModelEntry(NamedTuple):
-    """A model of the table: who serves it under which names, and what it inherits from."""
+    """A model of the table: its home provider, its names, and what it inherits from."""
 
     key: str
     home: str
     name: str
     inherits: str
     aliases: tuple[str, ...]
-    block: Block
+    block: FactBlock
 
 
-class Line(NamedTuple):
-    """All models of one maker's line, known or not, by their names; `newest` are the models of its last generation."""
+class ModelLine(NamedTuple):
+    """All models of one maker's line, matched by name. `newest` are the models of its last generation."""
 
     name: str
     home: str
@@ -56,18 +56,20 @@ class Line(NamedTuple):
     newest: tuple[str, ...]
 
 
-class Platform(NamedTuple):
-    """The facts that a platform adds to a model (`block`) or takes away (`without`), for all or single models."""
+class PlatformFacts(NamedTuple):
+    """The facts that a platform adds to a model (`block`) or removes (`without`), for all or single
+    models.
+    """
 
     name: str
     providers: tuple[str, ...]
-    block: Block
+    block: FactBlock
     without: Mapping[str, tuple[str, ...]]
-    models: Mapping[str, Block]
+    models: Mapping[str, FactBlock]
 
 
-class Table:
-    """The whole table, with its models by home and name."""
+class FactTable:
+    """The complete table, with its models by home and name."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
@@ -75,77 +77,79 @@ class Table:
 
     @property
     def keys(self) -> list[str]:
-        """Return the keys of all models."""
+        """The keys of all models."""
         return list(self._data["models"])
 
     def model(self, key: str) -> ModelEntry:
-        """Return a model by its key; it is made when it is first asked for, as most never are."""
+        """Return a model by its key. Entries are parsed on first use, because most are never used."""
         if key not in self._models:
             data = self._data["models"][key]
-            self._models[key] = _entry(key, data, self._home(data))
+            self._models[key] = _make_entry(key, data, self._home(data))
         return self._models[key]
 
     @cached_property
-    def families(self) -> dict[str, tuple[str, Block]]:
-        """Return the families by name: what each inherits from, and its facts."""
+    def families(self) -> dict[str, tuple[str, FactBlock]]:
+        """The families by name: what each inherits from, and its facts."""
         families: dict[str, Any] = self._data["families"]
-        return {name: (each.get("inherits", ""), _block(f"family {name}", each)) for name, each in families.items()}
+        return {
+            name: (each.get("inherits", ""), _make_block(f"family {name}", each)) for name, each in families.items()
+        }
 
     @cached_property
-    def providers(self) -> dict[str, Block]:
-        """Return the facts that hold for all models of a provider."""
-        return {name: _block(f"provider {name}", each) for name, each in self._data["providers"].items()}
+    def providers(self) -> dict[str, FactBlock]:
+        """The facts that apply to all models of a provider."""
+        return {name: _make_block(f"provider {name}", each) for name, each in self._data["providers"].items()}
 
     @cached_property
-    def lines(self) -> list[Line]:
-        """Return the lines of models."""
+    def lines(self) -> list[ModelLine]:
+        """The lines of models."""
         return [
-            Line(name, each["home"], re.compile(each["names"]), tuple(each["newest"]))
+            ModelLine(name, each["home"], re.compile(each["names"]), tuple(each["newest"]))
             for name, each in self._data["lines"].items()
         ]
 
     @cached_property
-    def platforms(self) -> dict[str, Platform]:
-        """Return the platforms by name."""
-        return {name: _platform(name, each) for name, each in self._data["platforms"].items()}
+    def platforms(self) -> dict[str, PlatformFacts]:
+        """The platforms by name."""
+        return {name: _make_platform(name, each) for name, each in self._data["platforms"].items()}
 
     @property
     def names(self) -> dict[str, dict[str, str]]:
-        """Return the keys of models by home and name, both as it is written and normalised."""
+        """The keys of models by home and name, both as written and normalised."""
         return self._data["names"]
 
     @property
     def defaults(self) -> dict[str, str]:
-        """Return the key of the default model of each provider."""
+        """The key of the default model of each provider."""
         return self._data["defaults"]
 
     @cached_property
-    def stops(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Return the stop reasons of each API, as they are written."""
+    def stop_reasons(self) -> dict[str, dict[str, dict[str, str]]]:
+        """The stop reasons of each API, unparsed."""
         return self._data["stops"]
 
     @cached_property
-    def cures(self) -> list[dict[str, Any]]:
-        """Return the cures of refusals, as they are written."""
+    def rejection_fixes(self) -> list[dict[str, Any]]:
+        """The rejection fixes, unparsed."""
         return self._data["cures"]
 
     @cached_property
     def sources(self) -> dict[str, dict[str, str]]:
-        """Return the sources by key."""
+        """The sources by key."""
         return self._data["sources"]
 
-    def homes_of(self, provider: str) -> tuple[str, ...]:
-        """Return the homes whose models a provider serves; those of all makers for one that is not known."""
+    def get_homes(self, provider: str) -> tuple[str, ...]:
+        """Return the homes whose models a provider serves, or those of all makers for an unknown provider."""
         known = self._data["providers"].get(provider)
         if known is None:
             return tuple(self._data["makers"].values())
         return tuple(known.get("serves", (provider,)))
 
-    def home_of_maker(self, maker: str) -> str:
-        """Return the home of a maker's models (`anthropic`, `x-ai`), or nothing."""
+    def get_maker_home(self, maker: str) -> str:
+        """Return the home of a maker's models (`anthropic`, `x-ai`), or ""."""
         return self._data["makers"].get(maker, "")
 
-    def blocks_of(self, key: str) -> Iterator[Block]:
+    def iter_blocks(self, key: str) -> Iterator[FactBlock]:
         """Yield the facts of a model and of all that it inherits from, nearest first."""
         entry = self.model(key)
         yield entry.block
@@ -155,11 +159,11 @@ class Table:
                 name, block = self.families[name]
                 yield block
             else:
-                yield from self.blocks_of(name)
+                yield from self.iter_blocks(name)
                 return
 
-    def platform_of(self, provider: str, platform: str) -> Platform | None:
-        """Return the platform that is named, or the one that a provider is."""
+    def find_platform(self, provider: str, platform: str) -> PlatformFacts | None:
+        """Return the named platform, or the one that the provider is, or None."""
         if platform:
             return self.platforms.get(platform)
         return next((each for each in self.platforms.values() if provider in each.providers), None)
@@ -176,26 +180,26 @@ class Table:
 
 
 @cache
-def load_table() -> Table:
-    """Return the shipped table; the file is read at the first call."""
-    return Table(_read_file())
+def load_fact_table() -> FactTable:
+    """Return the shipped table. The file is read at the first call."""
+    return FactTable(_read_file())
 
 
-def _entry(key: str, data: Mapping[str, Any], home: str) -> ModelEntry:
+def _make_entry(key: str, data: Mapping[str, Any], home: str) -> ModelEntry:
     name = data.get("name", key)
     return ModelEntry(
-        key, home, name, data.get("inherits", ""), tuple(data.get("aliases", ())), _block(f"model {name}", data)
+        key, home, name, data.get("inherits", ""), tuple(data.get("aliases", ())), _make_block(f"model {name}", data)
     )
 
 
-def _block(layer: str, data: Mapping[str, Any]) -> Block:
-    return Block(layer, data.get("facts", {}), data.get("source"), data.get("because", {}))
+def _make_block(layer: str, data: Mapping[str, Any]) -> FactBlock:
+    return FactBlock(layer, data.get("facts", {}), data.get("source"), data.get("because", {}))
 
 
-def _platform(name: str, data: Mapping[str, Any]) -> Platform:
+def _make_platform(name: str, data: Mapping[str, Any]) -> PlatformFacts:
     without = {field: tuple(items) for field, items in data.get("without", {}).items()}
-    models = {key: _block(f"platform {name}", each) for key, each in data.get("models", {}).items()}
-    return Platform(name, tuple(data.get("providers", ())), _block(f"platform {name}", data), without, models)
+    models = {key: _make_block(f"platform {name}", each) for key, each in data.get("models", {}).items()}
+    return PlatformFacts(name, tuple(data.get("providers", ())), _make_block(f"platform {name}", data), without, models)
 
 
 def _read_file() -> Mapping[str, Any]:
@@ -203,7 +207,7 @@ def _read_file() -> Mapping[str, Any]:
         return json.load(file)
 
 
-def _source(data: Source | Mapping[str, Any] | None) -> Source | None:
+def _parse_source(data: Source | Mapping[str, Any] | None) -> Source | None:
     if data is None or isinstance(data, Source):
         return data
     from datetime import date

@@ -1,31 +1,33 @@
-"""Provider servers for tests: they speak the four APIs, play a script, and reject what the real ones reject.
+"""Fake provider servers for tests: they implement the four APIs, play a script, and reject what the real
+ones reject.
 
     with Fake([call("weather", city="Oslo"), "It rains."]) as fake:
         client = anthropic.Anthropic(base_url=fake.base_url("anthropic"), api_key="any")
 
-The room knows JSON and HTTP, not conversations: it must judge what others send, so it shares nothing with the code
-that sends but the rules and a few helpers. Importing it loads no server; that happens when a fake is used.
+This package knows JSON and HTTP, not conversations. It must judge what others send, so it shares nothing with
+the sending code but the rules and a few helpers. Importing it loads no server; that happens when a fake is
+used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.fakes.exchange import echo
     from antiphon.fakes.fake import Fake
+    from antiphon.fakes.request_handler import echo
     from antiphon.fakes.script import Answer, Call, Cite, Fail, Received, ServerCall, Step, call
     from antiphon.fakes.script_file import load_script
 
 __all__ = ["Answer", "Call", "Cite", "Fail", "Fake", "Received", "ServerCall", "Step", "call", "echo", "load_script"]
 
-# pytest imports the room wherever antiphon is installed, for the fixture; most of its runs need nothing else of it.
-_HOMES = {
+# pytest imports this package wherever antiphon is installed, for the fixture; most runs need nothing else of it.
+_MODULE_BY_NAME = {
     **dict.fromkeys(("Answer", "Call", "Cite", "Fail", "Received", "ServerCall", "Step", "call"), "script"),
-    "echo": "exchange",
+    "echo": "request_handler",
     "Fake": "fake",
     "load_script": "script_file",
 }
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _MODULE_BY_NAME)

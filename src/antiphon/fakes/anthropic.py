@@ -1,34 +1,40 @@
-"""Anthropic's Messages API: signed thinking, blocks, and its events."""
+"""A fake of Anthropic's Messages API: signed thinking, content blocks, and stream events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from antiphon._json import dumps
-from antiphon._shape import arr, obj
-from antiphon.fakes.anthropic_thinking import Finding, examine_thinking, is_shown, is_thinking, sign_thinking
-from antiphon.fakes.cache import Counted
-from antiphon.fakes.errors import Refusal
-from antiphon.fakes.prompts import Prompt, render_messages
-from antiphon.fakes.script import Answer, Cite, Received, ServerCall
-from antiphon.fakes.speaker import (
-    THOUGHT,
-    Memory,
-    Speaker,
-    arguments,
-    event,
-    is_broken,
-    known_facts,
-    pieces,
-    reasoning_tokens,
-    text_of,
-    token,
-    usage,
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_array, as_object
+from antiphon.fakes.anthropic_thinking import (
+    ThinkingFinding,
+    examine_thinking,
+    is_thinking,
+    is_thinking_shown,
+    sign_thinking,
 )
+from antiphon.fakes.api_base import (
+    DEFAULT_THOUGHT,
+    FakeApi,
+    ServerState,
+    count_reasoning_tokens,
+    count_tokens,
+    find_known_facts,
+    format_call_arguments,
+    format_sse_event,
+    has_broken_call,
+    join_text_parts,
+    make_random_id,
+    split_text,
+)
+from antiphon.fakes.errors import ErrorReply
+from antiphon.fakes.prompt_cache import CacheUsage
+from antiphon.fakes.prompts import RenderedPrompt, render_messages
+from antiphon.fakes.script import Answer, Cite, Received, ServerCall
 from antiphon.wire.rules import check
 
-_STOPS = {
+_STOP_REASONS = {
     "end": "end_turn",
     "tool_calls": "tool_use",
     "length": "max_tokens",
@@ -38,47 +44,47 @@ _STOPS = {
 }
 
 
-def refusal(received: Received, memory: Memory) -> Refusal | None:
-    """Return the first broken rule, or the first thinking block that is not as it was issued."""
+def find_anthropic_error(received: Received, memory: ServerState) -> ErrorReply | None:
+    """Return the first broken rule, or the first thinking block that differs from the issued one."""
     if not received.headers.get("anthropic-version"):
-        return Refusal("anthropic-version: header is required")
+        return ErrorReply("anthropic-version: header is required")
     for violation in check(received.body, "anthropic", headers=received.headers):
-        return Refusal.of(violation)
+        return ErrorReply.of(violation)
     # A16, A17 and A18.
-    for finding in _findings(received, memory, render_messages(received.body)):
+    for finding in _check_thinking(received, memory, render_messages(received.body)):
         if finding.fault:
-            return Refusal(f"{finding.path}: {finding.fault}")
+            return ErrorReply(f"{finding.path}: {finding.fault}")
     return None
 
 
-def _findings(received: Received, memory: Memory, prompt: Prompt) -> Iterator[Finding]:
-    facts = known_facts("anthropic", received.model)
+def _check_thinking(received: Received, memory: ServerState, prompt: RenderedPrompt) -> Iterator[ThinkingFinding]:
+    facts = find_known_facts("anthropic", received.model)
     yield from examine_thinking(received.body, prompt, facts, memory.account)
 
 
-def last_text(body: dict[str, Any]) -> str:
-    """Return the text of the last message in which the user said something."""
-    messages = [obj(message) for message in arr(body.get("messages"))]
-    texts = [text_of(message.get("content"), "text") for message in messages if message.get("role") == "user"]
+def read_last_anthropic_text(body: dict[str, Any]) -> str:
+    """Return the text of the last user message that has text."""
+    messages = [as_object(message) for message in as_array(body.get("messages"))]
+    texts = [join_text_parts(message.get("content"), "text") for message in messages if message.get("role") == "user"]
     return next((text for text in reversed(texts) if text), "")
 
 
-def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
-    """Return the message."""
+def build_anthropic_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
+    """Return the response message."""
     prompt = render_messages(received.body)
-    findings = [finding for finding in _findings(received, memory, prompt) if finding.action]
-    message_id = f"msg_01{token(22)}"
-    stop = answer.stop_word or _STOPS[answer.ending]
+    findings = [finding for finding in _check_thinking(received, memory, prompt) if finding.action]
+    message_id = f"msg_01{make_random_id(22)}"
+    stop = answer.stop_word or _STOP_REASONS[answer.ending]
     body: dict[str, Any] = {
         "model": received.model,
         "id": message_id,
         "type": "message",
         "role": "assistant",
-        "content": list(_content(answer, received, prompt, findings)),
+        "content": list(_build_content(answer, received, prompt, findings)),
         "stop_reason": stop,
         "stop_sequence": None,
-        "stop_details": _details(answer) if stop == "refusal" else None,
-        "usage": _usage(answer, received, memory, prompt),
+        "stop_details": _build_stop_details(answer) if stop == "refusal" else None,
+        "usage": _build_usage(answer, received, memory, prompt),
     }
     if answer.container:
         body["container"] = {"id": answer.container, "expires_at": "2099-01-01T00:00:00Z"}
@@ -87,17 +93,17 @@ def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
             {"type": finding.action, "path": finding.path, "reason": finding.reason} for finding in findings
         ]
     if received.body.get("diagnostics") is not None:
-        previous = obj(received.body["diagnostics"]).get("previous_message_id")
-        body["diagnostics"] = _diagnosis(previous, prompt, memory)
+        previous = as_object(received.body["diagnostics"]).get("previous_message_id")
+        body["diagnostics"] = _build_diagnostics(previous, prompt, memory)
     memory.cache.prompts[message_id] = prompt
     return body
 
 
-def _details(answer: Answer) -> dict[str, Any]:
+def _build_stop_details(answer: Answer) -> dict[str, Any]:
     return {"type": "refusal", "category": None, "explanation": answer.refusal or None} | dict(answer.stop_details)
 
 
-def _diagnosis(previous: object, prompt: Prompt, memory: Memory) -> dict[str, Any]:
+def _build_diagnostics(previous: object, prompt: RenderedPrompt, memory: ServerState) -> dict[str, Any]:
     if previous is None:
         return {"cache_miss_reason": None}
     if str(previous) not in memory.cache.prompts:
@@ -108,15 +114,15 @@ def _diagnosis(previous: object, prompt: Prompt, memory: Memory) -> dict[str, An
     return {"cache_miss_reason": {"type": f"{found[0]}_changed", "cache_missed_input_tokens": found[1]}}
 
 
-def _usage(answer: Answer, received: Received, memory: Memory, prompt: Prompt) -> dict[str, Any]:
-    count_in, count_out = usage(answer, received)
-    moving = obj(received.body.get("cache_control"))
+def _build_usage(answer: Answer, received: Received, memory: ServerState, prompt: RenderedPrompt) -> dict[str, Any]:
+    count_in, count_out = count_tokens(answer, received)
+    moving = as_object(received.body.get("cache_control"))
     ttl = str(moving.get("ttl") or "5m") if moving else ""
     counted = memory.cache.count_marked(
-        prompt, known_facts("anthropic", received.model).cache, moving=ttl, delay=answer.delay
+        prompt, find_known_facts("anthropic", received.model).cache, moving=ttl, delay=answer.delay
     )
     if answer.usage is not None:
-        counted = Counted()
+        counted = CacheUsage()
     written = sum(counted.written.values())
     return {
         "input_tokens": max(count_in - counted.read - written, 0),
@@ -127,70 +133,79 @@ def _usage(answer: Answer, received: Received, memory: Memory, prompt: Prompt) -
             "ephemeral_1h_input_tokens": counted.written.get("1h", 0),
         },
         "output_tokens": count_out,
-        "output_tokens_details": {"thinking_tokens": reasoning_tokens(answer, count_out)},
+        "output_tokens_details": {"thinking_tokens": count_reasoning_tokens(answer, count_out)},
         "service_tier": "standard",
         "inference_geo": "global",
     }
 
 
-def _content(answer: Answer, received: Received, prompt: Prompt, findings: list[Finding]) -> Iterator[dict[str, Any]]:
+def _build_content(
+    answer: Answer, received: Received, prompt: RenderedPrompt, findings: list[ThinkingFinding]
+) -> Iterator[dict[str, Any]]:
     dropped = frozenset(finding.path for finding in findings if finding.action == "thinking_dropped")
-    yield from _thinking(answer, received, prompt, dropped)
+    yield from _build_thinking(answer, received, prompt, dropped)
     yield from (dict(block) for block in answer.blocks)
     for used in answer.server_calls:
-        yield from _server_blocks(used)
+        yield from _build_server_blocks(used)
     if answer.text:
-        cited = {"citations": [_citation(each) for each in answer.citations]} if answer.citations else {}
+        cited = {"citations": [_build_citation(each) for each in answer.citations]} if answer.citations else {}
         yield {"type": "text", "text": answer.text} | cited
     for call in answer.calls:
         given = list(call.arguments.items())
-        # A whole body is JSON already: of arguments that broke off, only those that were complete are in it.
-        if is_broken(answer) and call is answer.calls[-1]:
+        # A complete body is parsed JSON, so truncated arguments include only the complete ones.
+        if has_broken_call(answer) and call is answer.calls[-1]:
             given = given[:-1]
-        yield {"type": "tool_use", "id": call.id or f"toolu_01{token(22)}", "name": call.name, "input": dict(given)}
+        yield {
+            "type": "tool_use",
+            "id": call.id or f"toolu_01{make_random_id(22)}",
+            "name": call.name,
+            "input": dict(given),
+        }
 
 
-def _thinking(answer: Answer, received: Received, prompt: Prompt, dropped: frozenset[str]) -> Iterator[dict[str, Any]]:
-    facts = known_facts("anthropic", received.model)
+def _build_thinking(
+    answer: Answer, received: Received, prompt: RenderedPrompt, dropped: frozenset[str]
+) -> Iterator[dict[str, Any]]:
+    facts = find_known_facts("anthropic", received.model)
     thinks = is_thinking(received.body, facts)
     compacted = any(block.get("type") == "compaction" for block in answer.blocks)
     if thinks is False or compacted or not (thinks or answer.reasoning):
         return
-    text = answer.reasoning or (THOUGHT if is_shown(received.body, facts) else "")
+    text = answer.reasoning or (DEFAULT_THOUGHT if is_thinking_shown(received.body, facts) else "")
     signature = sign_thinking(text, prompt, received.model, facts, dropped)
     yield {"type": "thinking", "thinking": text, "signature": signature}
 
 
-def _server_blocks(used: ServerCall) -> Iterator[dict[str, Any]]:
-    call_id = used.id or f"srvtoolu_01{token(22)}"
+def _build_server_blocks(used: ServerCall) -> Iterator[dict[str, Any]]:
+    call_id = used.id or f"srvtoolu_01{make_random_id(22)}"
     yield {"type": "server_tool_use", "id": call_id, "name": used.tool, "input": dict(used.input)}
     if used.is_done:
-        found = [_search_result(each) for each in used.sources] or used.result
+        found = [_build_search_result(each) for each in used.sources] or used.result
         yield {"type": f"{used.tool}_tool_result", "tool_use_id": call_id, "content": found}
 
 
-def _search_result(source: Cite) -> dict[str, Any]:
+def _build_search_result(source: Cite) -> dict[str, Any]:
     found = {"type": "web_search_result", "url": source.url, "title": source.title}
-    return found | {"encrypted_content": token(16), "page_age": None}
+    return found | {"encrypted_content": make_random_id(16), "page_age": None}
 
 
-def _citation(cite: Cite) -> dict[str, Any]:
+def _build_citation(cite: Cite) -> dict[str, Any]:
     return {
         "type": "web_search_result_location",
         "url": cite.url,
         "title": cite.title or None,
         "cited_text": cite.quote,
-        "encrypted_index": token(16),
+        "encrypted_index": make_random_id(16),
     }
 
 
-def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
-    """Return the stream of the same message."""
+def build_anthropic_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
+    """Return the stream events of the same message."""
     start = body | {"content": list[Any](), "stop_reason": None, "usage": body["usage"] | {"output_tokens": 1}}
     stream: list[dict[str, Any]] = [{"type": "message_start", "message": start | {"stop_details": None}}]
-    texts = iter(arguments(answer))
+    texts = iter(format_call_arguments(answer))
     for index, block in enumerate(body["content"]):
-        empty, deltas = _pieces_of(block, texts)
+        empty, deltas = _split_block(block, texts)
         stream.append({"type": "content_block_start", "index": index, "content_block": empty})
         if not index:
             stream.append({"type": "ping"})
@@ -201,27 +216,27 @@ def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[byt
     counts = {k: v for k, v in body["usage"].items() if k.endswith(("_tokens", "_details"))}
     stream.append({"type": "message_delta", "delta": end, "usage": counts})
     stream.append({"type": "message_stop"})
-    return [event(data, data["type"]) for data in stream]
+    return [format_sse_event(data, data["type"]) for data in stream]
 
 
-def _pieces_of(block: dict[str, Any], texts: Iterator[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a block as it starts, and what is added to it."""
+def _split_block(block: dict[str, Any], texts: Iterator[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a block as it starts, and its deltas."""
     match block["type"]:
         case "thinking":
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in split_text(block["thinking"])]
             sign = {"type": "signature_delta", "signature": block["signature"]}
             return {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, sign]
         case "text":
             cited = [{"type": "citations_delta", "citation": each} for each in block.get("citations", ())]
             empty: dict[str, Any] = {"type": "text", "text": ""}
             empty |= {"citations": list[Any]()} if cited else {}
-            return empty, [*({"type": "text_delta", "text": t} for t in pieces(block["text"])), *cited]
+            return empty, [*({"type": "text_delta", "text": t} for t in split_text(block["text"])), *cited]
         case "tool_use" | "server_tool_use":
-            text = next(texts) if block["type"] == "tool_use" else dumps(block["input"])
-            parts = ["", *pieces(text)]
+            text = next(texts) if block["type"] == "tool_use" else dump_json(block["input"])
+            parts = ["", *split_text(text)]
             return block | {"input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in parts]
         case _:
             return block, []
 
 
-SPEAKER = Speaker(refusal, last_text, reply, events)
+ANTHROPIC_API = FakeApi(find_anthropic_error, read_last_anthropic_text, build_anthropic_reply, build_anthropic_events)

@@ -1,4 +1,4 @@
-"""How each API says no: its envelope, its words, its headers."""
+"""Error responses of each API: body, messages and headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANTHROPIC_TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_GEMINI_WORDS = {
+_GEMINI_STATUSES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
@@ -32,7 +32,7 @@ _GEMINI_WORDS = {
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
-_USUAL = {
+_USUAL_MESSAGES = {
     "anthropic": {
         400: "Error",
         401: "invalid x-api-key",
@@ -68,8 +68,8 @@ _OPENAI_CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limi
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A no before it is put into an API's envelope. `param` and `code` are OpenAI's words for it."""
+class ErrorReply:
+    """An error before it is put into an API's format. `param` and `code` are fields of OpenAI's errors."""
 
     message: str
     status: int = 400
@@ -78,27 +78,27 @@ class Refusal:
     retry_after: float | None = None
 
     @classmethod
-    def of(cls, violation: Violation) -> Refusal:
-        """The 400 for a broken rule."""
+    def of(cls, violation: Violation) -> ErrorReply:
+        """Return the 400 error for a broken rule."""
         return cls(violation.message, 400, violation.param, violation.error_code)
 
 
-def scripted(fail: Fail, api: str, model: str) -> Refusal:
-    """The failure a script asks for, in the words of the API unless it has its own."""
+def make_scripted_error(fail: Fail, api: str, model: str) -> ErrorReply:
+    """Return the error that a script asks for, with the API's usual message unless it has its own."""
     family = "openai" if api.startswith("openai") else api
-    usual = _USUAL[family].get(fail.status) or _USUAL[family][500 if fail.status >= 500 else 400]
+    usual = _USUAL_MESSAGES[family].get(fail.status) or _USUAL_MESSAGES[family][500 if fail.status >= 500 else 400]
     code = _OPENAI_CODES.get(fail.status, "") if family == "openai" else ""
-    return Refusal(fail.message or usual.format(model=model), fail.status, "", code, fail.retry_after)
+    return ErrorReply(fail.message or usual.format(model=model), fail.status, "", code, fail.retry_after)
 
 
-def envelope(refusal: Refusal, api: str, request_id: str) -> dict[str, Any]:
-    """The body in which `api` puts a refusal."""
+def format_error_body(refusal: ErrorReply, api: str, request_id: str) -> dict[str, Any]:
+    """Return the body of an error in the format of `api`."""
     match api:
         case "anthropic":
             kind = _ANTHROPIC_TYPES.get(refusal.status, "api_error" if refusal.status >= 500 else _ANTHROPIC_TYPES[400])
             return {"type": "error", "error": {"type": kind, "message": refusal.message}, "request_id": request_id}
         case "gemini":
-            return {"error": _gemini(refusal)}
+            return {"error": _build_gemini_error(refusal)}
         case _:
             kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
             kind = "requests" if refusal.status == 429 else kind
@@ -106,8 +106,8 @@ def envelope(refusal: Refusal, api: str, request_id: str) -> dict[str, Any]:
             return {"error": {"message": refusal.message, "type": kind, "param": param, "code": code}}
 
 
-def retry_headers(refusal: Refusal, api: str) -> dict[str, str]:
-    """Gemini has no such header: it says when to come back in the details of its body."""
+def build_retry_headers(refusal: ErrorReply, api: str) -> dict[str, str]:
+    """Return the headers that say when to retry. Gemini has none: its body says so."""
     if refusal.retry_after is None or api == "gemini":
         return {}
     headers = {"retry-after": f"{refusal.retry_after:g}"}
@@ -116,8 +116,8 @@ def retry_headers(refusal: Refusal, api: str) -> dict[str, str]:
     return headers
 
 
-def _gemini(refusal: Refusal) -> dict[str, Any]:
-    word = _GEMINI_WORDS.get(refusal.status, "INTERNAL" if refusal.status >= 500 else "INVALID_ARGUMENT")
+def _build_gemini_error(refusal: ErrorReply) -> dict[str, Any]:
+    word = _GEMINI_STATUSES.get(refusal.status, "INTERNAL" if refusal.status >= 500 else "INVALID_ARGUMENT")
     error: dict[str, Any] = {"code": refusal.status, "message": refusal.message, "status": word}
     if refusal.message.startswith(("Invalid JSON payload received. Unknown name", "Invalid value at")):
         broken = {"field": refusal.param, "description": refusal.message}

@@ -1,4 +1,4 @@
-"""A fake provider: a script, the requests it got, and the ways to reach it."""
+"""The `Fake` class: a script, the requests it received, and the ways to reach it."""
 
 from __future__ import annotations
 
@@ -6,51 +6,58 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from antiphon._extras import lacking
+from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError
-from antiphon.fakes.script import Account, Received, Script, Step, Steps
+from antiphon.fakes.script import AccountAge, Received, Script, ScriptSteps, Step
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from antiphon.fakes.server import Service
+    from antiphon.fakes.server import LoopbackServer
     from antiphon.providers import Model
 
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
-_PATHS = {"anthropic": "", "openai": "/v1", "openai-chat": "/v1", "openai-responses": "/v1", "gemini": "", "google": ""}
+_BASE_PATHS = {
+    "anthropic": "",
+    "openai": "/v1",
+    "openai-chat": "/v1",
+    "openai-responses": "/v1",
+    "gemini": "",
+    "google": "",
+}
 
 
 class Fake:
-    """All four APIs at one address, answering from one script.
+    """A server for all four APIs at one address that answers from one script.
 
-    Steps are used up in the order in which acceptable requests come; a request that is rejected uses none. A mapping is
-    a script for several who ask at once: each request is answered from the first text that occurs in it and has steps
-    left. A function in place of the steps answers every request: `Fake(echo)` repeats what was said. A request for
-    which the script has nothing left is refused with a 400 that tells what was asked and how many answers there were.
+    Each accepted request consumes the next step; a rejected request consumes none. A mapping is a script for
+    several concurrent clients: each request is answered from the first text that occurs in it and has steps
+    left. A function instead of the steps answers every request: `Fake(echo)` repeats what was said. A request
+    without a step left gets a 400 error that shows what was asked and how many answers there were.
 
-    It is as strict as the real servers. With models whose thinking is bound, thinking that stands behind a changed
-    prompt is refused; `account="old"` is an account that some of these models still let it pass.
+    It is as strict as the real servers. For models whose thinking is bound to its prompt, thinking after a
+    changed prompt is rejected; `account="old"` is an account for which some of these models still allow it.
 
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
-    def __init__(self, script: Steps | Mapping[str, Steps] = (), *, account: Account = "new") -> None:
-        if account not in get_args(Account):
+    def __init__(self, script: ScriptSteps | Mapping[str, ScriptSteps] = (), *, account: AccountAge = "new") -> None:
+        if account not in get_args(AccountAge):
             raise OptionError(f'the account of a fake is "new" or "old", not {account!r}')
         self.requests: list[Received] = []
         self._script = Script(script)
-        self._account: Account = account
-        self._service: Service | None = None
+        self._account: AccountAge = account
+        self._service: LoopbackServer | None = None
 
     def play(self, *steps: Step) -> None:
         """Add steps to the script, also while it is being served."""
         self._script.add(steps)
 
     def reset(self) -> None:
-        """Forget the rest of the script and the requests so far, for the next test."""
+        """Clear the remaining script and the recorded requests, for the next test."""
         self.requests.clear()
         self._script.clear()
 
@@ -58,28 +65,28 @@ class Fake:
     def app(self) -> ASGIApp:
         """The ASGI application, for `httpx2.ASGITransport` or a server of your own."""
         try:
-            from antiphon.fakes.app import Desk
+            from antiphon.fakes.asgi import FakeApp
         except ImportError as error:
-            raise missing(error) from None
-        from antiphon.fakes.speaker import Memory
+            raise make_missing_library_error(error) from None
+        from antiphon.fakes.api_base import ServerState
 
-        return Desk(self._script, self.requests, Memory(self._account)).app()
+        return FakeApp(self._script, self.requests, ServerState(self._account)).app()
 
     @property
     def url(self) -> str:
-        """The root address while it is served."""
+        """The root URL while it is served."""
         if self._service is None:
             raise NotReadyError("a fake has an address only while it is served: `with Fake(...) as fake:`")
         return self._service.url
 
     def base_url(self, api: str) -> str:
-        """The address as the vendor's SDK wants it; `api` is `anthropic`, `openai` or `gemini`."""
-        if api not in _PATHS:
-            raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in _PATHS)}, not {api!r}")
-        return self.url + _PATHS[api]
+        """Return the base URL for the vendor's SDK; `api` is `anthropic`, `openai` or `gemini`."""
+        if api not in _BASE_PATHS:
+            raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in _BASE_PATHS)}, not {api!r}")
+        return self.url + _BASE_PATHS[api]
 
     def connect(self, model: str, **settings: Any) -> Model:
-        """`antiphon.connect`, to this fake: `fake.connect("anthropic/claude-sonnet-5")`."""
+        """Connect a model to this fake with `antiphon.connect`: `fake.connect("anthropic/claude-sonnet-5")`."""
         from antiphon.providers import connect, resolve
 
         place, _ = resolve(model)
@@ -89,10 +96,10 @@ class Fake:
         if self._service is None:
             app = self.app
             try:
-                from antiphon.fakes.server import Service
+                from antiphon.fakes.server import LoopbackServer
             except ImportError as error:
-                raise missing(error) from None
-            self._service = Service(app)
+                raise make_missing_library_error(error) from None
+            self._service = LoopbackServer(app)
         return self
 
     def __exit__(
@@ -103,6 +110,6 @@ class Fake:
             self._service = None
 
 
-def missing(error: ImportError) -> ConfigurationError:
-    """What is said where the libraries of the fakes are not installed."""
-    return ConfigurationError(lacking("fakes need", "fakes", error))
+def make_missing_library_error(error: ImportError) -> ConfigurationError:
+    """Return the error for missing libraries of the fakes."""
+    return ConfigurationError(describe_missing_extra("fakes need", "fakes", error))

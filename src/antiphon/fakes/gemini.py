@@ -1,4 +1,4 @@
-"""Gemini's generateContent: parts, thought signatures, and its chunks."""
+"""A fake of Gemini's generateContent: parts, thought signatures, and stream chunks."""
 
 from __future__ import annotations
 
@@ -6,97 +6,97 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from antiphon._shape import arr, obj
+from antiphon._base.json_access import as_array, as_object
 from antiphon.facts import Facts
-from antiphon.fakes.continuation import refuse_token, split_answer
-from antiphon.fakes.errors import Refusal
+from antiphon.fakes.api_base import (
+    FakeApi,
+    ServerState,
+    count_reasoning_tokens,
+    count_tokens,
+    find_citation_span,
+    find_known_facts,
+    format_sse_event,
+    has_broken_call,
+    make_random_id,
+    split_text,
+)
+from antiphon.fakes.continuation import check_continuation_token, split_answer
+from antiphon.fakes.errors import ErrorReply
 from antiphon.fakes.prompts import render_contents
 from antiphon.fakes.script import Answer, Received, ServerCall
-from antiphon.fakes.signing import digest, opened, seal
-from antiphon.fakes.speaker import (
-    Memory,
-    Speaker,
-    event,
-    is_broken,
-    known_facts,
-    pieces,
-    reasoning_tokens,
-    span,
-    token,
-    usage,
-)
+from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 from antiphon.wire.rules import check
 
-_STOPS = {"length": "MAX_TOKENS", "refusal": "SAFETY"}
-_STAND_INS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
-# SDKs whose field is bytes send the stand-ins encoded.
-_ACCEPTED = {*_STAND_INS, *(base64.b64encode(word.encode()).decode() for word in _STAND_INS)}
+_FINISH_REASONS = {"length": "MAX_TOKENS", "refusal": "SAFETY"}
+_DUMMY_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+# SDKs whose field is bytes send the dummy signatures encoded.
+_ACCEPTED_SIGNATURES = {*_DUMMY_SIGNATURES, *(base64.b64encode(word.encode()).decode() for word in _DUMMY_SIGNATURES)}
 
 
-def refusal(received: Received, memory: Memory) -> Refusal | None:
-    """Return the first broken rule, or G7: a thought signature that was not issued for the part it stands on."""
+def find_gemini_error(received: Received, memory: ServerState) -> ErrorReply | None:
+    """Return the first broken rule, or G7: a thought signature that was not issued for its part."""
     for violation in check(received.body, "gemini", received.model, headers=received.headers):
-        return Refusal.of(violation)
-    for content in _several(received.body.get("contents")):
-        if not all(map(_is_genuine, _several(content.get("parts")))):
-            return Refusal("Thought signature is not valid")
-    return refuse_token(received, memory)
+        return ErrorReply.of(violation)
+    for content in _as_object_list(received.body.get("contents")):
+        if not all(map(_has_valid_signature, _as_object_list(content.get("parts")))):
+            return ErrorReply("Thought signature is not valid")
+    return check_continuation_token(received, memory)
 
 
-def _is_genuine(part: dict[str, Any]) -> bool:
+def _has_valid_signature(part: dict[str, Any]) -> bool:
     signature = part.get("thoughtSignature") or part.get("thought_signature")
-    if not signature or str(signature) in _ACCEPTED:
+    if not signature or str(signature) in _ACCEPTED_SIGNATURES:
         return True
-    call = obj(part.get("functionCall") or part.get("function_call"))
-    digests = opened("call", signature)
+    call = as_object(part.get("functionCall") or part.get("function_call"))
+    digests = verify_token("call", signature)
     if call:
-        return digests == [digest([call.get("name"), obj(call.get("args"))])]
-    return digests is not None or opened("text", signature) is not None
+        return digests == [hash_json([call.get("name"), as_object(call.get("args"))])]
+    return digests is not None or verify_token("text", signature) is not None
 
 
-def _several(value: object) -> list[dict[str, Any]]:
-    """A repeated field, for which one object alone may stand."""
-    one = obj(value)
-    return [one] if one else [obj(entry) for entry in arr(value)]
+def _as_object_list(value: object) -> list[dict[str, Any]]:
+    """Return a repeated field as a list; a single object may stand for it."""
+    one = as_object(value)
+    return [one] if one else [as_object(entry) for entry in as_array(value)]
 
 
-def last_text(body: dict[str, Any]) -> str:
-    """The text of the last content in which the user said something."""
-    for content in reversed(_several(body.get("contents"))):
-        texts = [str(part["text"]) for part in _several(content.get("parts")) if part.get("text")]
+def read_last_gemini_text(body: dict[str, Any]) -> str:
+    """Return the text of the last user content that has text."""
+    for content in reversed(_as_object_list(body.get("contents"))):
+        texts = [str(part["text"]) for part in _as_object_list(content.get("parts")) if part.get("text")]
         if texts and content.get("role") != "model":
             return "\n".join(texts)
     return ""
 
 
-def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
+def build_gemini_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     """Return the response."""
-    facts = known_facts("gemini", received.model)
+    facts = find_known_facts("gemini", received.model)
     answer, going_on = split_answer(answer, received, memory, facts)
-    parts = list(_parts(answer, facts, is_last=not going_on))
+    parts = list(_build_parts(answer, facts, is_last=not going_on))
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"} if parts else {"role": "model"}}
-    candidate["finishReason"] = answer.stop_word or _STOPS.get(answer.ending, "STOP")
+    candidate["finishReason"] = answer.stop_word or _FINISH_REASONS.get(answer.ending, "STOP")
     if answer.refusal:
         candidate["finishMessage"] = answer.refusal
     candidate |= going_on
     if answer.citations:
-        candidate["groundingMetadata"] = _grounding(answer)
-    if is_broken(answer) and answer.malformed:
+        candidate["groundingMetadata"] = _build_grounding(answer)
+    if has_broken_call(answer) and answer.malformed:
         broken = answer.calls[-1]
         candidate["finishReason"] = "MALFORMED_FUNCTION_CALL"
         candidate["finishMessage"] = f"Malformed function call: print(default_api.{broken.name}("
     return {
         "candidates": [candidate | {"index": 0}],
-        "usageMetadata": _usage(answer, received, memory, facts),
+        "usageMetadata": _build_usage(answer, received, memory, facts),
         "modelVersion": received.model,
-        "responseId": token(23),
+        "responseId": make_random_id(23),
     }
 
 
-def _grounding(answer: Answer) -> dict[str, Any]:
+def _build_grounding(answer: Answer) -> dict[str, Any]:
     supports: list[dict[str, Any]] = []
     for number, cite in enumerate(answer.citations):
-        start, end = span(cite, answer.text)
+        start, end = find_citation_span(cite, answer.text)
         # Google counts bytes.
         first, last = len(answer.text[:start].encode()), len(answer.text[:end].encode())
         segment = {"startIndex": first, "endIndex": last, "text": answer.text[start:end]}
@@ -105,13 +105,13 @@ def _grounding(answer: Answer) -> dict[str, Any]:
     return {"groundingChunks": chunks, "groundingSupports": supports}
 
 
-def _server_parts(used: ServerCall) -> Iterator[dict[str, Any]]:
+def _build_server_parts(used: ServerCall) -> Iterator[dict[str, Any]]:
     if used.tool == "code_execution":
         yield {"executableCode": {"language": "PYTHON", "code": str(used.input.get("code", ""))}}
         if used.is_done:
             yield {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": str(used.result)}}
         return
-    call_id = used.id or token(8)
+    call_id = used.id or make_random_id(8)
     yield {"toolCall": {"id": call_id, "toolType": used.tool.upper(), "args": dict(used.input)}}
     if used.is_done:
         found = [{"url": each.url, "title": each.title} for each in used.sources]
@@ -119,34 +119,38 @@ def _server_parts(used: ServerCall) -> Iterator[dict[str, Any]]:
         yield {"toolResponse": {"id": call_id, "toolType": used.tool.upper(), "response": response}}
 
 
-def _parts(answer: Answer, facts: Facts, *, is_last: bool) -> Iterator[dict[str, Any]]:
-    """Yield the parts, signed where calls are: the first call of the step, or else the last text."""
+def _build_parts(answer: Answer, facts: Facts, *, is_last: bool) -> Iterator[dict[str, Any]]:
+    """Yield the parts, with a signature on the first call, or else on the last text."""
     signs = facts.signed_calls is True
-    calls = () if is_broken(answer) and answer.malformed else answer.calls[: -1 if is_broken(answer) else None]
+    calls = (
+        () if has_broken_call(answer) and answer.malformed else answer.calls[: -1 if has_broken_call(answer) else None]
+    )
     if answer.reasoning:
         yield {"text": answer.reasoning, "thought": True}
     yield from (dict(block) for block in answer.blocks)
     for used in answer.server_calls:
-        yield from _server_parts(used)
+        yield from _build_server_parts(used)
     if answer.text:
-        text_signature = {"thoughtSignature": seal("text", token(8))} if signs and not calls and is_last else {}
+        text_signature = (
+            {"thoughtSignature": sign_values("text", make_random_id(8))} if signs and not calls and is_last else {}
+        )
         yield {"text": answer.text} | text_signature
     for number, call in enumerate(calls):
         # Models whose calls are not signed have no ids either.
-        made = "" if facts.signed_calls is False else token(8, "abcdefghijklmnopqrstuvwxyz0123456789")
+        made = "" if facts.signed_calls is False else make_random_id(8, "abcdefghijklmnopqrstuvwxyz0123456789")
         named = {"id": call.id or made} if call.id or made else {}
         part = {"functionCall": named | {"name": call.name, "args": dict(call.arguments)}}
         signed = signs and number == 0
-        yield part | ({"thoughtSignature": seal("call", [call.name, dict(call.arguments)])} if signed else {})
+        yield part | ({"thoughtSignature": sign_values("call", [call.name, dict(call.arguments)])} if signed else {})
 
 
-def _usage(answer: Answer, received: Received, memory: Memory, facts: Facts) -> dict[str, Any]:
-    count_in, count_out = usage(answer, received)
-    contents = _several(received.body.get("contents"))
+def _build_usage(answer: Answer, received: Received, memory: ServerState, facts: Facts) -> dict[str, Any]:
+    count_in, count_out = count_tokens(answer, received)
+    contents = _as_object_list(received.body.get("contents"))
     prompt = render_contents(received.body, received.model, contents)
     counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
     cached = 0 if answer.usage is not None else min(counted.read, count_in)
-    thoughts = reasoning_tokens(answer, count_out)
+    thoughts = count_reasoning_tokens(answer, count_out)
     return {
         "promptTokenCount": count_in,
         "candidatesTokenCount": count_out - thoughts,
@@ -158,31 +162,31 @@ def _usage(answer: Answer, received: Received, memory: Memory, facts: Facts) -> 
     }
 
 
-def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
-    """The chunks of the same response: text in pieces, calls whole, then the reason in a chunk of its own."""
+def build_gemini_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
+    """Return the stream chunks of the same response: text in pieces, whole calls, then the finish reason."""
     candidate = body["candidates"][0]
     common = {k: v for k, v in body.items() if k != "candidates"}
     stream: list[bytes] = []
     late: dict[str, Any] = {"text": ""}
     for part in candidate["content"].get("parts", []):
         if "text" in part:
-            # The signature of a text comes when the text is over.
+            # The signature of a text follows after the text.
             late |= {k: v for k, v in part.items() if k == "thoughtSignature"}
             rest = {k: v for k, v in part.items() if k == "thought"}
-            grown = [{"text": piece} | rest for piece in pieces(part["text"])]
+            grown = [{"text": piece} | rest for piece in split_text(part["text"])]
         else:
             grown = [part]
         for piece in grown:
             chunk = {"content": {"parts": [piece], "role": "model"}, "index": 0}
-            stream.append(event({"candidates": [chunk]} | common))
+            stream.append(format_sse_event({"candidates": [chunk]} | common))
     content = {"parts": [late], "role": "model"} if stream else candidate["content"]
-    return [*stream, event({"candidates": [candidate | {"content": content}]} | common)]
+    return [*stream, format_sse_event({"candidates": [candidate | {"content": content}]} | common)]
 
 
-def as_array(events: list[bytes]) -> list[bytes]:
-    """The same chunks as one JSON array, the form without `alt=sse`."""
+def join_events_as_array(events: list[bytes]) -> list[bytes]:
+    """Return the same chunks as one JSON array, the form without `alt=sse`."""
     chunks = [chunk.removeprefix(b"data: ").strip() for chunk in events]
     return [b"[" + chunks[0], *(b",\r\n" + chunk for chunk in chunks[1:]), b"]"]
 
 
-SPEAKER = Speaker(refusal, last_text, reply, events)
+GEMINI_API = FakeApi(find_gemini_error, read_last_gemini_text, build_gemini_reply, build_gemini_events)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def antiphon_fake() -> Iterator[Fake]:
-    """A served `Fake` with an empty script; `antiphon_fake.play(...)` fills it."""
+    """Yield a served `Fake` with an empty script; `antiphon_fake.play(...)` adds steps."""
     from antiphon.fakes import Fake
 
     with Fake() as fake:

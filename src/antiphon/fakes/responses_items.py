@@ -1,4 +1,4 @@
-"""The items of a response: encrypted reasoning that is bound to its prompt, messages, and calls."""
+"""Output items of a response: encrypted reasoning bound to its prompt, messages, and calls."""
 
 from __future__ import annotations
 
@@ -7,59 +7,59 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon._shape import obj
+from antiphon._base.json_access import as_object
 from antiphon.facts import Facts
-from antiphon.fakes.prompts import Piece, Prompt
+from antiphon.fakes.api_base import find_citation_span, format_call_arguments, make_random_id
+from antiphon.fakes.prompts import PromptPiece, RenderedPrompt
 from antiphon.fakes.script import Answer, Cite, ServerCall
-from antiphon.fakes.signing import digest, opened, seal
-from antiphon.fakes.speaker import arguments, span, token
+from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 
 _HEX = "0123456789abcdef"
-_FERNET = "gAAAAAB"
-_PURPOSE = "reasoning"
-#: What of the head of a prompt reasoning is bound to.
-_BINDING = ("tools", "instructions")
+_FERNET_PREFIX = "gAAAAAB"
+_SEAL_PURPOSE = "reasoning"
+#: The parts before the messages that reasoning is bound to.
+_BOUND_HEADS = ("tools", "instructions")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """All that the items of a response are made from."""
+class OutputContext:
+    """The inputs from which the items of a response are built."""
 
     answer: Answer
     body: dict[str, Any]
     family: str
-    prompt: Prompt
+    prompt: RenderedPrompt
     model: str
     facts: Facts
 
     def make_id(self, prefix: str) -> str:
         """Return an id of this response."""
-        return f"{prefix}_{self.family}{token(18, _HEX)}"
+        return f"{prefix}_{self.family}{make_random_id(18, _HEX)}"
 
 
-def make_output(made: Made) -> Iterator[dict[str, Any]]:
+def build_output_items(made: OutputContext) -> Iterator[dict[str, Any]]:
     """Yield the items of a response."""
     answer = made.answer
-    if _reasons(made):
-        yield _reasoning(made)
+    if _has_reasoning(made):
+        yield _build_reasoning(made)
     yield from (dict(block) for block in answer.blocks)
     for used in answer.server_calls:
-        yield _server_item(used, made)
+        yield _build_server_item(used, made)
     if answer.text or answer.refusal:
-        yield _message(made)
-    for call, text in zip(answer.calls, arguments(answer), strict=True):
+        yield _build_message(made)
+    for call, text in zip(answer.calls, format_call_arguments(answer), strict=True):
         yield {
             "id": made.make_id("fc"),
             "type": "function_call",
             "status": "completed",
             "arguments": text,
-            "call_id": call.id or f"call_{token(24)}",
+            "call_id": call.id or f"call_{make_random_id(24)}",
             "name": call.name,
         }
 
 
-def _reasons(made: Made) -> bool:
-    effort = obj(made.body.get("reasoning")).get("effort")
+def _has_reasoning(made: OutputContext) -> bool:
+    effort = as_object(made.body.get("reasoning")).get("effort")
     if effort == "none":
         return False
     if made.answer.reasoning:
@@ -68,26 +68,26 @@ def _reasons(made: Made) -> bool:
     return bool(says and made.facts.efforts and (effort or made.facts.effort_default) not in (None, "none"))
 
 
-def _reasoning(made: Made) -> dict[str, Any]:
+def _build_reasoning(made: OutputContext) -> dict[str, Any]:
     item_id = made.make_id("rs")
     text = made.answer.reasoning
     before = _hash_before(made.prompt.messages)
-    sealed = seal(_PURPOSE, item_id, made.facts.name or made.model, _head(made.prompt), before)
+    sealed = sign_values(_SEAL_PURPOSE, item_id, made.facts.name or made.model, _join_heads(made.prompt), before)
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {
         "id": item_id,
         "type": "reasoning",
         "content": [],
         "summary": summary,
-        "encrypted_content": _FERNET + sealed,
+        "encrypted_content": _FERNET_PREFIX + sealed,
     }
 
 
-def _message(made: Made) -> dict[str, Any]:
+def _build_message(made: OutputContext) -> dict[str, Any]:
     answer = made.answer
     part: dict[str, Any] = {"type": "refusal", "refusal": answer.refusal}
     if not answer.refusal:
-        notes = [_citation(each, answer.text) for each in answer.citations]
+        notes = [_build_citation(each, answer.text) for each in answer.citations]
         part = {"type": "output_text", "annotations": notes, "logprobs": [], "text": answer.text}
     return {
         "id": made.make_id("msg"),
@@ -98,13 +98,13 @@ def _message(made: Made) -> dict[str, Any]:
     }
 
 
-def _citation(cite: Cite, text: str) -> dict[str, Any]:
-    start, end = span(cite, text)
+def _build_citation(cite: Cite, text: str) -> dict[str, Any]:
+    start, end = find_citation_span(cite, text)
     return {"type": "url_citation", "url": cite.url, "title": cite.title, "start_index": start, "end_index": end}
 
 
-def _server_item(used: ServerCall, made: Made) -> dict[str, Any]:
-    """Return the call of a server's tool. The API has one item for the call and its result."""
+def _build_server_item(used: ServerCall, made: OutputContext) -> dict[str, Any]:
+    """Return the call of a server tool. The API has one item for the call and its result."""
     state = "completed" if used.is_done else "in_progress"
     if used.tool == "web_search":
         item_id = used.id or made.make_id("ws")
@@ -115,44 +115,44 @@ def _server_item(used: ServerCall, made: Made) -> dict[str, Any]:
     return {"id": item_id, "type": f"{used.tool}_call", "status": state, **used.input, "results": used.result}
 
 
-def is_issued(item: dict[str, Any]) -> bool:
-    """Return whether encrypted reasoning is of this server. Its id may be left out but not be another."""
-    sealed = _open(item)
-    return sealed is not None and (not item.get("id") or sealed[0] == digest(item["id"]))
+def is_issued_reasoning(item: dict[str, Any]) -> bool:
+    """Return whether encrypted reasoning was issued by this server. Its id may be omitted but not changed."""
+    sealed = _open_seal(item)
+    return sealed is not None and (not item.get("id") or sealed[0] == hash_json(item["id"]))
 
 
-def _open(item: dict[str, Any]) -> list[bytes] | None:
+def _open_seal(item: dict[str, Any]) -> list[bytes] | None:
     content = item.get("encrypted_content")
-    if not isinstance(content, str) or not content.startswith(_FERNET):
+    if not isinstance(content, str) or not content.startswith(_FERNET_PREFIX):
         return None
-    return opened(_PURPOSE, content.removeprefix(_FERNET))
+    return verify_token(_SEAL_PURPOSE, content.removeprefix(_FERNET_PREFIX))
 
 
-def find_removed(prompt: Prompt, model: str, facts: Facts) -> Iterator[dict[str, Any]]:
-    """Yield the reasoning of a prompt that the model does not read, as `input_transformations` tells it."""
+def find_unreadable_reasoning(prompt: RenderedPrompt, model: str, facts: Facts) -> Iterator[dict[str, Any]]:
+    """Yield the reasoning of a prompt that the model cannot read, as entries of `input_transformations`."""
     if facts.bound_thinking != "drops":
         return
     running = hashlib.sha256()
     for piece in prompt.messages:
-        sealed = _open(piece.data) if piece.kind == "reasoning" else None
+        sealed = _open_seal(piece.data) if piece.kind == "reasoning" else None
         if piece.kind != "reasoning":
             running.update(piece.key)
-        elif sealed is not None and (reason := _mismatch(sealed, prompt, model, facts, running.hexdigest())):
+        elif sealed is not None and (reason := _find_mismatch(sealed, prompt, model, facts, running.hexdigest())):
             yield {"id": piece.data.get("id"), "action": "removed", "reason": reason}
 
 
-def _mismatch(sealed: list[bytes], prompt: Prompt, model: str, facts: Facts, before: str) -> str:
+def _find_mismatch(sealed: list[bytes], prompt: RenderedPrompt, model: str, facts: Facts, before: str) -> str:
     _, maker, head, prefix = sealed
-    if maker != digest(facts.name or model):
+    if maker != hash_json(facts.name or model):
         return "model_mismatch"
-    return "" if head == digest(_head(prompt)) and prefix == digest(before) else "prefix_mismatch"
+    return "" if head == hash_json(_join_heads(prompt)) and prefix == hash_json(before) else "prefix_mismatch"
 
 
-def _head(prompt: Prompt) -> str:
-    return "".join(prompt.heads[name].hex() for name in _BINDING)
+def _join_heads(prompt: RenderedPrompt) -> str:
+    return "".join(prompt.heads[name].hex() for name in _BOUND_HEADS)
 
 
-def _hash_before(pieces: list[Piece]) -> str:
+def _hash_before(pieces: list[PromptPiece]) -> str:
     running = hashlib.sha256()
     for piece in pieces:
         if piece.kind != "reasoning":

@@ -1,4 +1,4 @@
-"""What a script is made of: the answers and failures a fake gives, and the requests it got."""
+"""Scripts of a fake: its answers and failures, and the requests it received."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from antiphon._json import dumps
+from antiphon._base.json import dump_json
 from antiphon.errors import OptionError
 
-#: Since when the account exists that asks: some models hold only newer ones to bound thinking.
-Account = Literal["new", "old"]
-Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause"]
-_WORD = re.compile(r"[A-Za-z][A-Za-z_]{0,63}")
+#: The age of the requesting account: some models enforce bound thinking only for newer ones.
+AccountAge = Literal["new", "old"]
+ScriptedStop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause"]
+_STOP_WORD = re.compile(r"[A-Za-z][A-Za-z_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Call:
     id: str = ""
 
     def __post_init__(self) -> None:
-        dumps(self.arguments, f"the arguments of the scripted call to `{self.name}`")
+        dump_json(self.arguments, f"the arguments of the scripted call to `{self.name}`")
 
 
 def call(name: str, /, **arguments: Any) -> Call:
-    """A call to the tool `name`: `call("weather", city="Oslo")`."""
+    """Make a call to the tool `name`: `call("weather", city="Oslo")`."""
     return Call(name, arguments)
 
 
@@ -49,8 +49,8 @@ class Cite:
 class ServerCall:
     """A call of a tool that the provider runs, such as `web_search` or `code_execution`.
 
-    `sources` are what a search found; `result` is what any other tool gave, in the API's own form. Without either, the
-    call has no result, as in a pause.
+    `sources` are the results of a search; `result` is that of any other tool, in the API's own form. Without
+    either, the call has no result, as in a pause.
     """
 
     tool: str
@@ -60,7 +60,7 @@ class ServerCall:
     id: str = ""
 
     def __post_init__(self) -> None:
-        dumps([dict(self.input), self.result], f"the scripted call of the server's tool `{self.tool}`")
+        dump_json([dict(self.input), self.result], f"the scripted call of the server's tool `{self.tool}`")
         object.__setattr__(self, "sources", tuple(self.sources))
 
     @property
@@ -73,24 +73,26 @@ class ServerCall:
 class Answer:
     """One scripted reply.
 
-    Models that think by default do so without being told; `reasoning` sets the words. It is shown also where the real
-    API shows it only to those who ask; OpenAI's chat has no place for it, so there it is the `reasoning_content` of
-    compatible servers. A request that turns thinking off gets none. `usage` is (input, output) tokens; without it they
-    are estimated, and the cache is counted. `stop_word` is the API's own word for why it stopped, known or not;
-    `stop_details` goes with a refusal. `refusal` is a refusal in words. `blocks` are content blocks, items or parts in
-    the API's own form, before the text. `hops` splits the text over so many replies of a model that continues.
-    `as_form` puts the text into the schema that the request asks for; `echo` does so by itself.
+    Models that think by default do so without being told; `reasoning` sets the text. It is included even
+    where the real API includes it only on request. OpenAI's chat has no field for it, so there it is the
+    `reasoning_content` of compatible servers. A request that turns thinking off gets none. `usage` is (input,
+    output) tokens; without it they are estimated, and the cache is counted. `stop_word` is the API's own word
+    for why it stopped, known or not; `stop_details` goes with a refusal. `refusal` is a refusal as text.
+    `blocks` are content blocks, items or parts in the API's own form, before the text. `hops` splits the text
+    over so many replies of a model that continues. `as_form` puts the text into the schema that the request
+    asks for; `echo` does so by itself.
 
-    The faults: `cut_after` breaks the connection after so many stream events, or in the middle of a body that is not
-    streamed; `malformed` leaves the last call's arguments unclosed; `same_index` streams all calls of a chat completion
-    at index 0; `stop="length"` cuts the last call off. Where an API has no text to break, it does what the real one
-    does: Anthropic's whole bodies lack the last argument, Gemini leaves the call out and gives its own finish reason.
+    Faults: `cut_after` breaks the connection after so many stream events, or in the middle of a body that is
+    not streamed. `malformed` leaves the last call's arguments unclosed. `same_index` streams all calls of a
+    chat completion at index 0. `stop="length"` truncates the last call. APIs without text to break do what
+    the real ones do: Anthropic's complete bodies lack the last argument, Gemini omits the call and gives its
+    own finish reason.
     """
 
     text: str = ""
     calls: Sequence[Call] = ()
     reasoning: str = ""
-    stop: Stop | None = None
+    stop: ScriptedStop | None = None
     delay: float = 0.0
     usage: tuple[int, int] | None = None
     cut_after: int | None = None
@@ -112,19 +114,19 @@ class Answer:
         for given in self.calls:
             if not isinstance(given, Call):
                 raise OptionError(f"the calls of an answer are made by `call(...)`, not {given!r}")
-        if self.stop is not None and self.stop not in get_args(Stop):
-            words = ", ".join(f"`{word}`" for word in get_args(Stop))
+        if self.stop is not None and self.stop not in get_args(ScriptedStop):
+            words = ", ".join(f"`{word}`" for word in get_args(ScriptedStop))
             raise OptionError(
                 f"an answer stops with one of {words}, not {self.stop!r}; `stop_word` takes any word of an API"
             )
-        if self.stop_word and not _WORD.fullmatch(self.stop_word):
+        if self.stop_word and not _STOP_WORD.fullmatch(self.stop_word):
             raise OptionError(f"the `stop_word` of an answer is one word of letters and `_`, not {self.stop_word!r}")
         if self.hops < 1:
             raise OptionError(f"an answer takes at least one of `hops`, not {self.hops}")
 
     @property
-    def ending(self) -> Stop:
-        """Return why it stopped: as given, or as its content says."""
+    def ending(self) -> ScriptedStop:
+        """The reason why it stopped: as given, or derived from its content."""
         if self.stop is None and self.refusal:
             return "refusal"
         return self.stop or ("tool_calls" if self.calls else "end")
@@ -132,7 +134,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """An error in the envelope of whichever API was asked. Without a `message` it says what that API usually says."""
+    """An error in the format of the API that was asked. Without a `message` it has that API's usual one."""
 
     status: int
     message: str = ""
@@ -145,10 +147,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it came. Keys are blanked out in `headers`.
+    """A request as it was received. Keys are redacted in `headers`.
 
-    `api` is `anthropic`, `openai-chat`, `openai-responses` or `gemini`; `body` is the parsed JSON, or `None` if it was
-    none. `rejected` is the text with which the fake turned it down, "" if it was acceptable.
+    `api` is `anthropic`, `openai-chat`, `openai-responses` or `gemini`; `body` is the parsed JSON, or `None`
+    if it was not JSON. `rejected` is the error message of the fake, "" if the request was accepted.
     """
 
     api: str
@@ -163,19 +165,19 @@ class Received:
 Step = Answer | Fail | Call | str | Callable[[Received], "Step"]
 
 
-def resolve(step: Step, received: Received) -> Answer | Fail:
-    """The answer a step stands for; functions are asked until they give one."""
+def resolve_step(step: Step, received: Received) -> Answer | Fail:
+    """Return the answer for a step; functions are called until they return one."""
     while callable(step):
         step = step(received)
-    return _value(step)
+    return _to_answer(step)
 
 
-def checked(step: Step) -> Step:
-    """The step itself, if it is one."""
-    return step if callable(step) else _value(step)
+def check_step(step: Step) -> Step:
+    """Return the step. Raise an OptionError if it is not one."""
+    return step if callable(step) else _to_answer(step)
 
 
-def _value(step: object) -> Answer | Fail:
+def _to_answer(step: object) -> Answer | Fail:
     match step:
         case Answer() | Fail():
             return step
@@ -187,20 +189,20 @@ def _value(step: object) -> Answer | Fail:
             raise OptionError(f"a step is an Answer, a Fail, a call, a text or a function of the request, not {step!r}")
 
 
-Steps = Iterable[Step] | Step
+ScriptSteps = Iterable[Step] | Step
 
 
 class Script:
-    """Hands out steps one at a time, from any thread: first those it was made with, then those added later.
+    """A thread-safe queue of steps: first those it was made with, then those added later.
 
-    Of a mapping, a request gets a step of the first text that occurs in it and has steps left. A function in the place
-    of the steps answers every request. `given` counts the steps that were handed out.
+    With a mapping, a request gets a step of the first text that occurs in it and has steps left. A function
+    instead of the steps answers every request. `taken_count` counts the steps that were taken.
     """
 
-    def __init__(self, steps: Steps | Mapping[str, Steps]) -> None:
-        parts = cast(Mapping[str, Steps], steps) if isinstance(steps, Mapping) else {"": steps}
+    def __init__(self, steps: ScriptSteps | Mapping[str, ScriptSteps]) -> None:
+        parts = cast(Mapping[str, ScriptSteps], steps) if isinstance(steps, Mapping) else {"": steps}
         self._answers_all = callable(parts.get(""))
-        self._parts = {text: _steps(part) for text, part in parts.items()}
+        self._parts = {text: _iter_steps(part) for text, part in parts.items()}
         self._added: deque[Step] = deque()
         self.given = 0
         self._lock = threading.Lock()
@@ -209,10 +211,10 @@ class Script:
         """Append steps."""
         if self._answers_all:
             raise OptionError("the function of this fake answers every request: no step behind it is ever played")
-        self._added.extend([checked(step) for step in steps])
+        self._added.extend([check_step(step) for step in steps])
 
     def clear(self) -> None:
-        """Leave out what is left."""
+        """Remove all remaining steps."""
         with self._lock:
             self._parts.clear()
             self._added.clear()
@@ -220,7 +222,7 @@ class Script:
             self.given = 0
 
     def take(self, body: object) -> Step | None:
-        """The next step for a request, or nothing when all are used up."""
+        """Return the next step for a request, or `None` when all are used up."""
         with self._lock:
             step = self._next(body)
             self.given += step is not None
@@ -228,26 +230,26 @@ class Script:
 
     def _next(self, body: object) -> Step | None:
         for text, part in self._parts.items():
-            # The text first: looking whether there is a step takes it.
-            if (not text or _occurs(text, body)) and (step := next(part, None)) is not None:
+            # Check the text first, because checking for a step consumes it.
+            if (not text or _contains_text(text, body)) and (step := next(part, None)) is not None:
                 return step
         return self._added.popleft() if self._added else None
 
 
-def _steps(steps: Steps) -> Iterator[Step]:
+def _iter_steps(steps: ScriptSteps) -> Iterator[Step]:
     if callable(steps):
         return itertools.repeat(steps)
     given = (steps,) if isinstance(steps, str | Answer | Fail | Call) else steps
-    return iter([checked(step) for step in given] if isinstance(given, Sequence) else given)
+    return iter([check_step(step) for step in given] if isinstance(given, Sequence) else given)
 
 
-def _occurs(text: str, value: object) -> bool:
-    """Whether a text is in any text of a request: what is said in it, the system text, the tools and their names."""
+def _contains_text(text: str, value: object) -> bool:
+    """Return whether a text occurs in any string of a request: messages, system text, tools and their names."""
     match value:
         case str():
             return text in value
         case dict() | list():
             inside = cast("dict[str, object] | list[object]", value)
-            return any(_occurs(text, each) for each in (inside.values() if isinstance(inside, dict) else inside))
+            return any(_contains_text(text, each) for each in (inside.values() if isinstance(inside, dict) else inside))
         case _:
             return False

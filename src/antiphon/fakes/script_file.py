@@ -1,4 +1,4 @@
-"""Scripts as JSON files: a list of texts, answers and failures, or such lists by whom they answer."""
+"""Scripts as JSON files: a list of texts, answers and failures, or such lists by a text of the request."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import dataclasses
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon._json import loads
-from antiphon.conversation.storage import read_bytes
+from antiphon._base.json import load_json
+from antiphon.conversation.serialization import read_file_bytes
 from antiphon.errors import AntiphonError, FormatError
 from antiphon.fakes.script import Answer, Call, Cite, Fail, ServerCall, Step
 
-_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+_FIELD_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "text": (str, "a text"),
     "reasoning": (str, "a text"),
     "stop": (str, "a text"),
@@ -44,52 +44,57 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "calls": (list, 'a list of objects such as {"name": "weather", "arguments": {}}'),
     "usage": (list, "two numbers, [input, output]"),
 }
-_ANSWER = tuple(each.name for each in dataclasses.fields(Answer))
-_SERVER_CALL = tuple(each.name for each in dataclasses.fields(ServerCall))
-_CITE = tuple(each.name for each in dataclasses.fields(Cite))
-_FAIL = ("fail", "message", "retry_after")
-_CALL = ("name", "arguments", "id")
+_ANSWER_FIELDS = tuple(each.name for each in dataclasses.fields(Answer))
+_SERVER_CALL_FIELDS = tuple(each.name for each in dataclasses.fields(ServerCall))
+_CITE_FIELDS = tuple(each.name for each in dataclasses.fields(Cite))
+_FAIL_FIELDS = ("fail", "message", "retry_after")
+_CALL_FIELDS = ("name", "arguments", "id")
 
 
 def load_script(path: str | Path) -> list[Step] | dict[str, list[Step]]:
-    """The steps of a script file: a list, or an object with lists by a text that occurs in the requests they answer.
+    """Load the steps of a script file: a list, or an object with lists by a text that occurs in the
+    requests.
 
-    A step is a text, an object with the fields of `Answer` (`calls` as objects with `name` and `arguments`), or a
-    failure such as `{"fail": 429, "retry_after": 2}`. FormatError says what is wrong and where.
+    A step is a text, an object with the fields of `Answer` (`calls` as objects with `name` and `arguments`),
+    or a failure such as `{"fail": 429, "retry_after": 2}`. Raise a FormatError that says what is wrong and
+    where.
     """
     try:
-        content = loads(read_bytes(path), f"the script {path}")
+        content = load_json(read_file_bytes(path), f"the script {path}")
     except AntiphonError as error:
         raise FormatError(str(error)) from None
     if isinstance(content, dict):
         parts = cast(dict[str, Any], content)
-        return {text: _steps(part, f"`{text}` in {path}") for text, part in parts.items()}
-    return _steps(content, str(path))
+        return {text: _parse_steps(part, f"`{text}` in {path}") for text, part in parts.items()}
+    return _parse_steps(content, str(path))
 
 
-def _steps(content: object, where: str) -> list[Step]:
+def _parse_steps(content: object, where: str) -> list[Step]:
     if not isinstance(content, list):
-        raise FormatError(f"{where} is a list of steps, not {_described(content)}")
-    return [_step(step, f"step {number} of {where}") for number, step in enumerate(cast(list[Any], content), 1)]
+        raise FormatError(f"{where} is a list of steps, not {_describe_type(content)}")
+    return [_parse_step(step, f"step {number} of {where}") for number, step in enumerate(cast(list[Any], content), 1)]
 
 
-def _step(step: object, where: str) -> Step:
+def _parse_step(step: object, where: str) -> Step:
     if isinstance(step, str):
         return step
     try:
-        given = _object(step, where, "a text or an object")
+        given = _require_object(step, where, "a text or an object")
         if "fail" in given:
-            given = _fields(given, _FAIL, where)
+            given = _check_fields(given, _FAIL_FIELDS, where)
             return Fail(given.pop("fail"), **given)
-        given = _fields(given, _ANSWER, where)
-        given["calls"] = [_call(one, f"call {n} of {where}") for n, one in enumerate(given.get("calls", []), 1)]
+        given = _check_fields(given, _ANSWER_FIELDS, where)
+        given["calls"] = [_parse_call(one, f"call {n} of {where}") for n, one in enumerate(given.get("calls", []), 1)]
         given["server_calls"] = [
-            _server_call(one, f"server call {n} of {where}") for n, one in enumerate(given.get("server_calls", []), 1)
+            _parse_server_call(one, f"server call {n} of {where}")
+            for n, one in enumerate(given.get("server_calls", []), 1)
         ]
-        given["citations"] = _cites(given.get("citations", []), f"citations of {where}")
-        given["blocks"] = [_object(one, f"block {n} of {where}") for n, one in enumerate(given.get("blocks", []), 1)]
+        given["citations"] = _parse_cites(given.get("citations", []), f"citations of {where}")
+        given["blocks"] = [
+            _require_object(one, f"block {n} of {where}") for n, one in enumerate(given.get("blocks", []), 1)
+        ]
         if "usage" in given:
-            given["usage"] = _usage(given["usage"], where)
+            given["usage"] = _parse_usage(given["usage"], where)
         return Answer(**given)
     except FormatError:
         raise
@@ -97,50 +102,50 @@ def _step(step: object, where: str) -> Step:
         raise FormatError(f"{where}: {error}") from None
 
 
-def _call(value: object, where: str) -> Call:
-    given = _fields(_object(value, where), _CALL, where)
+def _parse_call(value: object, where: str) -> Call:
+    given = _check_fields(_require_object(value, where), _CALL_FIELDS, where)
     if not given.get("name"):
         raise FormatError(f"{where} has no `name`")
     return Call(**given)
 
 
-def _server_call(value: object, where: str) -> ServerCall:
-    given = _fields(_object(value, where), _SERVER_CALL, where)
+def _parse_server_call(value: object, where: str) -> ServerCall:
+    given = _check_fields(_require_object(value, where), _SERVER_CALL_FIELDS, where)
     if not given.get("tool"):
         raise FormatError(f"{where} has no `tool`")
-    sources = _cites(given.pop("sources", []), where)
+    sources = _parse_cites(given.pop("sources", []), where)
     return ServerCall(**given, sources=sources)
 
 
-def _cites(values: list[Any], where: str) -> list[Cite]:
-    given = [_fields(_object(value, where), _CITE, where) for value in values]
+def _parse_cites(values: list[Any], where: str) -> list[Cite]:
+    given = [_check_fields(_require_object(value, where), _CITE_FIELDS, where) for value in values]
     if not all(each.get("url") for each in given):
         raise FormatError(f"{where}: a source has no `url`")
     return [Cite(**each) for each in given]
 
 
-def _usage(value: list[Any], where: str) -> tuple[int, int]:
+def _parse_usage(value: list[Any], where: str) -> tuple[int, int]:
     if len(value) != 2 or not all(isinstance(count, int) for count in value):
-        raise FormatError(f"{where}: `usage` is {_KINDS['usage'][1]}, not {value!r}")
+        raise FormatError(f"{where}: `usage` is {_FIELD_TYPES['usage'][1]}, not {value!r}")
     return value[0], value[1]
 
 
-def _object(value: object, where: str, wanted: str = "an object") -> dict[str, Any]:
+def _require_object(value: object, where: str, wanted: str = "an object") -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise FormatError(f"{where} is {wanted}, not {_described(value)}")
+        raise FormatError(f"{where} is {wanted}, not {_describe_type(value)}")
     return cast(dict[str, Any], value)
 
 
-def _fields(given: dict[str, Any], known: tuple[str, ...], where: str) -> dict[str, Any]:
+def _check_fields(given: dict[str, Any], known: tuple[str, ...], where: str) -> dict[str, Any]:
     for name, content in given.items():
         if name not in known:
             raise FormatError(f"{where} has an unknown field {name!r}; it may have {', '.join(known)}")
-        kind, words = _KINDS[name]
+        kind, words = _FIELD_TYPES[name]
         if not isinstance(content, kind) or (isinstance(content, bool) and kind not in (bool, object)):
-            raise FormatError(f"{where}: `{name}` is {words}, not {_described(content)}")
+            raise FormatError(f"{where}: `{name}` is {words}, not {_describe_type(content)}")
     return dict(given)
 
 
-def _described(value: object) -> str:
+def _describe_type(value: object) -> str:
     names: dict[type, str] = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
     return "null" if value is None else names.get(type(value), "a number")

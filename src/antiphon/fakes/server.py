@@ -1,4 +1,4 @@
-"""A server on a free loopback port, in a thread of its own."""
+"""A server on a free loopback port, in its own thread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import uvicorn
 
 
-class _Server(uvicorn.Server):
-    """Stops at once when told to, where the ordinary one looks ten times a second."""
+class _StoppableServer(uvicorn.Server):
+    """A server that stops at once when told to; uvicorn's own polls ten times a second."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -31,11 +31,11 @@ class _Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._stop.set)
 
 
-class Service:
-    """An application being served; `url` is its root."""
+class LoopbackServer:
+    """An application served on a loopback port; `url` is its root."""
 
     def __init__(self, app: Any) -> None:
-        # Only of a socket that says it is TCP does asyncio turn off the delay that costs 40 ms an answer.
+        # asyncio disables Nagle's delay of 40 ms an answer only for a socket whose protocol is TCP.
         self._socket = socket.socket(proto=socket.IPPROTO_TCP)
         self._socket.bind(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
@@ -45,13 +45,13 @@ class Service:
             ws="none",
             loop="asyncio",
             lifespan="off",
-            # The logging of the program that tests is its own.
+            # Do not change the logging of the program under test.
             log_config=None,
             log_level="critical",
             access_log=False,
             server_header=False,
         )
-        self._server = _Server(config)
+        self._server = _StoppableServer(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="antiphon-fake", daemon=True
         )
@@ -59,7 +59,7 @@ class Service:
         self._server.ready.wait(10)
 
     def stop(self) -> None:
-        """Stop serving at once; whoever still waits for an answer gets none."""
+        """Stop serving at once; pending requests get no answer."""
         self._server.stop()
         self._thread.join(5)
         self._socket.close()

@@ -1,28 +1,38 @@
-"""Histories in files: recognised by their parts, read into a conversation, checked, repaired and written.
+"""History files: detect their format, read them into a conversation, validate, repair and write them.
 
-The room knows what the four APIs, frameworks and programs write down, and what the rules say of it. It must not know
-sockets or screens: it takes bytes and gives values, findings and bytes.
+This package knows the formats of the four APIs, of frameworks and of programs, and applies the
+rules. It does no network or terminal I/O: it takes bytes and returns values, issues and bytes.
 """
 
 from __future__ import annotations
 
-from antiphon._public import publish
-from antiphon.formats.checkup import Checkup
-from antiphon.formats.finding import Finding
-from antiphon.formats.history import READ, READ_ONLY, WRITTEN, History, Written, check_all, load, load_all, write
+from antiphon._base.lazy_exports import publish_exports
+from antiphon.formats.history import (
+    READ_ONLY_FORMATS,
+    READABLE_FORMATS,
+    WRITABLE_FORMATS,
+    History,
+    Written,
+    load,
+    parse_histories,
+    validate_histories,
+    write,
+)
+from antiphon.formats.issue import Finding
+from antiphon.formats.validate import ValidationResult
 
 __all__ = [
-    "READ",
-    "READ_ONLY",
-    "WRITTEN",
-    "Checkup",
+    "READABLE_FORMATS",
+    "READ_ONLY_FORMATS",
+    "WRITABLE_FORMATS",
     "Finding",
     "History",
+    "ValidationResult",
     "Written",
-    "check_all",
     "load",
-    "load_all",
+    "parse_histories",
+    "validate_histories",
     "write",
 ]
 
-publish(globals())
+publish_exports(globals())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy, publish
+from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.journal.entries import Changed, JournalFailed
 from antiphon.journal.journal import Journal
 from antiphon.journal.looking import EffectEntry, QuestionEntry, RunEntry
@@ -39,5 +39,5 @@ __all__ = [
     "WorkerEntry",
 ]
 
-publish(globals())
-__getattr__ = lazy(__name__, _HOMES)
+publish_exports(globals())
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

@@ -10,11 +10,18 @@ from collections.abc import Generator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from antiphon._shape import obj, string
+from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import Conversation, DerivedKey, Turn, UserPart
-from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json, turns_from_json
-from antiphon.effects.values import AskModel, Effect
-from antiphon.effects.written import as_text
+from antiphon.conversation.serialization import (
+    conversation_from_json,
+    conversation_to_json,
+    parts_from_json,
+    parts_to_json,
+    turn_to_json,
+    turns_from_json,
+)
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.effects.types import AskModel, Effect
 from antiphon.errors import StoreError
 from antiphon.journal.withheld import shown
 
@@ -28,15 +35,19 @@ SaidRow = tuple[str, str, str]
 
 def ask_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
     """An ask as JSON data, but for the turns."""
-    head = {name: each for name, each in to_json(conversation).items() if name not in ("turns", "tools")}
-    return {"mode": mode, "prompt": None if prompt is None else parts_json(prompt), "head": head}
+    head = {name: each for name, each in conversation_to_json(conversation).items() if name not in ("turns", "tools")}
+    return {"mode": mode, "prompt": None if prompt is None else parts_to_json(prompt), "head": head}
 
 
 def ask_from_json(journal: Records, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
     """What `ask_json` was made of: the conversation as it was, the mode and the prompt."""
-    head = {**obj(data.get("head")), "turns": _turns(journal, said)}
+    head = {**as_object(data.get("head")), "turns": _turns(journal, said)}
     prompt = data.get("prompt")
-    return from_json(head)[0], string(data.get("mode")), None if prompt is None else parts_from_json(prompt)
+    return (
+        conversation_from_json(head)[0],
+        as_string(data.get("mode")),
+        None if prompt is None else parts_from_json(prompt),
+    )
 
 
 #: The journal that has a turn, the key of the turn before it, and its own.
@@ -49,7 +60,7 @@ def chained(journal: Records, turns: Sequence[Turn], withheld: Withheld) -> tupl
     for turn in turns:
         known = turn.derived.get(_STORED)
         if known is None or known[1] != before or known[0] != name:
-            body = withheld.out(as_text(turn_json(turn)))
+            body = withheld.out(dump_ascii_json(turn_to_json(turn)))
             key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
             new.append((key, before, body))
             known = turn.derived.set(_STORED, (name, before, key))

@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from antiphon._shape import obj
-from antiphon.effects import outcome_json
+from antiphon._base.json_access import as_object
+from antiphon.effects import outcome_to_json
 
 if TYPE_CHECKING:
     from antiphon.journal.looking import EffectEntry
@@ -62,8 +62,8 @@ def _pair(one: EffectEntry, other: EffectEntry) -> Pair:
 def _came(entry: EffectEntry) -> Any:
     if entry.outcome is None:
         return entry.state
-    data = outcome_json(entry.outcome)
+    data = outcome_to_json(entry.outcome)
     for kind, fields in _ASIDE.items():
         if kind in data:
-            return {name: each for name, each in obj(data[kind]).items() if name not in fields}
+            return {name: each for name, each in as_object(data[kind]).items() if name not in fields}
     return data

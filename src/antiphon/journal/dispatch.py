@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from antiphon._extras import lacking
+from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal import queue
 from antiphon.journal.metrics import Metrics, measure
@@ -82,4 +82,4 @@ class Dispatcher:
 
 
 def _missing(error: ImportError) -> StoreError:
-    return StoreError(lacking("workers need", "postgres", error))
+    return StoreError(describe_missing_extra("workers need", "postgres", error))

@@ -9,24 +9,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from antiphon.effects import (
-    Answered,
     AskModel,
     AskPerson,
     CallTool,
     Effect,
-    HalfDone,
+    EffectCall,
+    IndeterminateEffect,
+    Middleware,
+    ModelReplied,
     Outcome,
-    Performer,
     Print,
     ReadEnvironment,
-    Returned,
     RunPython,
     Sleep,
-    Step,
+    ToolReturned,
 )
-from antiphon.effects.door import is_private
-from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, kept_json, kept_outcome
-from antiphon.errors import ConfigurationError, FormatError, Halted, StoreError, Unsettled
+from antiphon.effects.codec import (
+    dump_ascii_json,
+    effect_to_json_without_turns,
+    fingerprint,
+    recorded_outcome_from_json,
+    recorded_outcome_to_json,
+    serialize_effect,
+)
+from antiphon.effects.pipeline import is_effect_private
+from antiphon.errors import ConfigurationError, FormatError, SessionAborted, StoreError, Suspended
 from antiphon.journal.asks import SaidRow, chained, forget_kept
 from antiphon.journal.looking import local_time
 from antiphon.journal.seal import MARK
@@ -37,7 +44,7 @@ if TYPE_CHECKING:
     from antiphon.journal.withheld import Withheld
     from antiphon.providers.continuation import Pending
 
-H = TypeVar("H", bound=Halted)
+H = TypeVar("H", bound=SessionAborted)
 #: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
 LONG_SLEEP = 60
 #: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
@@ -61,11 +68,11 @@ _HERE = "WHERE run = (SELECT run FROM at) AND path = ?"
 _END = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_HERE}"
 
 
-class JournalFailed(Halted, StoreError):
+class JournalFailed(SessionAborted, StoreError):
     """What a run does can no longer be written down, or what it did not be read, so it does nothing more."""
 
 
-class Changed(Halted):
+class Changed(SessionAborted):
     """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
 
     option = "--edited"
@@ -88,7 +95,7 @@ class Row(NamedTuple):
 class Printed(NamedTuple):
     """A line that a program printed before its run was written down."""
 
-    step: Step
+    step: EffectCall
     is_private: bool
 
 
@@ -103,11 +110,11 @@ class Shelf(Protocol):
         ...
 
 
-class Entries(Performer):
+class Entries(Middleware):
     """Stands in the door for one run of a journal."""
 
     #: Whoever needs a person here need not have one: the run is gone on with when the answer is there.
-    waits = True
+    is_durable = True
 
     def __init__(
         self, journal: Journal, run: str, epoch: int, *, other_model: bool = False, printed: int | None = None
@@ -138,14 +145,16 @@ class Entries(Performer):
         """The name of the run."""
         return self._run
 
-    def before(self, step: Step) -> Outcome | None:
+    def before(self, step: EffectCall) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
         if self._gap:
             raise _with_option(JournalFailed(self._gap), "--edited")
         row = self._row(step.path)
         if row is None:
-            return self._first_time(step, *written_form(self._journal, self._withheld, step.effect, is_private()))
-        self._check(step, asked_text(step.effect)[1], row)
+            return self._first_time(
+                step, *written_form(self._journal, self._withheld, step.effect, is_effect_private())
+            )
+        self._check(step, serialize_effect(step.effect)[1], row)
         if row.state in ("done", "failed"):
             return self._outcome(step.effect, row)
         if isinstance(step.effect, Sleep) and row.state == "waiting":
@@ -161,22 +170,22 @@ class Entries(Performer):
         )
         return None
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         """Note what came of it."""
         if isinstance(step.effect, Print) and outcome.error is None:
             return
-        if isinstance(outcome.error, Unsettled):
+        if isinstance(outcome.error, Suspended):
             # Whatever waits inside of it is written down too: it is begun again to get there.
             self._write(f"UPDATE effects SET state = 'waiting' {_HERE}", (step.path,))
             return
-        if isinstance(outcome.error, Halted):
+        if isinstance(outcome.error, SessionAborted):
             return
         if isinstance(step.effect, AskModel) and isinstance(outcome.error, ConfigurationError):
             # Without a key nobody was asked: when there is one, the model is.
             return
         state = "failed" if outcome.error is not None else "done"
-        cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
-        text = self._noted_value(step, outcome) or as_text(kept_json(step.effect, outcome))
+        cost = outcome.value.cost if isinstance(outcome.value, ModelReplied | ToolReturned) else None
+        text = self._noted_value(step, outcome) or dump_ascii_json(recorded_outcome_to_json(step.effect, outcome))
         self._write(_END, (state, self.closed(text), self._journal.now(), cost, step.path))
 
     def pending(self, path: str) -> Pending | None:
@@ -190,7 +199,7 @@ class Entries(Performer):
         kept = self._read(row, row.outcome, shown) if row is not None and row.outcome else {}
 
         def note(id: str) -> None:
-            text = self.closed(as_text({_PENDING: id})) if id else None
+            text = self.closed(dump_ascii_json({_PENDING: id})) if id else None
             self._write(f"UPDATE effects SET outcome = ? {_HERE}", (text, path), is_durable=True)
 
         return Pending(str(kept.get(_PENDING, "")), note)
@@ -198,12 +207,12 @@ class Entries(Performer):
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Take the pieces of an answer as they come, for whoever looks at the run."""
         live = self._journal.live
-        return nullcontext() if live is None or is_private() else live.speaking(self.run, path, self._withheld)
+        return nullcontext() if live is None or is_effect_private() else live.speaking(self.run, path, self._withheld)
 
     def closed(self, text: str) -> str:
         """A text of JSON as it is written down: without values of the environment, and sealed where it is private."""
         text = self._withheld.out(text)
-        return self._journal.seal.close(text) if is_private() else text
+        return self._journal.seal.close(text) if is_effect_private() else text
 
     # What was written down
 
@@ -241,7 +250,7 @@ class Entries(Performer):
     def _is_same(self, row: Row, hash: str) -> bool:
         return row.hash == (_keyed(self._journal, hash) if row.hash.startswith(MARK) else hash)
 
-    def _check(self, step: Step, hash: str, row: Row) -> None:
+    def _check(self, step: EffectCall, hash: str, row: Row) -> None:
         if row.kind == step.effect.kind and self._is_same(row, hash):
             return
         then = self._read(row, row.effect, shown)
@@ -250,7 +259,7 @@ class Entries(Performer):
             same = replace(step.effect, model=then["model"], options=then["options"])
             if self._is_same(row, fingerprint(same)):
                 return
-        now = shown(self._withheld.out(as_text(asked_json(step.effect))), "a step")
+        now = shown(self._withheld.out(dump_ascii_json(effect_to_json_without_turns(step.effect))), "a step")
         raise Changed(
             f"step {step.path} of run {self.run} is not the one of the last time.\n"
             f"  then: {_shown(then)}\n  now:  {_shown(now)}"
@@ -262,7 +271,7 @@ class Entries(Performer):
             if isinstance(effect, ReadEnvironment) and NOTED in data:
                 self._noted[row.path] = str(data[NOTED])
                 return None
-            return kept_outcome(data)
+            return recorded_outcome_from_json(data)
         except NotThere as error:
             changed = Changed(
                 f"what came of step {row.path} of run {self.run} is written down without the value that the environment"
@@ -281,7 +290,7 @@ class Entries(Performer):
 
     # What is read from the environment
 
-    def _noted_value(self, step: Step, outcome: Outcome) -> str:
+    def _noted_value(self, step: EffectCall, outcome: Outcome) -> str:
         """What is written down of a variable in place of its value, which may be a secret and is read again.
 
         Nothing, where it is no such value. One that is not the value of the last time ends the run, unless what was
@@ -295,7 +304,7 @@ class Entries(Performer):
         noted = f"{self._journal.seal.name}{self._withheld.hash(value)}" if isinstance(value, str) else None
         if then is not None and then != noted:
             self._differs(step.path, effect.name, then)
-        return "" if noted is None or is_plain(effect.name) else as_text({NOTED: noted})
+        return "" if noted is None or is_plain(effect.name) else dump_ascii_json({NOTED: noted})
 
     def _differs(self, path: str, name: str, then: str) -> None:
         if not then.startswith(self._journal.seal.name):
@@ -317,7 +326,7 @@ class Entries(Performer):
 
     # What is new
 
-    def _first_time(self, step: Step, text: str, hash: str) -> Outcome | None:
+    def _first_time(self, step: EffectCall, text: str, hash: str) -> Outcome | None:
         effect = step.effect
         known = None if self.shelf is None else self.shelf.take(step.path, effect.kind, hash)
         if known is not None:
@@ -327,18 +336,18 @@ class Entries(Performer):
         # A line that is printed twice is worse than one that is lost with the process that printed it.
         self._insert(step, text, hash, state, NOTHING if isinstance(effect, Print) else None)
         if isinstance(effect, Sleep) and state == "waiting":
-            raise Unsettled(_until(self._journal.now() + effect.seconds))
+            raise Suspended(_until(self._journal.now() + effect.seconds))
         return None
 
-    def _slept(self, step: Step, until: float) -> Outcome:
+    def _slept(self, step: EffectCall, until: float) -> Outcome:
         if self._journal.now() < until:
-            raise Unsettled(_until(until))
+            raise Suspended(_until(until))
         outcome = Outcome()
         self.after(step, outcome)
         return outcome
 
     def _insert(
-        self, step: Step, text: str, hash: str, state: str, outcome: str | None, cost: float | None = None
+        self, step: EffectCall, text: str, hash: str, state: str, outcome: str | None, cost: float | None = None
     ) -> None:
         now = self._journal.now()
         ended = now if state in ("done", "failed") else None
@@ -355,7 +364,7 @@ class Entries(Performer):
 
     def _said(self, effect: Effect) -> tuple[str | None, list[SaidRow]]:
         """The name of what a model is shown, and what of it is new; of what is private nothing is kept."""
-        if not isinstance(effect, AskModel) or is_private():
+        if not isinstance(effect, AskModel) or is_effect_private():
             return None, []
         return chained(self._journal, effect.turns, self._withheld)
 
@@ -373,7 +382,7 @@ def _with_option(error: H, option: str) -> H:
 
 def written_form(journal: Journal, withheld: Withheld, effect: Effect, is_private: bool) -> tuple[str, str]:
     """Return the text and the fingerprint of an effect as they are written down."""
-    text, hash = asked_text(effect)
+    text, hash = serialize_effect(effect)
     if is_private or withheld.covers(effect, text):
         hash = _keyed(journal, hash)
     text = withheld.out(text)
@@ -422,10 +431,10 @@ def is_unsure(effect: Effect) -> bool:
             return False
 
 
-def half_done(effect: Effect) -> HalfDone:
+def half_done(effect: Effect) -> IndeterminateEffect:
     """What is said of something that was interrupted in the middle."""
     said = f"{_named(effect)} was interrupted: it is not known whether it took effect"
-    return HalfDone(f"{said}; look before it is repeated")
+    return IndeterminateEffect(f"{said}; look before it is repeated")
 
 
 def _until(moment: float) -> str:
@@ -446,7 +455,9 @@ def _named(effect: Effect) -> str:
 
 def _shown(asked: Mapping[str, Any]) -> str:
     """An effect in a line, as far as two of them may differ."""
-    given = ", ".join(f"{name} {as_text({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each)
+    given = ", ".join(
+        f"{name} {dump_ascii_json({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each
+    )
     kind = asked.get("kind", "something")
     said = f"{kind}: {given}" if given else str(kind)
     return said if len(said) <= 400 else f"{said[:400]}…"

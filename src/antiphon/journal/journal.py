@@ -7,9 +7,19 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from antiphon.conversation import Conversation, Turn, UserPart
-from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, perform, place
-from antiphon.effects.written import as_text
-from antiphon.errors import NotReadyError, NotSavedError, StoreError, Unsettled
+from antiphon.effects import (
+    EffectCall,
+    EffectContext,
+    HumanAnswer,
+    Outcome,
+    PathCounter,
+    RunPython,
+    current_context,
+    perform,
+    use_context,
+)
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.errors import NotReadyError, NotSavedError, StoreError, Suspended
 from antiphon.journal.asks import SaidRow, ask_json, chained
 from antiphon.journal.entries import NOTHING, Entries, Printed, written_form
 from antiphon.journal.owner import owner_here
@@ -40,10 +50,10 @@ class Journal(FencedWrites):
         running = self.go_on(id) if self.has(id) else self.begin("python", id, id=id)
         state = "failed"
         try:
-            with at(Place(Node(), (*place().performers, running.performer))):
+            with use_context(EffectContext(PathCounter(), (*current_context().performers, running.middleware))):
                 yield
             state = "done"
-        except Unsettled:
+        except Suspended:
             state = "waiting"
             raise
         except StoreError:
@@ -60,14 +70,14 @@ class Journal(FencedWrites):
 
     def step(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function, once for all: the next time its value is that of now. Its value has a JSON form."""
-        where = place()
+        where = current_context()
         if not any(isinstance(each, Entries) for each in where.performers):
             raise NotReadyError("`step` belongs into `with journal.run(…):`")
         # Methods of built-in types have no module, and objects that can be called no name.
         owner = getattr(function, "__module__", None) or "builtins"
         name = f"{owner}.{getattr(function, '__qualname__', type(function).__qualname__)}"
         effect = RunPython(name, {"args": list(args), **({"kwargs": kwargs} if kwargs else {})})
-        return perform(Step(where.node.next(), effect), lambda: function(*args, **kwargs))
+        return perform(EffectCall(where.node.next(), effect), lambda: function(*args, **kwargs))
 
     # Runs, whoever is in them
 
@@ -90,7 +100,11 @@ class Journal(FencedWrites):
         What it has `printed` is written with it, at once: so no line is printed again when it is gone on with.
         """
         _check_name(id or "run")
-        now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state in ("running", PREPARING) else ""
+        now, body, owner = (
+            self.now(),
+            dump_ascii_json(begun_as or {}),
+            owner_here() if state in ("running", PREPARING) else "",
+        )
         body = self.seal.close(body) if is_private else body
         lines = [
             (each.step.path, *written_form(self, self.withheld, each.step.effect, each.is_private)) for each in printed
@@ -148,7 +162,7 @@ class Journal(FencedWrites):
         from antiphon.journal.shelf import shelf_of
 
         running = Running(self, id, self._take(id, by_force=by_force), other_model=other_model)
-        running.performer.shelf = shelf_of(self, id)
+        running.middleware.shelf = shelf_of(self, id)
         return running
 
     def prepare(self, id: str) -> Running:
@@ -181,7 +195,7 @@ class Journal(FencedWrites):
 
         self._database.write(let_go)
 
-    def answer(self, id: str, path: str, said: Said) -> None:
+    def answer(self, id: str, path: str, said: HumanAnswer) -> None:
         """Answer a question of a run that waits, once; it counts when the run is gone on with."""
         body = self.closed_as(id, path, Outcome(said))
         with self._database.writing() as connection:
@@ -236,7 +250,7 @@ class Journal(FencedWrites):
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """A new run that has done what another had done before a step; of that step comes what is `given`."""
-        body, now = None if begun_as is None else self.begun_like(id, as_text(begun_as)), self.now()
+        body, now = None if begun_as is None else self.begun_like(id, dump_ascii_json(begun_as)), self.now()
         outcome = None if given is None else self.closed_as(id, at, given)
         with self._database.writing() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()

@@ -8,9 +8,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from antiphon.effects import Answered, AskModel, Outcome, OverBudget, Performer, Step, at, place
-from antiphon.effects.budget import reached
-from antiphon.errors import NotReadyError, Unsettled
+from antiphon.effects import (
+    AskModel,
+    EffectCall,
+    Middleware,
+    ModelReplied,
+    Outcome,
+    OverBudget,
+    current_context,
+    use_context,
+)
+from antiphon.effects.budget import format_cost_limit
+from antiphon.errors import NotReadyError, Suspended
 from antiphon.journal.entries import LONG_SLEEP
 from antiphon.journal.looking import local_time
 from antiphon.journal.postgres import Connection, Postgres
@@ -33,7 +42,7 @@ _COUNT = (
 )
 
 
-class Limits(Performer):
+class Limits(Middleware):
     """Stands in the door: before a model is asked, waits until it may be. What was answered before does not wait.
 
     In a run that can be left, a moment that is far off is kept for the request, and the run waits without a worker.
@@ -51,11 +60,11 @@ class Limits(Performer):
     @contextmanager
     def kept(self) -> Generator[None]:
         """Keep the limits in what is done inside."""
-        where = place()
-        with at(replace(where, performers=(*where.performers, self))):
+        where = current_context()
+        with use_context(replace(where, performers=(*where.performers, self))):
             yield
 
-    def delay(self, step: Step) -> float:
+    def delay(self, step: EffectCall) -> float:
         """How many seconds to wait before it is done; the moment is taken, and others come after it."""
         if not isinstance(step.effect, AskModel):
             return 0.0
@@ -63,11 +72,11 @@ class Limits(Performer):
         name = next((each for each in self._seconds if fnmatchcase(model, each)), None)
         if name is None:
             return 0.0
-        where = place()
-        run = where.run if where.waits else ""
+        where = current_context()
+        run = where.run if where.is_durable else ""
         wait = self._database.write(lambda connection: self._wait(connection, name, run, step.path))
         if run and wait > LONG_SLEEP:
-            raise Unsettled(f"it waits until {model} may be asked again, {local_time(time.time() + wait, 'seconds')}")
+            raise Suspended(f"it waits until {model} may be asked again, {local_time(time.time() + wait, 'seconds')}")
         return max(0.0, wait)
 
     def _wait(self, connection: Connection, name: str, run: str, path: str) -> float:
@@ -81,7 +90,7 @@ class Limits(Performer):
         return wait
 
 
-class BatchBudget(Performer):
+class BatchBudget(Middleware):
     """Stands in the door of a row: before a model is asked, looks what all rows of its batch have cost so far.
 
     What was answered before the row was interrupted has been counted then, so this stands behind who knows of it.
@@ -95,16 +104,16 @@ class BatchBudget(Performer):
     def reached(self) -> str:
         """Why nothing more is asked for; nothing, as long as something may be."""
         cost = self._database.write(self._cost)
-        return reached(self._limit, cost) if cost is None or cost >= self._limit else ""
+        return format_cost_limit(self._limit, cost) if cost is None or cost >= self._limit else ""
 
-    def before(self, step: Step) -> None:
+    def before(self, step: EffectCall) -> None:
         """Refuse a request where no more may be spent."""
         if isinstance(step.effect, AskModel) and (reached := self.reached()):
             raise OverBudget(reached)
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         """Add what it cost."""
-        if isinstance(step.effect, AskModel) and isinstance(outcome.value, Answered):
+        if isinstance(step.effect, AskModel) and isinstance(outcome.value, ModelReplied):
             values = (outcome.value.cost, self._batch)
             self._database.write(
                 lambda connection: connection.execute(

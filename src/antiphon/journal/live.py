@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from antiphon.effects.written import as_text
+from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import StoreError
 from antiphon.journal.withheld import shown
 
@@ -152,7 +152,7 @@ class _Answer:
             return
         if self._file is None:
             self._file = self._live.begin(self._run, self._path)
-        line = self._withheld.out(as_text({"path": self._path, "text": text[:end]}))
+        line = self._withheld.out(dump_ascii_json({"path": self._path, "text": text[:end]}))
         with os.fdopen(os.open(self._file, _APPEND, 0o600), "ab", buffering=0) as file:
             file.write(f"{line}\n".encode())
 

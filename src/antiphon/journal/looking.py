@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.effects import Effect, Outcome, outcome_from_json
-from antiphon.effects.written import effect_from_json
+from antiphon.effects.codec import effect_from_json
 from antiphon.errors import FormatError, StoreError
 from antiphon.journal.seal import MARK
 from antiphon.journal.withheld import REFERS, NotThere, shown

@@ -11,7 +11,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from antiphon._extras import lacking
+from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import StoreError, StoreUnreachable
 from antiphon.store.schema import AT, ENDED, RUNS
 
@@ -350,7 +350,7 @@ def _driver() -> Any:
     try:
         import psycopg
     except ImportError as error:
-        raise StoreError(lacking("a journal in PostgreSQL needs", "postgres", error)) from None
+        raise StoreError(describe_missing_extra("a journal in PostgreSQL needs", "postgres", error)) from None
     return psycopg
 
 

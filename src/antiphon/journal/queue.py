@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from antiphon.effects.written import as_text
+from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.store.schema import ENDED
 
@@ -278,7 +278,7 @@ def _give_up(connection: Connection, run: str, lost: int) -> None:
     connection.execute(
         "UPDATE runs SET state = 'failed', owner = '', epoch = epoch + 1, wake_at = NULL, ending = ?,"
         f" updated = {_NOW} WHERE id = ?",
-        (as_text({"outcome": "lost", "value": None, "error": {"message": message}}), run),
+        (dump_ascii_json({"outcome": "lost", "value": None, "error": {"message": message}}), run),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Conversation
 from antiphon.effects import Outcome
-from antiphon.effects.written import as_text
+from antiphon.effects.codec import dump_ascii_json
 from antiphon.journal.asks import ask_json
 from antiphon.journal.entries import Entries
 
@@ -23,7 +23,7 @@ class Running:
     ) -> None:
         self.id = id
         self.journal = journal
-        self.performer = Entries(journal, id, epoch, other_model=other_model, printed=printed)
+        self.middleware = Entries(journal, id, epoch, other_model=other_model, printed=printed)
         self._epoch = epoch
 
     def settle(self, path: str, outcome: Outcome) -> None:
@@ -38,7 +38,7 @@ class Running:
 
     def describe(self, **about: Any) -> None:
         """Say more of how it was begun."""
-        body = self.journal.begun_like(self.id, as_text({**self.journal.find(self.id).begun_as, **about}))
+        body = self.journal.begun_like(self.id, dump_ascii_json({**self.journal.find(self.id).begun_as, **about}))
         self.journal.write(
             self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
         )
@@ -51,7 +51,7 @@ class Running:
     def remember(self, conversation: Conversation) -> None:
         """Keep a conversation as the one that this run has led to; `Journal.asked` gives it back."""
         key = self.journal.keep_said(conversation.turns)
-        body = as_text({**self.journal.find(self.id).begun_as, **ask_json(conversation, "vibe", None)})
+        body = dump_ascii_json({**self.journal.find(self.id).begun_as, **ask_json(conversation, "vibe", None)})
         self.journal.write(
             self.id,
             self._epoch,
@@ -62,15 +62,15 @@ class Running:
     def forget_failure(self) -> None:
         """Let it ask a model again that failed to answer, if that is where it ended."""
         self.journal.forget_failure(self.id, self._epoch)
-        self.performer = Entries(self.journal, self.id, self._epoch)
+        self.middleware = Entries(self.journal, self.id, self._epoch)
 
     def set_aside(self, about: Mapping[str, Any]) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name. `about` says what for."""
-        name = self.journal.set_aside(self.id, self._epoch, as_text(about))
-        self.performer = Entries(self.journal, self.id, self._epoch)
+        name = self.journal.set_aside(self.id, self._epoch, dump_ascii_json(about))
+        self.middleware = Entries(self.journal, self.id, self._epoch)
         return name
 
     def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
         """Let go of it in this state; `ending` is how it ended, as JSON data."""
-        body = None if ending is None else self.performer.closed(as_text(ending))
+        body = None if ending is None else self.middleware.closed(dump_ascii_json(ending))
         self.journal.leave(self.id, self._epoch, state, body)

@@ -11,9 +11,9 @@ from heapq import nsmallest
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from antiphon._json import loads
-from antiphon.effects import HalfDone, Outcome, outcome_json
-from antiphon.effects.written import as_text
+from antiphon._base.json import load_json
+from antiphon.effects import IndeterminateEffect, Outcome, outcome_to_json
+from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
 from antiphon.journal.looking import effect_of, outcome_at
@@ -84,7 +84,7 @@ class KeptRows:
                 self.reused += 1
                 return row
             if row.state == "begun" and is_unsure(effect := effect_of(self._journal, row.kind, row.effect)):
-                outcome = as_text(outcome_json(Outcome(error=half_done(effect))))
+                outcome = dump_ascii_json(outcome_to_json(Outcome(error=half_done(effect))))
                 return Row(row.path, row.seq, kind, hash, "failed", row.effect, outcome, row.began, None)
         return None
 
@@ -156,7 +156,7 @@ def set_aside(
     running.set_aside(about)
     kept = shelf_of(journal, running.id)
     assert kept is not None
-    running.performer.shelf = kept
+    running.middleware.shelf = kept
     return kept
 
 
@@ -175,13 +175,13 @@ def shelf_of(journal: Journal, run: str) -> KeptRows | None:
 
 
 def _aside(run: str, about: str) -> Aside:
-    data = loads(about, f"what was decided about run {run!r}")
+    data = load_json(about, f"what was decided about run {run!r}")
     return Aside(run, {path: Outcome() if given else None for path, given in data["decided"].items()}, data["failed"])
 
 
 def is_half_done(outcome: Outcome | None) -> bool:
     """Whether an outcome says that something was interrupted in the middle."""
-    return outcome is not None and isinstance(outcome.error, HalfDone)
+    return outcome is not None and isinstance(outcome.error, IndeterminateEffect)
 
 
 def _indexed(journal: Journal, run: str) -> Generator[Any]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote
 
 from antiphon.conversation.derived import DerivedKey
-from antiphon.conversation.storage import turn_json
-from antiphon.effects.values import AskModel, Effect
-from antiphon.effects.written import as_text
+from antiphon.conversation.serialization import turn_to_json
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.effects.types import AskModel, Effect
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.store.withheld import FORMS, SHORT, Sought, is_sought, mapped, seek
 
@@ -73,7 +73,7 @@ class Withheld:
             return text
         found: list[str] = []
         data = mapped(json.loads(text), lambda each: self._without(each, sought, found))
-        return REFERS + as_text(data) if found else text
+        return REFERS + dump_ascii_json(data) if found else text
 
     def covers(self, effect: Effect, text: str) -> bool:
         """Whether one of the values is part of what is asked for; `text` is all of it but the turns of a request."""
@@ -85,7 +85,7 @@ class Withheld:
     def _without(self, leaf: Any, sought: Sought, found: list[str]) -> Any:
         assert sought.pattern is not None
         if not isinstance(leaf, str):
-            text = as_text({"": leaf})[4:-1]
+            text = dump_ascii_json({"": leaf})[4:-1]
             if isinstance(leaf, bool | None) or text not in sought.values or len(text) < SHORT:
                 return leaf
             found.append(text)
@@ -177,6 +177,6 @@ def _held(turn: Turn, sought: Sought) -> bool:
     """Whether one of the values is part of what a model is shown in a turn; each is looked at once."""
     known = turn.derived.get(_WITHHELD)
     if known is None or known[0] is not sought:
-        text = as_text(turn_json(turn))
+        text = dump_ascii_json(turn_to_json(turn))
         known = turn.derived.set(_WITHHELD, (sought, any(form in text for form in sought.quick)))
     return known[1]

@@ -19,7 +19,7 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
 
-from antiphon.errors import StoreError, Unsettled
+from antiphon.errors import StoreError, Suspended
 from antiphon.journal import queue
 from antiphon.journal.isolation import Isolation
 from antiphon.journal.owner import process
@@ -219,7 +219,7 @@ class Runner:
     def _executed(self, run: str) -> BaseException | None:
         try:
             self._execute(run)
-        except (TakenOver, Unfinished, Unsettled) as error:
+        except (TakenOver, Unfinished, Suspended) as error:
             log.info("run %s: %s", run, error)
         except BaseException as error:
             log.warning("run %s ended with %s: %s", run, type(error).__name__, error)

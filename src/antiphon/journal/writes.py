@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from antiphon.effects import Outcome, outcome_json
-from antiphon.effects.written import as_text, encoded
-from antiphon.errors import AntiphonError, Halted, NotSavedError, StoreError
+from antiphon.effects import Outcome, outcome_to_json
+from antiphon.effects.codec import dump_ascii_json, encode_value
+from antiphon.errors import AntiphonError, NotSavedError, SessionAborted, StoreError
 from antiphon.journal.asks import SaidRow
 from antiphon.journal.entries import JournalFailed
 from antiphon.journal.owner import is_there, owner_here, told_of
@@ -24,7 +24,7 @@ PREPARING = "preparing"
 _ROW = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "begun_as", "parent", "number")
 
 
-class TakenOver(Halted):
+class TakenOver(SessionAborted):
     """Somebody else goes on with this run, or has ended it; nothing that is done here from now on is written down."""
 
 
@@ -37,7 +37,7 @@ class FencedWrites(Records):
 
     def closed_as(self, id: str, path: str, outcome: Outcome) -> str:
         """What somebody says came of a step, as it is written down: sealed, where the step is private."""
-        body = self.withheld.out(as_text(outcome_json(outcome)))
+        body = self.withheld.out(dump_ascii_json(outcome_to_json(outcome)))
         asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
         return self.seal.close(body) if asked and self.raw(asked[0][0]).startswith(MARK) else body
 
@@ -92,7 +92,7 @@ class FencedWrites(Records):
     ) -> None:
         """Write some rows of a batch that is `preparing`, in the order of their numbers. None of them can run yet."""
         now, close = self.now(), self.seal.close if is_private else str
-        bodies = [(number, close(as_text({"inputs": encoded(inputs)}))) for number, inputs in rows]
+        bodies = [(number, close(dump_ascii_json({"inputs": encode_value(inputs)}))) for number, inputs in rows]
         records = [
             (f"{batch}.{number}", PREPARING, now, now, 0, "", "row", f"row {number}", name_of(body), batch, number)
             for number, body in bodies

@@ -1,14 +1,14 @@
-"""The language: text becomes a tree, the tree is checked, compiled to Python, and run.
+"""The language pipeline: text is parsed to a tree, type-checked, compiled to Python and run.
 
-The folders are the pipeline, and each knows only those before it: `syntax` → `check` → `compile` → `run`. Beside them
-is what only reads programs: `analysis` says all that is known of a text, for loading it and for editors; `formatter`,
-`highlight`, `reach`. This room knows sessions and nothing of terminals: what a program prints, asks or shows goes
-through the run's effects.
+The packages are the pipeline, and each imports only those before it: `syntax` → `typecheck` → `codegen` →
+`runtime`. Modules beside them only read programs: `analysis` gathers all that is known of a text, for loading
+it and for editors; `formatter`, `highlight` and `capabilities` use it or the tree. This package knows
+sessions and nothing of terminals: what a program prints, asks or shows goes through the run's effects.
 """
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
     from antiphon.lang.analysis import Analysis, analyse
@@ -29,4 +29,4 @@ _HOMES = {
 
 __all__ = ["Analysis", "Diagnostic", "ProgramErrors", "Source", "VibeLexer", "analyse", "format_source"]
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

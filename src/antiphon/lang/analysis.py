@@ -1,7 +1,7 @@
-"""All that is known of a text before it runs: its tree, names and types, and what is wrong with it.
+"""Static analysis of one text: its tree, names, types and diagnostics.
 
-Loading a program begins with it; editors keep one for each text that is being written. Nothing is run, and nothing
-read: what other modules give is handed in.
+Loading a program begins with it; editors keep one for each open text. It runs nothing and reads no files: the
+caller passes the exports of imported modules.
 """
 
 from __future__ import annotations
@@ -10,75 +10,77 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.lang.check import check
-from antiphon.lang.check.scopes import Scope
-from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.dedupe_diagnostics import merge_diagnostics
 from antiphon.lang.syntax.diagnostics import Diagnostic
-from antiphon.lang.syntax.merging import merged
-from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import check_program
+from antiphon.lang.typecheck.scopes import Scope
+from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Analysis:
-    """A text that was read and checked: its tree with types, all diagnostics in order of place, the module's scope."""
+    """The result of parsing and checking a text: typed tree, diagnostics by position, module scope and exports."""
 
     source: Source
     program: n.Program
     diagnostics: list[Diagnostic]
     scope: Scope
-    exports: Exports
+    exports: ModuleExports
 
     @property
-    def is_sound(self) -> bool:
-        """Whether the program can be compiled: warnings are no errors."""
+    def is_compilable(self) -> bool:
+        """Return True if the program can be compiled: it may have warnings, but no errors."""
         return not any(each.severity == "error" for each in self.diagnostics)
 
     def symbols(self) -> list[Symbol]:
-        """Every name that the text declares, in order of place; those of all its blocks."""
-        found = (symbol for node in n.walk(self.program) if (symbol := _declared(node)) is not None)
+        """Return every name that the text declares, in all its blocks, ordered by position."""
+        found = (symbol for node in n.walk(self.program) if (symbol := _declared_symbol(node)) is not None)
         return sorted(dict.fromkeys(found), key=lambda each: each.start)
 
-    def visible_at(self, offset: int) -> list[Symbol]:
-        """The text's own names that are known at a place; of two of one name, the inner one."""
+    def symbols_visible_at(self, offset: int) -> list[Symbol]:
+        """Return the text's own names that are visible at an offset; an inner name shadows an outer one."""
         inner = {each.name: each for each in self.symbols() if each.since <= offset < each.until}
         return list(inner.values())
 
     def node_at(self, offset: int) -> n.Node:
-        """The smallest node at a place; the program itself where nothing else is."""
-        *_, last = _around(self.program, offset)
+        """Return the smallest node at an offset, or the program itself where there is no other."""
+        *_, last = _nodes_around(self.program, offset)
         return last
 
     def symbol_at(self, offset: int) -> Symbol | None:
-        """What the name at a place stands for, where it is declared or used."""
+        """Return the symbol of the name at an offset, where it is declared or used."""
         node = self.node_at(offset)
         if isinstance(node, n.Name):
             return node.symbol
         return next((each for each in self.symbols() if each.start <= offset < each.end), None)
 
-    def uses_of(self, symbol: Symbol) -> list[n.Name]:
-        """Where a name is read or assigned; its declaration is `symbol.start`."""
+    def find_uses(self, symbol: Symbol) -> list[n.Name]:
+        """Return the nodes that read or assign a symbol; its declaration is `symbol.start`."""
         return [node for node in n.walk(self.program) if isinstance(node, n.Name) and node.symbol is symbol]
 
 
-def analyse(source: Source, *, imports: Callable[[str], Exports] | None = None, untrusted: bool = False) -> Analysis:
-    """Read and check a text, however much is wrong with it: what cannot be read, and what can but is not right."""
-    program, unread = parse(source)
-    checked = check(program, source, imports=imports, untrusted=untrusted)
+def analyse(
+    source: Source, *, imports: Callable[[str], ModuleExports] | None = None, untrusted: bool = False
+) -> Analysis:
+    """Parse and check a text. Never raises: every syntax and type error becomes a diagnostic."""
+    program, unread = parse_source(source)
+    checked = check_program(program, source, imports=imports, untrusted=untrusted)
     found = checked.diagnostics
     if any(each.code == "V0119" for each in unread):
         # Python that cannot be read has been reported by the parser.
         found = [each for each in found if each.code != "V0608"]
-    return Analysis(source, program, merged(source, unread, found), checked.scope, checked.exports)
+    return Analysis(source, program, merge_diagnostics(source, unread, found), checked.scope, checked.exports)
 
 
-def _declared(node: Any) -> Symbol | None:
+def _declared_symbol(node: Any) -> Symbol | None:
     return None if isinstance(node, n.Name) else getattr(node, "symbol", None)
 
 
-def _around(root: n.Node, offset: int) -> Iterator[n.Node]:
-    """The nodes around a place, the outermost first."""
+def _nodes_around(root: n.Node, offset: int) -> Iterator[n.Node]:
+    """Yield the nodes around an offset, the outermost first."""
     node: n.Node | None = root
     while node is not None:
         yield node

@@ -1,4 +1,4 @@
-"""Coverage of programs: a plug-in for coverage.py, which would otherwise take a `.vibe` file for Python.
+"""Coverage of programs: a plug-in for coverage.py, which would otherwise parse a `.vibe` file as Python.
 
 [tool.coverage.run]
 plugins = ["antiphon.lang.coverage_plugin"]
@@ -14,26 +14,26 @@ from typing import Any
 
 import coverage
 
-from antiphon.lang.compile.naming import AROUND
+from antiphon.lang.codegen.name_mangling import WRAPPER_FUNCTION
 
 
-class Programs(coverage.CoveragePlugin):
-    """Knows the files of programs, and which of their lines can run."""
+class VibeCoveragePlugin(coverage.CoveragePlugin):
+    """The coverage.py plug-in for `.vibe` files and their executable lines."""
 
     def file_tracer(self, filename: str) -> coverage.FileTracer | None:
-        """Whoever runs a program's code runs its lines."""
-        return _Traced(filename) if filename.endswith(".vibe") else None
+        """Return a tracer for a `.vibe` file; its compiled code keeps the line numbers of the source."""
+        return _VibeFileTracer(filename) if filename.endswith(".vibe") else None
 
     def file_reporter(self, filename: str) -> coverage.FileReporter | str:
-        """What can be said of a program's file."""
-        return _Report(filename)
+        """Return the reporter of a program's file."""
+        return _VibeFileReporter(filename)
 
     def find_executable_files(self, src_dir: str) -> Iterator[str]:
-        """Programs that nothing has run yet."""
+        """Yield the programs below a directory, including those that never ran."""
         return (str(path) for path in Path(src_dir).rglob("*.vibe"))
 
 
-class _Traced(coverage.FileTracer):
+class _VibeFileTracer(coverage.FileTracer):
     def __init__(self, filename: str) -> None:
         self._filename = filename
 
@@ -41,29 +41,32 @@ class _Traced(coverage.FileTracer):
         return self._filename
 
 
-class _Report(coverage.FileReporter):
+class _VibeFileReporter(coverage.FileReporter):
     def lines(self) -> set[int]:
-        """The lines that the compiled program has instructions for; none, where it cannot be compiled."""
-        from antiphon.lang.run.modules import Modules
+        """Return the lines that have instructions in the compiled program; none if it cannot be compiled."""
+        from antiphon.lang.runtime.modules import ModuleLoader
 
-        code = Modules().load(self.filename).code
-        return set() if code is None or code.main is None else set(_lines(code.main))
-
-
-#: Instructions with which a function begins; they stand on the line of its head, where nothing else may be.
-_BEGINNING = ("RESUME", "MAKE_CELL", "COPY_FREE_VARS")
+        code = ModuleLoader().load(self.filename).code
+        return set() if code is None or code.main is None else set(_executable_lines(code.main))
 
 
-def _lines(code: CodeType) -> Iterator[int]:
-    """The lines of the functions in a module; the module's own code only defines them, as does what is around them."""
+#: Instructions at the start of every function; their line is that of its header, which has no code of its own.
+_PROLOGUE_OPCODES = ("RESUME", "MAKE_CELL", "COPY_FREE_VARS")
+
+
+def _executable_lines(code: CodeType) -> Iterator[int]:
+    """Yield the lines of the functions in a module.
+
+    The module's own code and the wrapper around the functions only define them, so their lines are left out.
+    """
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            for each in dis.get_instructions(constant) if constant.co_name != AROUND else ():
-                if each.opname not in _BEGINNING and each.positions is not None and each.positions.lineno:
+            for each in dis.get_instructions(constant) if constant.co_name != WRAPPER_FUNCTION else ():
+                if each.opname not in _PROLOGUE_OPCODES and each.positions is not None and each.positions.lineno:
                     yield each.positions.lineno
-            yield from _lines(constant)
+            yield from _executable_lines(constant)
 
 
 def coverage_init(registry: Any, options: Any) -> None:  # noqa: ARG001
-    """What coverage.py calls."""
-    registry.add_file_tracer(Programs())
+    """Register the plug-in; coverage.py calls this."""
+    registry.add_file_tracer(VibeCoveragePlugin())

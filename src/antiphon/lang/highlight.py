@@ -1,4 +1,4 @@
-"""Colours for programs: a Pygments lexer, which terminals, pages and documentation use."""
+"""Syntax highlighting of programs: a Pygments lexer for terminals, pages and documentation."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from pygments.token import (
     _TokenType,  # pyright: ignore[reportPrivateUsage]
 )
 
-from antiphon.lang.check.methods import BUILTINS
+from antiphon.lang.typecheck.methods import BUILTINS
 
-DECLARING = ("let", "const", "function")
-STEERING = (
+DECLARATION_KEYWORDS = ("let", "const", "function")
+CONTROL_KEYWORDS = (
     *("if", "else", "for", "in", "while", "break", "continue"),
     *("return", "throw", "try", "catch", "finally", "yield"),
 )
-ASKING = ("do", "vibe", "ask")
-MODULES = ("import", "export")
-CONSTANTS = ("true", "false", "null")
-OPERATORS = ("and", "or", "not", "is")
-#: Words that mean something in their place only, and are names elsewhere.
-PREFIXES = ("private", "async")
-DECLARATIONS = ("model", "type", "tool", "test", "input", "returns")
-IMPORTING = ("from", "as")
-CONTEXTS = ("default", "local", "none")
-MODES = ("verbose", "forget", "compress")
-PYTHON = ("py", "pure")
-CHOOSING = ("match",)
-TYPES = ("text", "number", "boolean", "json", "prompt", "model", "null")
+ASK_KEYWORDS = ("do", "vibe", "ask")
+MODULE_KEYWORDS = ("import", "export")
+CONSTANT_KEYWORDS = ("true", "false", "null")
+OPERATOR_KEYWORDS = ("and", "or", "not", "is")
+#: Contextual keywords: keywords in their place only, and names elsewhere.
+MODIFIER_KEYWORDS = ("private", "async")
+CONTEXTUAL_DECLARATION_KEYWORDS = ("model", "type", "tool", "test", "input", "returns")
+IMPORT_KEYWORDS = ("from", "as")
+CONTEXT_KEYWORDS = ("default", "local", "none")
+LOOP_MODE_KEYWORDS = ("verbose", "forget", "compress")
+PYTHON_KEYWORDS = ("py", "pure")
+MATCH_KEYWORDS = ("match",)
+TYPE_KEYWORDS = ("text", "number", "boolean", "json", "prompt", "model", "null")
 
 _NAME = r"[^\W\d]\w*"
 _INDEX = r"\[[^\]\n{}]*\]"
 _PYTHON = PythonLexer()
 
 
-def _python(_: RegexLexer, match: Match[str]) -> Iterator[tuple[int, _TokenType, str]]:
+def _lex_python(_: RegexLexer, match: Match[str]) -> Iterator[tuple[int, _TokenType, str]]:
     for at, kind, text in _PYTHON.get_tokens_unprocessed(match.group()):
         yield match.start() + at, kind, text
 
 
-def _word(*any_of: str) -> str:
+def _word_pattern(*any_of: str) -> str:
     return rf"\b(?:{'|'.join(any_of)})\b"
 
 
-def _text(quote: str, others: str) -> list[Any]:
-    """The inside of a string; what `others` matches ends a piece of it."""
+def _string_rules(quote: str, others: str) -> list[Any]:
+    """Return the rules for the inside of a string; characters in `others` end a run of plain text."""
     return [
         (quote, String, "#pop"),
         (r"\\(?:u\{[0-9a-fA-F]*\}|[^\n])", String.Escape),
@@ -70,7 +70,7 @@ def _text(quote: str, others: str) -> list[Any]:
 
 
 class VibeLexer(RegexLexer):
-    """Pygments' lexer of the language; Python blocks are highlighted as Python."""
+    """The Pygments lexer of the language; Python blocks are highlighted as Python."""
 
     name = "Vibe"
     aliases: ClassVar = ["vibe"]
@@ -98,7 +98,7 @@ class VibeLexer(RegexLexer):
             (r"0[xX][0-9a-fA-F_]+", Number.Hex),
             (r"\d[\d_]*(?:\.\d[\d_]*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)", Number.Float),
             (r"\d[\d_]*", Number.Integer),
-            (r"(\})([ \t]*)" + f"({_word(*MODES)})", bygroups(Punctuation, Whitespace, Keyword)),
+            (r"(\})([ \t]*)" + f"({_word_pattern(*LOOP_MODE_KEYWORDS)})", bygroups(Punctuation, Whitespace, Keyword)),
             (r"\.\.\.?|\?\?|\?\.|=>|\*\*|[-+*/%=!<>]=?|\|", Operator),
             (r"[][(){},:;.?]", Punctuation),
             (r"@\w+", Name.Decorator),
@@ -107,43 +107,52 @@ class VibeLexer(RegexLexer):
         "words": [
             (rf"(?<!\.)(\.)(\s*)({_NAME})", bygroups(Punctuation, Whitespace, Name.Attribute)),
             (rf"(\?\.)(\s*)({_NAME})", bygroups(Operator, Whitespace, Name.Attribute)),
-            # A value and a brace follow it on its line.
-            (_word(*CHOOSING) + r"(?=[ \t]+[\w\"'`(].*\{)", Keyword),
-            (rf"\b(is)([ \t]+)({_word(*TYPES)})", bygroups(Operator.Word, Whitespace, Keyword.Type)),
+            # `match` is a keyword if a value and a brace follow it on its line.
+            (_word_pattern(*MATCH_KEYWORDS) + r"(?=[ \t]+[\w\"'`(].*\{)", Keyword),
+            (rf"\b(is)([ \t]+)({_word_pattern(*TYPE_KEYWORDS)})", bygroups(Operator.Word, Whitespace, Keyword.Type)),
             (rf"\b(function|tool)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
             (rf"\b(type)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Class)),
             (rf"\b(model)([ \t]+)({_NAME})(?=\s*=)", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),
             (r"\btest\b(?=[ \t]*[\"'`])", Keyword.Declaration),
             (rf"\b(input)([ \t]+)({_NAME})(?=[ \t]*:)", bygroups(Keyword.Declaration, Whitespace, Name.Attribute)),
-            (rf"^(returns)([ \t]+)({_word(*TYPES)})", bygroups(Keyword.Declaration, Whitespace, Keyword.Type)),
+            (
+                rf"^(returns)([ \t]+)({_word_pattern(*TYPE_KEYWORDS)})",
+                bygroups(Keyword.Declaration, Whitespace, Keyword.Type),
+            ),
             (rf"^returns(?=[ \t]+(?:{_NAME}|[\"'`\d{{]))", Keyword.Declaration),
-            (_word(*PREFIXES) + r"(?=[ \t]+(?:let|const|for|do|vibe|private|async)\b)", Keyword.Declaration),
+            (
+                _word_pattern(*MODIFIER_KEYWORDS) + r"(?=[ \t]+(?:let|const|for|do|vibe|private|async)\b)",
+                Keyword.Declaration,
+            ),
             (r"\bprivate\b(?=[ \t]+(?:input[ \t]+)?[^\W\d]\w*[ \t]*:)", Keyword.Declaration),
             (r"(?:(?<=let )|(?<=const ))private\b(?=[ \t]+[\w{[])", Keyword.Declaration),
             (r"\bfrom\b(?=[ \t]*[\"'`])", Keyword.Namespace),
             (rf"\b(as)([ \t]+)({_NAME})", bygroups(Keyword.Namespace, Whitespace, Name)),
-            (rf"([:|])([ \t]*)({_word(*TYPES)})", bygroups(Punctuation, Whitespace, Keyword.Type)),
-            (rf"{_word(*TYPES)}(?=\[\])", Keyword.Type),
-            (rf"(?<=\[){_word(*TYPES)}(?=\][ \t]*:)", Keyword.Type),
-            # The type of a function; so many characters are looked ahead for its arrow.
+            (rf"([:|])([ \t]*)({_word_pattern(*TYPE_KEYWORDS)})", bygroups(Punctuation, Whitespace, Keyword.Type)),
+            (rf"{_word_pattern(*TYPE_KEYWORDS)}(?=\[\])", Keyword.Type),
+            (rf"(?<=\[){_word_pattern(*TYPE_KEYWORDS)}(?=\][ \t]*:)", Keyword.Type),
+            # The type of a function; the lookahead for its arrow is limited to 80 characters.
             (
-                rf"([(,])([ \t]*)({_word(*TYPES)})(?=[\w \t,|[\]]{{0,80}}\)[ \t]*=>)",
+                rf"([(,])([ \t]*)({_word_pattern(*TYPE_KEYWORDS)})(?=[\w \t,|[\]]{{0,80}}\)[ \t]*=>)",
                 bygroups(Punctuation, Whitespace, Keyword.Type),
             ),
             (
-                rf"(?<=\) )(=>)([ \t]*)({_word(*TYPES)})(?=[ \t]*(?:$|[][=,){{}}|]))",
+                rf"(?<=\) )(=>)([ \t]*)({_word_pattern(*TYPE_KEYWORDS)})(?=[ \t]*(?:$|[][=,){{}}|]))",
                 bygroups(Operator, Whitespace, Keyword.Type),
             ),
             (rf"(?<!\? ){_NAME}(?=[ \t]*\??[ \t]*:)", Name.Attribute),
-            (words(ASKING, r"\b", r"\b"), Keyword.Reserved),
-            # The model and the context of a call are the last words of it.
-            (r"(?<=[\"'`\w)] )" + _word(*CONTEXTS, "model") + r"(?=[ \t]*(?:$|[])},;/]))", Keyword.Pseudo),
-            (r"(?<=[\"'`\w)] )\bmodel\b(?=[ \t]+" + _word(*CONTEXTS) + ")", Keyword.Pseudo),
-            (words(DECLARING, r"\b", r"\b"), Keyword.Declaration),
-            (words(MODULES, r"\b", r"\b"), Keyword.Namespace),
-            (words(STEERING, r"\b", r"\b"), Keyword),
-            (words(OPERATORS, r"\b", r"\b"), Operator.Word),
-            (words(CONSTANTS, r"\b", r"\b"), Keyword.Constant),
+            (words(ASK_KEYWORDS, r"\b", r"\b"), Keyword.Reserved),
+            # The model and the context are the last words of a model call.
+            (
+                r"(?<=[\"'`\w)] )" + _word_pattern(*CONTEXT_KEYWORDS, "model") + r"(?=[ \t]*(?:$|[])},;/]))",
+                Keyword.Pseudo,
+            ),
+            (r"(?<=[\"'`\w)] )\bmodel\b(?=[ \t]+" + _word_pattern(*CONTEXT_KEYWORDS) + ")", Keyword.Pseudo),
+            (words(DECLARATION_KEYWORDS, r"\b", r"\b"), Keyword.Declaration),
+            (words(MODULE_KEYWORDS, r"\b", r"\b"), Keyword.Namespace),
+            (words(CONTROL_KEYWORDS, r"\b", r"\b"), Keyword),
+            (words(OPERATOR_KEYWORDS, r"\b", r"\b"), Operator.Word),
+            (words(CONSTANT_KEYWORDS, r"\b", r"\b"), Keyword.Constant),
             (words(tuple(BUILTINS), r"\b", r"(?=[ \t]*\()"), Name.Builtin),
             (rf"{_NAME}(?=\()", Name.Function),
             (_NAME, Name),
@@ -153,9 +162,9 @@ class VibeLexer(RegexLexer):
             (r"\*/", Comment.Multiline, "#pop"),
             (r"\*", Comment.Multiline),
         ],
-        "double": _text('"', r"\n"),
-        "single": _text("'", r"\n"),
-        "back": _text("`", ""),
+        "double": _string_rules('"', r"\n"),
+        "single": _string_rules("'", r"\n"),
+        "back": _string_rules("`", ""),
         "hole": [(r"\}", String.Interpol, "#pop"), (r"\{", Punctuation, "braces"), include("root")],
         "braces": [(r"\}", Punctuation, "#pop"), (r"\{", Punctuation, "#push"), include("root")],
         "python": [
@@ -164,9 +173,9 @@ class VibeLexer(RegexLexer):
             (r"#.*", Comment.Single),
             (r'[rbufRBUF]{0,2}"""', String, "python-double"),
             (r"[rbufRBUF]{0,2}'''", String, "python-single"),
-            (r"""[rbufRBUF]{0,2}(?:"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?)""", _python),
+            (r"""[rbufRBUF]{0,2}(?:"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?)""", _lex_python),
             # A prefix of a string belongs to the string.
-            (r"""(?:(?!\b[rbufRBUF]{1,2}["'])[^{}"'#])+""", _python),
+            (r"""(?:(?!\b[rbufRBUF]{1,2}["'])[^{}"'#])+""", _lex_python),
             default("#pop"),
         ],
         "python-double": [(r'"""', String, "#pop"), (r'[^"\\]+|\\.|["\\]', String)],

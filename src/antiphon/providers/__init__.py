@@ -1,17 +1,18 @@
-"""Talking to providers: send, stream, retry. The registry knows their names, keys, sizes and prices.
+"""Communication with providers: send, stream and retry. The registry holds their names, keys, sizes
+and prices.
 
-This room knows nothing of tools or of the language. `connect` is where to begin. Each name is imported when it is first
-used: whoever only wants to know whose key is set needs no client.
+This package knows nothing of tools or of the language. Begin with `connect`. Names are imported on
+first use: to see which keys are set, no HTTP client is needed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.providers.model import AsyncStream, Model, Stream, connect
+    from antiphon.providers.model import AsyncModelStream, Model, ModelStream, connect
     from antiphon.providers.recording import ReplayMismatch
     from antiphon.providers.registry import PROVIDERS, Provider, register_provider, resolve
     from antiphon.providers.retry import NO_RETRY, Retry
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "NO_RETRY": "retry",
     "PROVIDERS": "registry",
-    "AsyncStream": "model",
+    "AsyncModelStream": "model",
     "Model": "model",
     "Provider": "registry",
     "ReplayMismatch": "recording",
     "Retry": "retry",
-    "Stream": "model",
+    "ModelStream": "model",
     "connect": "model",
     "register_provider": "registry",
     "resolve": "registry",
@@ -33,15 +34,15 @@ _HOMES = {
 __all__ = [
     "NO_RETRY",
     "PROVIDERS",
-    "AsyncStream",
+    "AsyncModelStream",
     "Model",
+    "ModelStream",
     "Provider",
     "ReplayMismatch",
     "Retry",
-    "Stream",
     "connect",
     "register_provider",
     "resolve",
 ]
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

@@ -1,8 +1,8 @@
 """HTTP over httpx2, synchronous and asynchronous: performs the steps of an exchange.
 
-Requests go straight to httpx2's transports. Its client adds redirects, cookies and merged settings, which no API of a
-model needs and which cost more than encoding a turn. httpx2 is imported for the first request, because it takes most
-of the time that this package takes to start.
+Requests go straight to httpx2's transports. Its client adds redirects, cookies and merged settings,
+which no model API needs and which cost more than encoding a turn. httpx2 is imported for the first
+request, because it takes most of this package's start-up time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from antiphon.errors import ProviderError
-from antiphon.providers.decompression import ACCEPTED, unpacking
-from antiphon.providers.exchange import Answer, Arrival, Emit, Exchange, Read, Send, Sleep
-from antiphon.providers.failures import transport_error
-from antiphon.wire import Delta
+from antiphon.providers.decompression import ACCEPTED_ENCODINGS, make_decompressor
+from antiphon.providers.error_mapping import make_transport_error
+from antiphon.providers.exchange import (
+    EmitDelta,
+    ExchangeEvent,
+    ModelExchange,
+    ReadChunk,
+    ResponseHead,
+    SendRequest,
+    WaitStep,
+)
+from antiphon.wire import ReplyDelta
 from antiphon.wire.request import merge_headers
 
 if TYPE_CHECKING:
@@ -28,16 +36,16 @@ if TYPE_CHECKING:
 
 
 @cache
-def tls() -> SSLContext:
-    """What every client of the process shares: making one takes tens of milliseconds."""
+def get_ssl_context() -> SSLContext:
+    """Return the TLS context shared by all clients. Creating one takes tens of milliseconds."""
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
 @cache
-def _failures() -> tuple[type[Exception], ...]:
-    """What is raised when a request fails: by httpx2, and by unpacking."""
+def _get_transport_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that a failed request raises: those of httpx2 and of decompression."""
     import httpx2
 
     return httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ProviderError
@@ -45,7 +53,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 @lru_cache(maxsize=256)
 def _parse_url(url: str) -> httpx2.URL:
-    """Return a parsed URL; parsing one anew takes longer than encoding a turn."""
+    """Return a parsed URL, cached because parsing takes longer than encoding a turn."""
     import httpx2
 
     return httpx2.URL(url)
@@ -64,40 +72,40 @@ def find_proxy(url: str) -> str | None:
 
 
 @dataclass(slots=True)
-class Client:
+class HttpClient:
     """Connections to one base URL."""
 
     provider: str
     url: str
-    # Keys stand in the headers, and may stand in the proxy's address.
+    # Headers hold keys, and the proxy's URL may hold one.
     headers: Mapping[str, str] = field(repr=False)
     timeout: float | None = 600.0
     proxy: str | None = field(default=None, repr=False)
     transport: Any = field(default=None, repr=False)
     _sync_transport: httpx2.BaseTransport | None = field(default=None, repr=False)
-    # Connections belong to the event loop that opened them: a second `asyncio.run` must not meet the first one's.
+    # Connections belong to the event loop that opened them: a second `asyncio.run` must not reuse the first one's.
     _async_transports: WeakKeyDictionary[Any, httpx2.AsyncBaseTransport] = field(
         default_factory=lambda: WeakKeyDictionary(), repr=False
     )
-    #: The headers of every request, as httpx2 keeps them, and its timeouts; made for the first request.
+    #: Headers and timeouts of every request in httpx2's form, created for the first request.
     _prepared: tuple[httpx2.Headers, dict[str, Any]] | None = field(default=None, repr=False)
 
-    def drive(self, exchange: Exchange, path: str) -> Generator[Delta, None, None]:
-        """Do what the exchange says, and yield what it emits."""
-        channel = _Channel(self, path)
+    def drive(self, exchange: ModelExchange, path: str) -> Generator[ReplyDelta, None, None]:
+        """Perform the steps of an exchange and yield its deltas."""
+        channel = _ResponseChannel(self, path)
         steps, outcome = exchange.steps(), None
         try:
             while True:
                 step = steps.send(outcome)
                 match step:
-                    case Emit():
+                    case EmitDelta():
                         yield step.delta
                         outcome = None
-                    case Sleep():
+                    case WaitStep():
                         outcome = time.sleep(step.seconds)
-                    case Send():
+                    case SendRequest():
                         outcome = channel.send(step)
-                    case Read():
+                    case ReadChunk():
                         outcome = channel.read()
         except StopIteration:
             return
@@ -107,24 +115,24 @@ class Client:
                 channel.send(exchange.cancelling)
             channel.close()
 
-    async def adrive(self, exchange: Exchange, path: str) -> AsyncGenerator[Delta, None]:
-        """Do what the exchange says, and yield what it emits."""
+    async def arun_exchange(self, exchange: ModelExchange, path: str) -> AsyncGenerator[ReplyDelta, None]:
+        """Perform the steps of an exchange asynchronously and yield its deltas."""
         import asyncio
 
-        channel = _AsyncChannel(self, path)
+        channel = _AsyncResponseChannel(self, path)
         steps, outcome = exchange.steps(), None
         try:
             while True:
                 step = steps.send(outcome)
                 match step:
-                    case Emit():
+                    case EmitDelta():
                         yield step.delta
                         outcome = None
-                    case Sleep():
+                    case WaitStep():
                         outcome = await asyncio.sleep(step.seconds)
-                    case Send():
+                    case SendRequest():
                         outcome = await channel.send(step)
-                    case Read():
+                    case ReadChunk():
                         outcome = await channel.read()
         except StopIteration:
             return
@@ -171,7 +179,7 @@ class Client:
         if transport is not None:
             await transport.aclose()
 
-    def build_request(self, step: Send, path: str) -> httpx2.Request:
+    def build_request(self, step: SendRequest, path: str) -> httpx2.Request:
         """Return the HTTP request of a step."""
         import httpx2
 
@@ -194,20 +202,20 @@ class Client:
         )
         request.headers["content-length"] = str(len(step.body))
         if self.transport is not None:
-            # Transports that are given may look at `request.content`.
+            # Custom transports may read `request.content`.
             request.read()
         return request
 
     def failed(self, error: Exception) -> ProviderError:
-        """The error in our own words."""
-        return error if isinstance(error, ProviderError) else transport_error(self.provider, self.url, error)
+        """Return the error as one of ours."""
+        return error if isinstance(error, ProviderError) else make_transport_error(self.provider, self.url, error)
 
     def _prepare(self) -> tuple[httpx2.Headers, dict[str, Any]]:
         import httpx2
 
         url = _parse_url(self.url)
         agent = f"antiphon python-httpx2/{httpx2.__version__}"
-        headers = {"host": url.netloc.decode("ascii"), "accept-encoding": ACCEPTED, "user-agent": agent}
+        headers = {"host": url.netloc.decode("ascii"), "accept-encoding": ACCEPTED_ENCODINGS, "user-agent": agent}
         connecting = 20.0 if self.timeout is None else min(self.timeout, 20.0)
         timeouts = httpx2.Timeout(self.timeout, connect=connecting, pool=None).as_dict()
         return httpx2.Headers(merge_headers(headers, self.headers)), {"timeout": timeouts}
@@ -216,41 +224,41 @@ class Client:
         import httpx2
 
         return {
-            "verify": tls() if self.url.startswith("https:") else False,
+            "verify": get_ssl_context() if self.url.startswith("https:") else False,
             "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             "proxy": self.proxy or find_proxy(self.url),
         }
 
 
 def _read_headers(response: httpx2.Response) -> dict[str, str]:
-    """Return the headers with names in lower case; of a name that is repeated the last value counts."""
+    """Return the headers with names in lower case. If a name is repeated, the last value wins."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
 
 
-class _Channel:
-    """The response of one exchange while it is open."""
+class _ResponseChannel:
+    """The open response of one exchange."""
 
-    def __init__(self, client: Client, path: str) -> None:
+    def __init__(self, client: HttpClient, path: str) -> None:
         self._client = client
         self._path = path
         self._response: httpx2.Response | None = None
         self._chunks: Iterator[bytes] = iter(())
 
-    def send(self, step: Send) -> Arrival:
+    def send(self, step: SendRequest) -> ExchangeEvent:
         self.close()
         try:
             request = self._client.build_request(step, self._path)
             response = self._response = self._client.open_transport().handle_request(request)
             headers = _read_headers(response)
             self._chunks = self._read_chunks(response, headers)
-            return Answer(response.status_code, headers)
-        except _failures() as error:
+            return ResponseHead(response.status_code, headers)
+        except _get_transport_errors() as error:
             return self._client.failed(error)
 
-    def read(self) -> Arrival:
+    def read(self) -> ExchangeEvent:
         try:
             return next(self._chunks, None)
-        except _failures() as error:
+        except _get_transport_errors() as error:
             return self._client.failed(error)
 
     def close(self) -> None:
@@ -260,38 +268,38 @@ class _Channel:
 
     def _read_chunks(self, response: httpx2.Response, headers: Mapping[str, str]) -> Iterator[bytes]:
         if response.is_stream_consumed:
-            # A transport that has no stream hands over the whole, unpacked.
+            # A transport without streaming returns the complete, decompressed body.
             return iter((response.content,))
         stream = cast("httpx2.SyncByteStream", response.stream)
-        unpack = unpacking(headers.get("content-encoding", ""), self._client.provider)
+        unpack = make_decompressor(headers.get("content-encoding", ""), self._client.provider)
         return iter(stream) if unpack is None else (piece for chunk in stream for piece in unpack(chunk))
 
 
-class _AsyncChannel:
-    """The same, asynchronously."""
+class _AsyncResponseChannel:
+    """Asynchronous counterpart of `_ResponseChannel`."""
 
-    def __init__(self, client: Client, path: str) -> None:
+    def __init__(self, client: HttpClient, path: str) -> None:
         self._client = client
         self._path = path
         self._response: httpx2.Response | None = None
         self._chunks: AsyncIterator[bytes] | None = None
 
-    async def send(self, step: Send) -> Arrival:
+    async def send(self, step: SendRequest) -> ExchangeEvent:
         await self.close()
         try:
             request = self._client.build_request(step, self._path)
             response = self._response = await self._client.open_async_transport().handle_async_request(request)
             headers = _read_headers(response)
             self._chunks = self._read_chunks(response, headers)
-            return Answer(response.status_code, headers)
-        except _failures() as error:
+            return ResponseHead(response.status_code, headers)
+        except _get_transport_errors() as error:
             return self._client.failed(error)
 
-    async def read(self) -> Arrival:
+    async def read(self) -> ExchangeEvent:
         assert self._chunks is not None
         try:
             return await anext(self._chunks, None)
-        except _failures() as error:
+        except _get_transport_errors() as error:
             return self._client.failed(error)
 
     async def close(self) -> None:
@@ -303,7 +311,7 @@ class _AsyncChannel:
         if response.is_stream_consumed:
             yield response.content
             return
-        unpack = unpacking(headers.get("content-encoding", ""), self._client.provider)
+        unpack = make_decompressor(headers.get("content-encoding", ""), self._client.provider)
         async for chunk in cast("httpx2.AsyncByteStream", response.stream):
             if unpack is None:
                 yield chunk

@@ -1,4 +1,4 @@
-"""Answers that come in several steps: how each step is asked for, and how all of them become one reply."""
+"""Answers that take several requests: how each is continued, and how the steps become one reply."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from antiphon.conversation import AssistantPart, Native, Reasoning, Text, ToolCall
+from antiphon.conversation import AssistantPart, ProviderPayload, Reasoning, Text, ToolCall
 from antiphon.errors import ContinuationFailed, ProviderError, UnknownStop
 from antiphon.wire import Options, Reply, Target
 
-#: The most steps of one answer, unless `connect` says otherwise.
-CONTINUATIONS = 20
-#: Words of OpenAI for a response that is still being made.
-_BACKGROUND = ("queued", "in_progress")
+#: Default maximum number of steps of one answer.
+DEFAULT_CONTINUATIONS = 20
+#: OpenAI's status of a response that is still in progress.
+_BACKGROUND_STATUSES = ("queued", "in_progress")
 
 
 @dataclass(slots=True)
@@ -26,32 +26,32 @@ class Pending:
     note: Callable[[str], object]
 
 
-class Hop(NamedTuple):
+class ContinuationStep(NamedTuple):
     """The next step of an unfinished answer.
 
-    `resend` repeats the request with the answer so far behind it, `token` repeats it unchanged with a token. `changes`
-    are those of the options.
+    `resend` repeats the request with the answer so far appended, `token` repeats it with a token.
+    `changes` are changed options.
     """
 
     kind: Literal["resend", "token"]
     changes: Mapping[str, Any] = MappingProxyType({})
 
 
-def plan_hop(reply: Reply, target: Target, options: Options) -> Hop | None:
-    """Return how an answer goes on, or nothing where it has ended or cannot be continued from here."""
+def plan_continuation(reply: Reply, target: Target, options: Options) -> ContinuationStep | None:
+    """Return how an answer continues, or None if it has ended or cannot be continued."""
     if target.api == "gemini":
-        # A token that comes with a spent budget would want a higher one; the budget is the caller's to raise.
+        # A token with an exhausted budget needs a higher budget, which only the caller may set.
         token = reply.state.continuation_token if reply.stop == "pause" else ""
-        return Hop("token", {"extra": {**options.extra, "continuationToken": token}}) if token else None
-    # A request for approval is a person's to answer.
-    is_open = reply.stop == "pause" and reply.stop_reason not in ("mcp_approval_request", *_BACKGROUND)
-    # Calls are answered first; the answer goes on with their results.
-    return Hop("resend", {"continues": True}) if is_open and not reply.tool_calls else None
+        return ContinuationStep("token", {"extra": {**options.extra, "continuationToken": token}}) if token else None
+    # Only a person can answer a request for approval.
+    is_open = reply.stop == "pause" and reply.stop_reason not in ("mcp_approval_request", *_BACKGROUND_STATUSES)
+    # Calls are answered first; their results continue the answer.
+    return ContinuationStep("resend", {"continues": True}) if is_open and not reply.tool_calls else None
 
 
-def is_background(reply: Reply, target: Target) -> bool:
-    """Whether a response is still being made, and can be fetched by its id."""
-    return target.api == "openai-responses" and reply.stop_reason in _BACKGROUND and bool(reply.id)
+def is_background_response(reply: Reply, target: Target) -> bool:
+    """Return whether a response is still in progress and can be fetched by its id."""
+    return target.api == "openai-responses" and reply.stop_reason in _BACKGROUND_STATUSES and bool(reply.id)
 
 
 def join_replies(first: Reply, second: Reply, kind: str) -> Reply:
@@ -63,7 +63,7 @@ def join_replies(first: Reply, second: Reply, kind: str) -> Reply:
     usage = first.usage.plus(second.usage)
     window = second.window
     if kind == "token" and first.window is not None:
-        # The prompt is the same each time, and only the first one counts.
+        # The prompt is the same each time, so it is counted once.
         window = first.window + (second.usage.output_tokens or 0)
     return replace(
         second,
@@ -79,38 +79,38 @@ def join_replies(first: Reply, second: Reply, kind: str) -> Reply:
 def _join_parts(
     first: tuple[AssistantPart, ...], second: tuple[AssistantPart, ...], *, seamless: bool
 ) -> tuple[AssistantPart, ...]:
-    """Return the parts of both; `seamless` ones go on in the middle of a text."""
+    """Return the parts of both. `seamless` parts continue in the middle of a text."""
     if not (seamless and first and second):
         return first + second
     match first[-1], second[0]:
-        case Text() as before, Text() as after if _is_running(before) and _is_running(after):
+        case Text() as before, Text() as after if _is_plain_text(before) and _is_plain_text(after):
             return (*first[:-1], _join_texts(before, after), *second[1:])
-        case Reasoning(text=before, native=Native() as old), Reasoning(text=after, native=Native() as new) if (
-            set(old.data) == set(new.data) == {"text", "thought"}
-        ):
-            joined = Native(old.origin, {**old.data, "text": before + after})
+        case Reasoning(text=before, native=ProviderPayload() as old), Reasoning(
+            text=after, native=ProviderPayload() as new
+        ) if set(old.data) == set(new.data) == {"text", "thought"}:
+            joined = ProviderPayload(old.origin, {**old.data, "text": before + after})
             return (*first[:-1], Reasoning(before + after, joined), *second[1:])
         case _:
             return first + second
 
 
-def _is_running(text: Text) -> bool:
+def _is_plain_text(text: Text) -> bool:
     return text.native is None or set(text.native.data) == {"text"}
 
 
 def _join_texts(first: Text, second: Text) -> Text:
-    """Return two pieces of one text; the citations of the second move along with it."""
+    """Return two pieces of one text. Citations of the second are shifted."""
     by = len(first.text)
     moved = [
         each if each.start is None or each.end is None else replace(each, start=each.start + by, end=each.end + by)
         for each in second.citations
     ]
     text, kept = first.text + second.text, first.native or second.native
-    return Text(text, kept and Native(kept.origin, {"text": text}), (*first.citations, *moved))
+    return Text(text, kept and ProviderPayload(kept.origin, {"text": text}), (*first.citations, *moved))
 
 
-def broken_off(whole: Reply, error: ProviderError, provider: str, kind: str) -> ProviderError:
-    """Return the error for a step that failed; it keeps what the steps before it said."""
+def make_step_error(whole: Reply, error: ProviderError, provider: str, kind: str) -> ProviderError:
+    """Return the error for a failed step. It keeps what the earlier steps said."""
     if isinstance(error, UnknownStop):
         error.reply = join_replies(whole, error.reply, kind)
         return error
@@ -122,8 +122,8 @@ def broken_off(whole: Reply, error: ProviderError, provider: str, kind: str) -> 
     return ContinuationFailed(message, provider=provider, partial=partial, reply=whole)
 
 
-def too_many(whole: Reply, provider: str, limit: int) -> ContinuationFailed:
-    """Return the error for an answer that is not finished after as many steps as are allowed."""
+def make_step_limit_error(whole: Reply, provider: str, limit: int) -> ContinuationFailed:
+    """Return the error for an answer that is unfinished after the allowed number of steps."""
     message = (
         f"{provider} has not finished its answer after {whole.hops} steps, and `continuations` allows {limit} more than"
         " one; the error's `reply` holds what it said"
@@ -131,14 +131,14 @@ def too_many(whole: Reply, provider: str, limit: int) -> ContinuationFailed:
     return ContinuationFailed(message, provider=provider, partial=whole.text, reply=whole)
 
 
-def not_fetched(reply: Reply, error: ProviderError, provider: str) -> ContinuationFailed:
-    """Return the error for a response in the background that could not be fetched."""
+def make_fetch_error(reply: Reply, error: ProviderError, provider: str) -> ContinuationFailed:
+    """Return the error for a background response that could not be fetched."""
     message = f"response {reply.id} of {provider} could not be fetched: {error}; the error's `reply` holds its id"
     return ContinuationFailed(message, provider=provider, partial=reply.text, reply=reply)
 
 
-def too_late(whole: Reply, provider: str, seconds: float) -> ContinuationFailed:
-    """Return the error for a response in the background that was waited for as long as is allowed."""
+def make_wait_error(whole: Reply, provider: str, seconds: float) -> ContinuationFailed:
+    """Return the error for a background response that took longer than allowed."""
     message = (
         f"{provider} has not finished response {whole.id} after {seconds:g} s; it may still do so, and `max_seconds` of"
         " `connect` allows a longer wait"

@@ -1,4 +1,6 @@
-"""Compressed answers, unpacked in small pieces: a short one may hold gigabytes, and whoever reads may stop."""
+"""Decompression of answers in small pieces: a short answer may hold gigabytes, and the reader may
+stop.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from antiphon.errors import BadReply, ConnectionFailed
 
-#: What is asked for, and all that is understood.
-ACCEPTED = "gzip, deflate"
-_PIECE = 65_536
+#: The encodings that are requested, and the only ones supported.
+ACCEPTED_ENCODINGS = "gzip, deflate"
+_CHUNK_SIZE = 65_536
 
 
-def unpacking(encoding: str, provider: str) -> Callable[[bytes], Iterable[bytes]] | None:
-    """How to unpack the chunks of an answer with this `content-encoding`; nothing where it is not packed."""
+def make_decompressor(encoding: str, provider: str) -> Callable[[bytes], Iterable[bytes]] | None:
+    """Return a function that decompresses chunks of an answer, or None if it is not compressed."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         return None
@@ -22,17 +24,17 @@ def unpacking(encoding: str, provider: str) -> Callable[[bytes], Iterable[bytes]
         )
     import zlib
 
-    # 32: gzip and zlib are told apart by their headers.
+    # 32: detect gzip and zlib by their headers.
     unpacker = zlib.decompressobj(32 + zlib.MAX_WBITS)
 
     def unpack(chunk: bytes) -> Iterator[bytes]:
         nonlocal unpacker
         piece = b""
-        while chunk or len(piece) == _PIECE:
+        while chunk or len(piece) == _CHUNK_SIZE:
             if unpacker.eof:
                 unpacker = zlib.decompressobj(32 + zlib.MAX_WBITS)
             try:
-                piece = unpacker.decompress(chunk, _PIECE)
+                piece = unpacker.decompress(chunk, _CHUNK_SIZE)
             except zlib.error as error:
                 raise ConnectionFailed(f"{provider}'s answer cannot be unpacked: {error}", provider=provider) from None
             chunk = unpacker.unconsumed_tail or unpacker.unused_data

@@ -1,4 +1,4 @@
-"""A model at a provider, ready to be asked."""
+"""A model at a provider, ready for requests."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from dataclasses import fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon._shape import arr
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.json_access import as_array
 from antiphon.conversation import Conversation, Image, UserTurn
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError, PrefixBroken
-from antiphon.facts.lifetimes import warn_of_end
 from antiphon.facts.model_facts import Facts
-from antiphon.facts.resolution import default_model, lookup
+from antiphon.facts.resolution import default_model, lookup_facts
+from antiphon.facts.retirement import warn_of_retirement
 from antiphon.providers import catalog
-from antiphon.providers.bounds import MAX_BYTES, MAX_SECONDS, Bounds
-from antiphon.providers.client import Client
-from antiphon.providers.continuation import CONTINUATIONS, Pending
-from antiphon.providers.exchange import Exchange
+from antiphon.providers.client import HttpClient
+from antiphon.providers.continuation import DEFAULT_CONTINUATIONS, Pending
+from antiphon.providers.exchange import ModelExchange
 from antiphon.providers.prewarming import Prewarming
-from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
+from antiphon.providers.redaction import extract_url_secrets, find_request_secrets, split_credentials
+from antiphon.providers.registry import LOCAL_PROVIDER, Provider, needs_key, resolve
+from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseLimits
 from antiphon.providers.retry import Retry
-from antiphon.providers.secrets import secrets_in, user_secrets, without_user
-from antiphon.wire import Delta, Options, Reply, Request, Target, Usage, wire
-from antiphon.wire.cache import cache_key, last_sent
-from antiphon.wire.images import refusal
-from antiphon.wire.options import fit_options
-from antiphon.wire.prompt import announce, is_costly
+from antiphon.wire import EncodedRequest, Options, Reply, ReplyDelta, Target, Usage, wire
+from antiphon.wire.cache import cache_key, get_last_prompt
+from antiphon.wire.images import find_image_problem
+from antiphon.wire.options import adapt_options
+from antiphon.wire.prompt import announce_request_changes, is_costly_change
 
 if TYPE_CHECKING:
     import httpx2
 
-#: What the library sets itself.
-_INTERNAL = ("stream", "continues", "cache_key", "compare_with", "head_cache")
-_OPTIONS = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
+#: Options that the library sets itself.
+_INTERNAL_OPTIONS = ("stream", "continues", "cache_key", "compare_with", "head_cache")
+_OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL_OPTIONS)
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 
 
 class Model:
-    """A model at a provider, made by `connect`. One may serve many conversations at once.
+    """A model at a provider, created by `connect`. One may serve many conversations concurrently.
 
-    `chat` and `stream` add the reply to the conversation when it is complete and not before: whatever goes wrong on
-    the way, and whenever it is cancelled, the conversation stays as it was. What others add to the conversation in the
-    meantime comes after the reply. `achat` and `astream` do the same asynchronously.
+    `chat` and `stream` add the reply to the conversation when it is complete and not before. After an
+    error or a cancellation, the conversation stays as it was. Whatever others add to the conversation
+    in the meantime comes after the reply. `achat` and `astream` do the same asynchronously.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Model:
         timeout: float | None,
         proxy: str | None,
         transport: Any,
-        bounds: Bounds,
+        bounds: ResponseLimits,
         continuations: int,
     ) -> None:
         profile = provider.profile
@@ -67,31 +67,31 @@ class Model:
         self.target = Target(provider.name, provider.api, name, profile)
         self.options = options
         self.retry = retry
-        self._wire = wire(provider.api)
-        self._bounds = bounds
+        self._codec = wire(provider.api)
+        self._limits = bounds
         self._continuations = continuations
-        self._keyed: tuple[Options, Options] | None = None
+        self._cached_options: tuple[Options, Options] | None = None
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
-        url, user = without_user(url)
+        url, user = split_credentials(url)
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
         auth |= {"authorization": user} if user else {}
         given = {**provider.headers, **auth, **headers}
-        self._secrets = secrets_in(given, key, *user_secrets(proxy or ""))
+        self._secrets = find_request_secrets(given, key, *extract_url_secrets(proxy or ""))
         sent = {"content-type": "application/json", **given}
-        # No single silence may last longer than the whole.
+        # The read timeout must not exceed the limit of the whole answer.
         silence = min((each for each in (timeout, bounds.seconds) if each is not None), default=None)
-        self._client = Client(provider.name, url.rstrip("/"), sent, silence, proxy, transport)
+        self._client = HttpClient(provider.name, url.rstrip("/"), sent, silence, proxy, transport)
 
     @property
     def facts(self) -> Facts:
-        """Return what is known about the model now; refusals may have taught more since `connect`."""
-        return catalog.known_facts(self.target)
+        """The currently known facts about the model; rejections may have taught more since `connect`."""
+        return catalog.get_facts_with_size(self.target)
 
     @property
     def name(self) -> str:
-        """`provider/model`."""
+        """The name as `provider/model`."""
         return f"{self.target.provider}/{self.target.model}"
 
     @property
@@ -103,40 +103,46 @@ class Model:
         return f"<Model {self.name} at {self.url}>"
 
     def chat(self, conversation: Conversation, **options: Any) -> Reply:
-        """Ask the model; the reply is added to the conversation."""
+        """Send the conversation to the model and add the reply to it."""
         exchange = self._begin(conversation, options, stream=False)
-        for _ in self._client.drive(exchange, self._wire.path(self.target, False)):
+        for _ in self._client.drive(exchange, self._codec.path(self.target, False)):
             pass
         return exchange.reply
 
     async def achat(self, conversation: Conversation, **options: Any) -> Reply:
-        """Ask the model; the reply is added to the conversation."""
+        """Send the conversation to the model asynchronously and add the reply to it."""
         exchange = self._begin(conversation, options, stream=False)
-        async for _ in self._client.adrive(exchange, self._wire.path(self.target, False)):
+        async for _ in self._client.arun_exchange(exchange, self._codec.path(self.target, False)):
             pass
         return exchange.reply
 
-    def stream(self, conversation: Conversation, **options: Any) -> Stream:
-        """Ask the model and iterate over the answer as it comes: `with model.stream(c) as stream: for d in stream`."""
+    def stream(self, conversation: Conversation, **options: Any) -> ModelStream:
+        """Send the conversation and iterate over the answer: `with model.stream(c) as stream: for d in
+        stream`.
+        """
         exchange = self._begin(conversation, options, stream=True)
-        return Stream(exchange, self._client.drive(exchange, self._wire.path(self.target, True)))
+        return ModelStream(exchange, self._client.drive(exchange, self._codec.path(self.target, True)))
 
-    def astream(self, conversation: Conversation, **options: Any) -> AsyncStream:
-        """Like `stream`: `async with model.astream(c) as stream: async for delta in stream`."""
+    def astream(self, conversation: Conversation, **options: Any) -> AsyncModelStream:
+        """Like `stream`, asynchronously: `async with model.astream(c) as stream: async for delta in
+        stream`.
+        """
         exchange = self._begin(conversation, options, stream=True)
-        return AsyncStream(exchange, self._client.adrive(exchange, self._wire.path(self.target, True)))
+        return AsyncModelStream(exchange, self._client.arun_exchange(exchange, self._codec.path(self.target, True)))
 
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
-        """The body that `chat` would send, or `stream`, without sending it."""
+        """Return the body that `chat`, or `stream`, would send, without sending it."""
         return self._begin(conversation, options, stream=stream).request.body
 
     def announce(self, conversation: Conversation, **options: Any) -> None:
-        """Record what has changed since the last request, where the model can be told of it in the conversation."""
-        announce(conversation, self.target, fit_options(self.target, changed(self.options, options)))
+        """Record changes since the last request, if the model accepts them within the conversation."""
+        announce_request_changes(
+            conversation, self.target, adapt_options(self.target, merge_options(self.options, options))
+        )
 
     def cost(self, usage: Usage) -> float | None:
-        """What an exchange cost in US dollars, or nothing where that is not known."""
-        return catalog.cost(self.target.provider, self.target.model, usage)
+        """Return the cost of an exchange in US dollars, or None if it is unknown."""
+        return catalog.compute_cost(self.target.provider, self.target.model, usage)
 
     def close(self) -> None:
         """Close the connections of `chat` and `stream`."""
@@ -159,24 +165,28 @@ class Model:
         await self.aclose()
 
     def _set_cache_key(self, options: Options, key: str) -> Options:
-        """Return the options with a cache key, the same value for all requests of a conversation."""
-        if self._keyed is None or self._keyed[0] is not options or self._keyed[1].cache_key != key:
-            self._keyed = (options, replace(options, cache_key=key))
-        return self._keyed[1]
+        """Return the options with a cache key: the same object for all requests of a conversation."""
+        if (
+            self._cached_options is None
+            or self._cached_options[0] is not options
+            or self._cached_options[1].cache_key != key
+        ):
+            self._cached_options = (options, replace(options, cache_key=key))
+        return self._cached_options[1]
 
-    def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> Exchange:
+    def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> ModelExchange:
         if not isinstance(conversation, Conversation):
             raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
         ready = conversation.ready()
         if not ready:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
         pending: Pending | None = changes.pop("pending", None)
-        options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
-        options = fit_options(self.target, options)
+        options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
+        options = adapt_options(self.target, options)
         _check_tool_choice(options, conversation)
         _check_images(conversation, self.target)
-        announce(conversation, self.target, options)
-        sent = last_sent(conversation, self.target)
+        announce_request_changes(conversation, self.target, options)
+        sent = get_last_prompt(conversation, self.target)
         if sent is not None and sent.is_missed and self.target.facts.cache.diagnostics:
             options = replace(options, compare_with=sent.reply_id)
         if options.cache and (key := cache_key(conversation, self.target)):
@@ -186,26 +196,26 @@ class Model:
             options = replace(options, head_cache="1h")
         expired = None
         if conversation.state:
-            from antiphon.providers.healing import forget_expired
+            from antiphon.providers.rejection_recovery import drop_expired_container
 
-            expired = forget_expired(conversation, self.target)
+            expired = drop_expired_container(conversation, self.target)
 
-        def encode(asked: Conversation, changes: Mapping[str, Any]) -> Request:
-            return self._wire.encode(asked, self.target, replace(options, **changes) if changes else options)
+        def encode(asked: Conversation, changes: Mapping[str, Any]) -> EncodedRequest:
+            return self._codec.encode(asked, self.target, replace(options, **changes) if changes else options)
 
-        # What is added to the conversation meanwhile is no part of the requests that continue this one.
-        asked = conversation.to_be_asked()
+        # Turns added to the conversation meanwhile must not enter the requests that continue this one.
+        asked = conversation.fork_for_request()
         request = encode(asked, {})
         if options.prefix == "error" and sent is not None and request.prompt is not None:
-            change = request.prompt.change_since(sent.prompt)
-            if change is not None and is_costly(change, self.target):
+            change = request.prompt.find_change(sent.prompt)
+            if change is not None and is_costly_change(change, self.target):
                 raise PrefixBroken(f"{change}; nothing was sent, because `prefix` is 'error'")
-        return Exchange(
-            self._wire,
+        return ModelExchange(
+            self._codec,
             self.target,
             self.retry,
-            self._bounds,
-            self._secrets.with_more(each for tool in conversation.tools for each in tool.secret_texts),
+            self._limits,
+            self._secrets.with_secrets(each for tool in conversation.tools for each in tool.secret_texts),
             conversation,
             asked,
             encode,
@@ -218,23 +228,25 @@ class Model:
         )
 
 
-class Stream:
-    """An answer while it comes. Leaving it early closes the connection and leaves the conversation as it was."""
+class ModelStream:
+    """An answer while it arrives. Leaving early closes the connection and does not change the
+    conversation.
+    """
 
-    def __init__(self, exchange: Exchange, deltas: Generator[Delta, None, None]) -> None:
+    def __init__(self, exchange: ModelExchange, deltas: Generator[ReplyDelta, None, None]) -> None:
         self._exchange = exchange
         self._deltas = deltas
 
     @property
     def reply(self) -> Reply:
-        """The whole reply, once the iteration has come to its end."""
+        """The complete reply, once the iteration has ended."""
         return self._exchange.reply
 
-    def __iter__(self) -> Iterator[Delta]:
+    def __iter__(self) -> Iterator[ReplyDelta]:
         return self._deltas
 
     def close(self) -> None:
-        """Stop listening."""
+        """Close the connection."""
         self._deltas.close()
 
     def __enter__(self) -> Self:
@@ -244,23 +256,23 @@ class Stream:
         self.close()
 
 
-class AsyncStream:
-    """The same, asynchronously."""
+class AsyncModelStream:
+    """Asynchronous counterpart of `ModelStream`."""
 
-    def __init__(self, exchange: Exchange, deltas: AsyncGenerator[Delta, None]) -> None:
+    def __init__(self, exchange: ModelExchange, deltas: AsyncGenerator[ReplyDelta, None]) -> None:
         self._exchange = exchange
         self._deltas = deltas
 
     @property
     def reply(self) -> Reply:
-        """The whole reply, once the iteration has come to its end."""
+        """The complete reply, once the iteration has ended."""
         return self._exchange.reply
 
-    def __aiter__(self) -> AsyncIterator[Delta]:
+    def __aiter__(self) -> AsyncIterator[ReplyDelta]:
         return self._deltas
 
     async def aclose(self) -> None:
-        """Stop listening."""
+        """Close the connection."""
         await self._deltas.aclose()
 
     async def __aenter__(self) -> Self:
@@ -281,7 +293,7 @@ def connect(
     timeout: float | None = 600.0,
     max_seconds: float | None = MAX_SECONDS,
     max_bytes: int | None = MAX_BYTES,
-    continuations: int = CONTINUATIONS,
+    continuations: int = DEFAULT_CONTINUATIONS,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     record: str | PathLike[str] | None = None,
@@ -289,67 +301,69 @@ def connect(
     environment: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Model:
-    """A model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its server.
+    """Return a model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its
+    server.
 
-    The key comes from `key` or from the provider's usual variable in the process's environment, or in the one that is
-    given (`environment` of a `Configuration` has stored keys too); proxies come from `proxy` or the process's.
-    `timeout` is how long the server may be silent, in seconds; `max_seconds` and `max_bytes` bound a whole answer, for
-    which `None` is no bound. An answer that a provider gives in several steps is continued at most `continuations`
-    times. `options` are those of `Options` and hold for every request unless it says otherwise.
-    `record` names a file for all exchanges, which `replay` answers from later, with no key and no network.
+    The key comes from `key`, or from the provider's usual variable in the process's environment or the
+    given one (`environment` of a `Configuration` includes stored keys). Proxies come from `proxy` or
+    the process's environment. `timeout` is the read timeout in seconds; `max_seconds` and `max_bytes`
+    limit a complete answer, with None for no limit. An answer that takes several requests is continued
+    at most `continuations` times. `options` are those of `RequestOptions` and apply to every request
+    unless it overrides them. `record` names a file for all exchanges, from which `replay` answers
+    later, without key or network.
     """
     place, name = resolve(model, provider, url)
-    if place.name == "azure" and lookup("openai", name).tools_api in ("responses_only", "effort_none_only"):
-        # The same address serves both APIs, and only one of them takes tools.
+    if place.name == "azure" and lookup_facts("openai", name).tools_api in ("responses_only", "effort_none_only"):
+        # The same URL serves both APIs, and only one of them accepts tools.
         place = replace(place, api="openai-responses")
     address = url or place.address(environment)
     found = key if key is not None else place.key(environment)
     if replay is not None or record is not None:
-        from antiphon.providers.recording import Recorder, Replayer
+        from antiphon.providers.recording import RecordingTransport, ReplayTransport
 
-        transport = Replayer(replay) if replay is not None else Recorder(record or "", proxy=proxy)
+        transport = ReplayTransport(replay) if replay is not None else RecordingTransport(record or "", proxy=proxy)
         found = found or ("replay" if replay is not None else "")
     if not found and needs_key(place) and url is None:
         raise ConfigurationError(
             f"no key for {place.name}: `antiphon keys set {place.name}` stores one; or set"
             f" {' or '.join(place.key_env)}, or pass `key`; without a key there is `local/0.5b`, on this machine"
-            f"{catalog.unknown_name(place.name, name)}"
+            f"{catalog.suggest_model_name(place.name, name)}"
         )
-    warn_of_end(place.name, name)
+    warn_of_retirement(place.name, name)
     _check_settings(found, address, headers or {}, retry or Retry(), proxy)
-    _check_bounds(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
+    _check_limits(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
     if not isinstance(continuations, int) or isinstance(continuations, bool) or continuations < 0:
         raise OptionError(f"`continuations` is a whole number from 0, not {continuations!r:.60}")
     kind = Model
-    if place.name == LOCAL and url is None:
-        from antiphon.providers.local.model import LocalModel as kind
+    if place.name == LOCAL_PROVIDER and url is None:
+        from antiphon.local.model import LocalModel as kind
     return kind(
         place,
         name,
         url=address,
         key=found,
         headers=headers or {},
-        options=changed(Options(), options),
+        options=merge_options(Options(), options),
         retry=retry or Retry(),
         timeout=timeout,
         proxy=proxy,
         transport=transport,
-        bounds=Bounds(max_bytes, max_seconds),
+        bounds=ResponseLimits(max_bytes, max_seconds),
         continuations=continuations,
     )
 
 
-def changed(options: Options, changes: Mapping[str, Any]) -> Options:
-    """These options with some of them changed; an unknown one is an OptionError."""
+def merge_options(options: Options, changes: Mapping[str, Any]) -> Options:
+    """Return the options with some of them changed. Raise OptionError for an unknown one."""
     for name in changes:
-        if name not in _OPTIONS:
-            near = nearest(name, _OPTIONS)
-            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(_OPTIONS)}"
+        if name not in _OPTION_NAMES:
+            near = suggest_name(name, _OPTION_NAMES)
+            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(_OPTION_NAMES)}"
             raise OptionError(f"there is no option `{name}`; {hint}")
     stop: Any = changes.get("stop")
     fixed: dict[str, Any] = {}
     if stop is not None:
-        fixed["stop"] = (stop,) if isinstance(stop, str) else tuple(arr(stop)) or stop
+        fixed["stop"] = (stop,) if isinstance(stop, str) else tuple(as_array(stop)) or stop
     return replace(options, **{**changes, **fixed})
 
 
@@ -362,26 +376,31 @@ def _check_tool_choice(options: Options, conversation: Conversation) -> None:
 
 
 def _check_images(conversation: Conversation, target: Target) -> None:
-    """Refuse an image that is asked about and cannot be seen. Of earlier ones, and of a tool's, the model is told."""
+    """Raise ContentError for an image in the latest user turn that the model cannot see.
+
+    Earlier images and those of tools are replaced by a note to the model.
+    """
     for turn in reversed(conversation.turns):
         if not isinstance(turn, UserTurn):
             return
         for part in turn.parts:
-            if isinstance(part, Image) and (reason := refusal(part, target)):
-                others = "" if target.sees_images() else f", such as {_seeing_models()}"
+            if isinstance(part, Image) and (reason := find_image_problem(part, target)):
+                others = "" if target.accepts_images() else f", such as {_name_vision_models()}"
                 raise ContentError(
                     f"an image cannot be sent to {target.provider}/{target.model}: {reason}{others}"
                     " (`conversation.undo()` takes it back)"
                 )
 
 
-def _seeing_models() -> str:
+def _name_vision_models() -> str:
     """Return the names of models that can see images, for a message."""
     return " or ".join(filter(None, map(default_model, ("anthropic", "google"))))
 
 
 def _check_settings(key: str, url: str, headers: object, retry: object, proxy: str | None) -> None:
-    """What httpx2 would tell only later, or in words of its own. No message quotes what may hold a secret."""
+    """Raise an error for settings that httpx2 would report later or less clearly. Never quote a possible
+    secret.
+    """
     if not key.isascii() or not key.isprintable():
         raise ConfigurationError("the key holds characters that no HTTP header takes; was it copied whole?")
     if "?" in url or "#" in url:
@@ -397,7 +416,7 @@ def _check_settings(key: str, url: str, headers: object, retry: object, proxy: s
         raise OptionError("`proxy` is a URL such as 'http://localhost:3128', with its scheme")
 
 
-def _check_bounds(**bounds: object) -> None:
+def _check_limits(**bounds: object) -> None:
     for name, value in bounds.items():
         if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or not value > 0):
             unit = "bytes" if name == "max_bytes" else "seconds"

@@ -92,7 +92,7 @@ def _shared(before: Opening, opening: Opening, target: Target) -> int:
     if target.facts.cache.kind == "auto":
         return (before.head_bytes + _common(before.messages, opening.messages)) // BYTES_PER_TOKEN
     # The cache is marked behind the head and at the end of the earlier prompt.
-    is_whole = opening.prompt.change_since(before.prompt) is None
+    is_whole = opening.prompt.find_change(before.prompt) is None
     return before.prompt.tokens if is_whole else before.head_bytes // BYTES_PER_TOKEN
 
 

@@ -1,4 +1,4 @@
-"""The one retry policy: what is tried again, how often, and how long to wait."""
+"""The retry policy: which errors are retried, how often, and after which delay."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from antiphon.errors import ConnectionFailed, ProviderError, RateLimited, Server
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Up to `attempts` tries within `deadline` seconds of the first, waiting longer each time, with jitter.
+    """Up to `attempts` attempts within `deadline` seconds of the first, with exponential backoff and
+    jitter.
 
-    A provider's `Retry-After` replaces the wait; one that reaches past the deadline ends the tries at once.
+    A provider's `Retry-After` replaces the delay; one beyond the deadline ends the attempts at once.
     """
 
     attempts: int = 5
@@ -22,7 +23,9 @@ class Retry:
     deadline: float = 600.0
 
     def wait(self, attempt: int, error: ProviderError, elapsed: float) -> float | None:
-        """Seconds until the next try after the `attempt`-th failed, or nothing if it was the last."""
+        """Return the seconds until the next attempt after attempt number `attempt` failed, or None if it
+        was the last.
+        """
         if attempt >= self.attempts or not isinstance(error, RateLimited | ServerFailed | ConnectionFailed):
             return None
         asked = getattr(error, "retry_after", None)
@@ -36,13 +39,13 @@ class Retry:
 NO_RETRY = Retry(attempts=1)
 
 
-def retry_after(headers: Mapping[str, str], said: float | None = None) -> float | None:
-    """The seconds a provider asks to wait, from any of the forms in use, else what its error text `said`."""
-    milliseconds = _positive(headers.get("retry-after-ms", ""))
+def parse_retry_after(headers: Mapping[str, str], said: float | None = None) -> float | None:
+    """Return the seconds that a provider asks to wait, from any header in use, else `said` from its error."""
+    milliseconds = _parse_non_negative(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
     value = headers.get("retry-after", "")
-    seconds = _positive(value)
+    seconds = _parse_non_negative(value)
     if seconds is not None or not value:
         return said if seconds is None else seconds
     from email.utils import parsedate_to_datetime
@@ -53,7 +56,7 @@ def retry_after(headers: Mapping[str, str], said: float | None = None) -> float 
         return None
 
 
-def _positive(text: str) -> float | None:
+def _parse_non_negative(text: str) -> float | None:
     try:
         number = float(text)
     except ValueError:

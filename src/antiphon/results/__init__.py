@@ -1,13 +1,12 @@
-"""Semantic results: kind, data, summary, MIME type and display hints; what models read of them.
+"""Semantic tool results: kind, data, summary, MIME type and display hints, and their text for models.
 
-The innermost room: it knows neither models nor terminals. `Result` is recognised by its type; JSON from outside comes
-in through `Result.from_json`.
+This package depends on neither models nor terminals. A `Result` is recognized by its type; JSON from
+outside is read by `Result.from_json`.
 """
 
-from antiphon._public import publish
-from antiphon.results import mapping
-from antiphon.results.face import face
-from antiphon.results.kinds import (
+from antiphon._base.lazy_exports import publish_exports
+from antiphon.results import protocols as mapping
+from antiphon.results.factories import (
     diff,
     error,
     file_content,
@@ -19,10 +18,11 @@ from antiphon.results.kinds import (
     terminal,
     text,
 )
+from antiphon.results.model_text import to_model_text
 from antiphon.results.nested import data_of
-from antiphon.results.plain import plain
+from antiphon.results.plain_json import to_plain_json
 from antiphon.results.result import Display, Location, Result
-from antiphon.results.storage import SCHEMA
+from antiphon.results.serialization import SCHEMA
 
 __all__ = [
     "SCHEMA",
@@ -32,17 +32,17 @@ __all__ = [
     "data_of",
     "diff",
     "error",
-    "face",
     "file_content",
     "file_list",
     "image",
     "mapping",
-    "plain",
     "question",
     "structured",
     "table",
     "terminal",
     "text",
+    "to_model_text",
+    "to_plain_json",
 ]
 
-publish(globals())
+publish_exports(globals())

@@ -1,63 +1,63 @@
-"""Results inside the data of others: where they are, and the data with something else in their places."""
+"""Results nested in the data of other results: find them and replace them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.results.plain import Whole, holds_whole, kept
+from antiphon.results.plain_json import NestableResult, has_nested_result, to_plain_json_with_results
 
 if TYPE_CHECKING:
     from antiphon.results.result import Result
 
-Path = tuple[str | int, ...]
+DataPath = tuple[str | int, ...]
 
 
-def inside(data: object, path: Path = ()) -> Iterator[tuple[Path, Result]]:
-    """The outermost results in the data of a result, each with the keys that lead to it."""
-    if isinstance(data, Whole):
+def iter_nested_results(data: object, path: DataPath = ()) -> Iterator[tuple[DataPath, Result]]:
+    """Yield the outermost results in the data of a result, each with its path of keys."""
+    if isinstance(data, NestableResult):
         yield path, cast("Result", data)
     elif isinstance(data, dict | list):
         compound = cast(dict[str, Any] | list[Any], data)
         for key, value in compound.items() if isinstance(compound, dict) else enumerate(compound):
-            if isinstance(value, dict | list | Whole):
-                yield from inside(cast(object, value), (*path, key))
+            if isinstance(value, dict | list | NestableResult):
+                yield from iter_nested_results(cast(object, value), (*path, key))
 
 
-def replaced(data: Any, make: Callable[[Result], Any]) -> Any:
-    """The data with something else for each of the results in it."""
-    if isinstance(data, Whole):
+def replace_nested_results(data: Any, make: Callable[[Result], Any]) -> Any:
+    """Return the data with each nested result replaced by the value of `make`."""
+    if isinstance(data, NestableResult):
         return make(cast("Result", data))
     if isinstance(data, dict):
-        return {key: replaced(value, make) for key, value in cast(dict[str, Any], data).items()}
-    return [replaced(value, make) for value in cast(list[Any], data)] if isinstance(data, list) else data
+        return {key: replace_nested_results(value, make) for key, value in cast(dict[str, Any], data).items()}
+    return [replace_nested_results(value, make) for value in cast(list[Any], data)] if isinstance(data, list) else data
 
 
 def data_of(value: object) -> Any:
-    """What a program gets of a value with results in it: their data in their places, whole and without hints."""
-    return replaced(kept(value), lambda result: data_of(result.data))
+    """Return a value with each nested result replaced by its data, without display hints."""
+    return replace_nested_results(to_plain_json_with_results(value), lambda result: data_of(result.data))
 
 
-def gathered(value: object) -> Result | None:
-    """A value with results in it (a list, an object, a dataclass, a model) as one result; nothing for any other."""
-    if isinstance(value, Whole) or not holds_whole(value):
+def wrap_nested_results(value: object) -> Result | None:
+    """Return a value that contains results (a list, an object, a dataclass, a model) as one result, or None."""
+    if isinstance(value, NestableResult) or not has_nested_result(value):
         return None
     from antiphon.results.result import Result
 
-    data = kept(value)
-    told = [each.summary or each.kind for _, each in inside(data) if not each.display.hidden]
+    data = to_plain_json_with_results(value)
+    told = [each.summary or each.kind for _, each in iter_nested_results(data) if not each.display.hidden]
     return Result("structured", data, "; ".join(told)[:200])
 
 
-def is_all_results(data: object) -> bool:
-    """Whether there is nothing in the data but results."""
+def has_only_results(data: object) -> bool:
+    """Return whether the data contains nothing but results."""
     if isinstance(data, dict | list) and data:
         values = cast(dict[str, object], data).values() if isinstance(data, dict) else cast(list[object], data)
-        return all(is_all_results(value) for value in values)
-    return isinstance(data, Whole)
+        return all(has_only_results(value) for value in values)
+    return isinstance(data, NestableResult)
 
 
-def label(path: Path) -> str:
-    """The keys as people write them: `suites[0].table`."""
+def format_path(path: DataPath) -> str:
+    """Return a path as people write it, such as `suites[0].table`."""
     said = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return said.removeprefix(".")

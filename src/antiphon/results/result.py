@@ -1,4 +1,4 @@
-"""The semantic result: what a tool found, of which kind it is, and how it would like to be shown."""
+"""The semantic result of a tool: its kind, its data and hints for its display."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from antiphon._json import clean
+from antiphon._base.json import sanitize_unicode
 from antiphon.errors import ContentError
-from antiphon.results.nested import inside
-from antiphon.results.plain import Whole, kept
+from antiphon.results.nested import iter_nested_results
+from antiphon.results.plain_json import NestableResult, to_plain_json_with_results
 
 #: Lowercase words, dots between namespaces: `table`, `git.status`, `mycompany.report`.
 KIND = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z")
@@ -25,9 +25,10 @@ AUDIENCES: tuple[str, ...] = ("user", "assistant")
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How a result would like to be shown. Hints for people's screens: they never cost a model a token.
+    """Hints for the display of a result on screens. They never cost a model a token.
 
-    `max_height` is in lines. `priority` orders results, higher first; `field_types` says how to format fields.
+    `max_height` is in lines. `priority` orders results, higher first. `field_types` tells how to format
+    fields.
     """
 
     preferred_view: View | None = None
@@ -45,33 +46,35 @@ class Display:
         for name, kind in self.field_types.items():
             if kind not in FIELD_TYPES:
                 raise ContentError(f"the type of field {name!r} is one of {', '.join(FIELD_TYPES)}, not {kind!r}")
-        object.__setattr__(self, "language", clean(self.language))
-        object.__setattr__(self, "field_types", {clean(name): kind for name, kind in self.field_types.items()})
+        object.__setattr__(self, "language", sanitize_unicode(self.language))
+        object.__setattr__(
+            self, "field_types", {sanitize_unicode(name): kind for name, kind in self.field_types.items()}
+        )
 
     @property
     def hidden(self) -> bool:
-        """Whether the result is not for people's eyes."""
+        """True if the result must not be shown to people."""
         return self.preferred_view == "hidden"
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place a result speaks of: a file, and perhaps a line."""
+    """A position that a result refers to: a file, and optionally a line."""
 
     path: str
     line: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", clean(self.path))
+        object.__setattr__(self, "path", sanitize_unicode(self.path))
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Whole):
-    """What a tool returns besides plain values: `Result("git.status", data, summary="3 modified")`.
+class Result(NestableResult):
+    """A tool result with meaning: `Result("git.status", data, summary="3 modified")`.
 
-    `data` may be any value; it is kept as plain JSON data, in which results stay results. `summary` is the one line
-    every display can show.
-    `title` and `locations` are for editors (ACP), `audience` says who it is meant for (MCP).
+    `data` may be any value. It is stored as plain JSON data, in which nested results stay results. `summary`
+    is the one line that every display can show. `title` and `locations` are for editors (ACP), `audience`
+    names the intended readers (MCP).
     """
 
     kind: str
@@ -89,33 +92,35 @@ class Result(Whole):
             raise ContentError(
                 f"a kind is lowercase words with dots between namespaces, such as 'git.status', not {self.kind!r}"
             )
-        object.__setattr__(self, "data", kept(self.data))
-        object.__setattr__(self, "levels", 1 + max((each.levels for _, each in inside(self.data)), default=0))
+        object.__setattr__(self, "data", to_plain_json_with_results(self.data))
+        object.__setattr__(
+            self, "levels", 1 + max((each.levels for _, each in iter_nested_results(self.data)), default=0)
+        )
         for name in ("summary", "mime_type", "title"):
-            object.__setattr__(self, name, clean(getattr(self, name)))
+            object.__setattr__(self, name, sanitize_unicode(getattr(self, name)))
         for who in self.audience:
             if who not in AUDIENCES:
                 raise ContentError(f"an audience is 'user' or 'assistant', not {who!r}")
 
     @property
     def is_error(self) -> bool:
-        """Whether this result says that something failed."""
+        """True if this result reports a failure."""
         return self.kind == "error"
 
     @property
-    def brief(self) -> str:
-        """What stands for the result where there is no room for it."""
+    def placeholder_text(self) -> str:
+        """A short text that replaces the result if there is no space for it."""
         return f"[{self.kind}: {self.summary}]" if self.summary else f"[{self.kind}]"
 
     def to_json(self) -> dict[str, Any]:
-        """The result in our one documented schema."""
-        from antiphon.results.storage import to_json
+        """Return the result in the documented JSON schema."""
+        from antiphon.results.serialization import semantic_result_to_json
 
-        return to_json(self)
+        return semantic_result_to_json(self)
 
     @classmethod
     def from_json(cls, data: object) -> Result:
-        """A result from JSON: our own schema, its spelling with underscores, or the flat shapes of old."""
-        from antiphon.results.storage import from_json
+        """Read a result from JSON: the documented schema, its snake_case spelling, or the older flat shapes."""
+        from antiphon.results.serialization import semantic_result_from_json
 
-        return from_json(data)
+        return semantic_result_from_json(data)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy, publish
+from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 
 if TYPE_CHECKING:
     from antiphon.runs.mapping import RowResult, map
@@ -16,5 +16,5 @@ _HOMES = {"RowResult": "mapping", "map": "mapping"}
 
 __all__ = ["RowResult", "map"]
 
-publish(globals())
-__getattr__ = lazy(__name__, _HOMES)
+publish_exports(globals())
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from antiphon._places import user_directory
-from antiphon._shape import arr, obj, string
+from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon._base.user_dirs import user_directory
 from antiphon.errors import ConfigurationError, FormatError, StoreError
 from antiphon.runs.rows import RowSource
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
-    from antiphon.lang.run import Program
+    from antiphon.lang.runtime import Program
 
 _SETTINGS = {
     *("model", "every_model", "record", "replay", "untrusted", "yes"),
@@ -57,18 +57,18 @@ class Begun:
 def begun_from_json(data: Mapping[str, Any]) -> Begun:
     """What `Begun.to_json` made."""
     if "file" not in data:
-        how = " (`session.resume(id)`)" if "mode" in data else ""
+        how = " (`session.resume_run(id)`)" if "mode" in data else ""
         raise FormatError(f"it was not begun as a program, so it is gone on with by the code that began it{how}")
-    if unknown := obj(data.get("settings")).keys() - _SETTINGS:
+    if unknown := as_object(data.get("settings")).keys() - _SETTINGS:
         raise FormatError(f"it was begun with `{min(unknown)}`, which this release does not know")
     return Begun(
-        string(data["file"]),
-        string(data.get("directory")),
-        string(data.get("name")),
-        {name: string(text) for name, text in obj(data.get("sources")).items()},
-        [string(each) for each in arr(data.get("arguments"))],
-        obj(data.get("inputs")),
-        obj(data.get("settings")),
+        as_string(data["file"]),
+        as_string(data.get("directory")),
+        as_string(data.get("name")),
+        {name: as_string(text) for name, text in as_object(data.get("sources")).items()},
+        [as_string(each) for each in as_array(data.get("arguments"))],
+        as_object(data.get("inputs")),
+        as_object(data.get("settings")),
         data.get("is_edited") is True,
         _rows_from_json(data.get("rows")),
     )
@@ -77,19 +77,19 @@ def begun_from_json(data: Mapping[str, Any]) -> Begun:
 def _rows_from_json(data: object) -> RowSource | None:
     if data is None:
         return None
-    given = obj(data)
-    sets = {name: string(each) for name, each in obj(given.get("sets")).items()}
-    return RowSource(string(given.get("place")), given.get("sample"), sets)
+    given = as_object(data)
+    sets = {name: as_string(each) for name, each in as_object(given.get("sets")).items()}
+    return RowSource(as_string(given.get("place")), given.get("sample"), sets)
 
 
 def begun_of(entry: RunEntry, journal: Journal) -> Begun:
     """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
     if entry.kind == "row":
-        from antiphon.effects.written import decoded
+        from antiphon.effects.codec import decode_value
 
         whole = begun_of(journal.find(entry.parent or ""), journal)
         own = {name: each for name, each in whole.settings.items() if name != "parallel"}
-        return replace(whole, inputs=decoded(entry.begun_as.get("inputs", {})), settings=own)
+        return replace(whole, inputs=decode_value(entry.begun_as.get("inputs", {})), settings=own)
     if entry.damage and not entry.begun_as:
         raise StoreError(f"run {entry.id} cannot be gone on with: {entry.damage}")
     try:
@@ -107,7 +107,7 @@ def kept_program(begun: Begun) -> str:
     """Where the texts that are kept with a run are, as files beside one another as they were; the program's own."""
     import hashlib
 
-    from antiphon.conversation.storage import write_atomically
+    from antiphon.conversation.serialization import write_file_atomically
 
     known = hashlib.sha256(json.dumps(begun.sources, sort_keys=True).encode()).hexdigest()
     top = os.path.commonpath([os.path.dirname(name) for name in begun.sources])
@@ -116,5 +116,5 @@ def kept_program(begun: Begun) -> str:
         file = home / os.path.relpath(name, top)
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(file, text.encode())
+            write_file_atomically(file, text.encode())
     return str(home / os.path.relpath(begun.name, top))

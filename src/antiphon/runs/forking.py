@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Text, UserPart
-from antiphon.conversation.storage import parts_from_json, parts_json
+from antiphon.conversation.serialization import parts_from_json, parts_to_json
 from antiphon.errors import NotReadyError
 from antiphon.journal.shelf import set_aside
 from antiphon.runs.begun import begun_of
@@ -14,7 +14,7 @@ from antiphon.runs.given import outcome_given
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
-    from antiphon.lang.run import Program
+    from antiphon.lang.runtime import Program
 
 #: Questions to a model that a command of ours has asked, and can ask again.
 TALKS = ("ask", "chat")
@@ -77,7 +77,7 @@ def prompt_of(entry: RunEntry) -> str | None:
 
 def edited(journal: Journal, entry: RunEntry, source: str) -> Program:
     """The program of a run with another text; `ProgramErrors` says what is wrong with that."""
-    from antiphon.lang.run.program import loads
+    from antiphon.lang.runtime.program import loads
 
     begun = begun_of(entry, journal)
     return loads(source, begun.name, untrusted=bool(begun.settings.get("untrusted")))
@@ -111,5 +111,5 @@ def _talk_begun(entry: RunEntry, change: Change) -> dict[str, Any]:
         begun |= {"model": change.model, "every_model": True}
     if change.prompt is not None:
         kept = [each for each in parts_from_json(begun.get("prompt") or ()) if not isinstance(each, Text)]
-        begun["prompt"] = parts_json(cast(list[UserPart], [Text(change.prompt), *kept]))
+        begun["prompt"] = parts_to_json(cast(list[UserPart], [Text(change.prompt), *kept]))
     return begun

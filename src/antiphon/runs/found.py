@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon.config.trust import Project, find_project
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.modules import Compiled
+    from antiphon.lang.runtime.modules import CheckedModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,14 @@ def _leads_out(path: str, directory: str | Path) -> bool:
     return os.path.islink(path) and not Path(path).resolve().is_relative_to(Path(directory).resolve())
 
 
-def looked_at(modules: Mapping[str, Compiled], path: str, *, named: bool = True) -> Looked:
+def looked_at(modules: Mapping[str, CheckedModule], path: str, *, named: bool = True) -> Looked:
     """What a program reaches: one that lies in no repository was brought by the user, who named it."""
-    from antiphon.lang.reach import reach
+    from antiphon.lang.capabilities import describe_capabilities
 
     project = find_project(Path(path).resolve().parent)
     if named and not project.is_repository:
         return Looked(project, {}, {})
-    wanted = {name: reach(module.source, module.python) for name, module in modules.items()}
+    wanted = {name: describe_capabilities(module.source, module.python) for name, module in modules.items()}
     unseen = {name: said for name, said in wanted.items() if said and not project.covers(below(project, name), said)}
     return Looked(project, wanted, unseen)
 

@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
-from antiphon.effects import Answered, Outcome, Returned, Said
+from antiphon.effects import HumanAnswer, ModelReplied, Outcome, ToolReturned
 from antiphon.errors import NotReadyError
-from antiphon.tools.execution import record
+from antiphon.tools.execution import make_call_record
 from antiphon.wire import Reply
 
 if TYPE_CHECKING:
     from antiphon.journal import EffectEntry, Journal
-    from antiphon.lang.check.types import Type
+    from antiphon.lang.typecheck.types import Type
 
 _NO = ("n", "no", "false", "deny")
 
@@ -26,11 +26,11 @@ def outcome_given(journal: Journal, run: str, path: str, text: str) -> Outcome:
     entry = journal.effect(run, path)
     match entry.kind:
         case "person" if entry.asked.get("about") == "approval":
-            return Outcome(Said(allowed=text.strip().lower() not in _NO))
+            return Outcome(HumanAnswer(allowed=text.strip().lower() not in _NO))
         case "person":
-            return Outcome(Said(text))
+            return Outcome(HumanAnswer(text))
         case "request":
-            return Outcome(Answered(Reply((Text(text),), stop="end")))
+            return Outcome(ModelReplied(Reply((Text(text),), stop="end")))
         case "tool":
             return Outcome(_tool_outcome(journal, run, entry, text))
         case "python":
@@ -43,10 +43,10 @@ def outcome_given(journal: Journal, run: str, path: str, text: str) -> Outcome:
 
 def told_type(entry: EffectEntry) -> str:
     """Say of which type an outcome is that can be given for a step; nothing, where any text will do."""
-    from antiphon.lang.check.notation import show
+    from antiphon.lang.typecheck.type_printer import format_type
 
     wanted = _system_type(entry)
-    return "" if wanted is None else show(wanted)
+    return "" if wanted is None else format_type(wanted)
 
 
 def _tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str) -> Any:
@@ -64,7 +64,7 @@ def _tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str) -> 
         )
     call = ToolCall(id, entry.asked["tool"], entry.asked["arguments"])
     result = ToolResult(id, text)
-    return Returned(result, record(call, result))
+    return ToolReturned(result, make_call_record(call, result))
 
 
 def _value(text: str) -> Any:
@@ -76,25 +76,25 @@ def _value(text: str) -> Any:
 
 def _system_type(entry: EffectEntry) -> Type | None:
     """The type of what a function of a `system/…` module gives, where a step calls one."""
-    from antiphon.lang.check.types import NUMBER
-    from antiphon.lang.run.system import MODULES, functions
+    from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions
+    from antiphon.lang.typecheck.types import NUMBER
 
     module, dot, name = str(entry.asked.get("tool", "")).partition(".")
-    if entry.kind != "tool" or not dot or module not in MODULES:
+    if entry.kind != "tool" or not dot or module not in SYSTEM_MODULES:
         return None
     if (module, name) == ("random", "seed"):
         # The step is what chance comes of, which a program does not call by itself.
         return NUMBER
-    function = functions(module).get(name)
+    function = load_system_functions(module).get(name)
     return None if function is None else function.returns
 
 
 def _typed(entry: EffectEntry, wanted: Type, text: str) -> Any:
-    from antiphon.lang.run.inputs import Misread, read_text
+    from antiphon.lang.runtime.inputs import InputMismatch, parse_text_input
 
     try:
-        return read_text(str(entry.asked["tool"]), wanted, text)
-    except Misread as wrong:
+        return parse_text_input(str(entry.asked["tool"]), wanted, text)
+    except InputMismatch as wrong:
         raise NotReadyError(f"step {entry.path}: {wrong}") from None
 
 

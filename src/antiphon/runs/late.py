@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from antiphon.effects.door import Performer, Step, is_private
+from antiphon.effects.pipeline import EffectCall, Middleware, is_effect_private
 from antiphon.errors import StoreError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PRINTED = 1_000
 
 
-class Late(Performer):
+class Late(Middleware):
     """Stands in the door. What a program prints, it prints again when it is begun anew: that needs no journal.
 
     `begin` begins the run with what was printed so far, or gives nothing where nothing is to be written down. Where it
@@ -28,12 +28,12 @@ class Late(Performer):
     """
 
     #: A run that is left can be gone on with.
-    waits = True
+    is_durable = True
 
     def __init__(self, begin: Callable[[Sequence[Printed]], Running | None]) -> None:
         self._begin = begin
         self._running: Running | None = None
-        self._printed: list[tuple[Step, bool]] = []
+        self._printed: list[tuple[EffectCall, bool]] = []
         self._lock = threading.Lock()
 
     @classmethod
@@ -60,26 +60,26 @@ class Late(Performer):
 
     def pending(self, path: str) -> Pending | None:
         """Return where the journal keeps the id of a response that is made in the background."""
-        return None if self._running is None else self._running.performer.pending(path)
+        return None if self._running is None else self._running.middleware.pending(path)
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Take the pieces of an answer as they come, for whoever looks at the run."""
-        return nullcontext() if self._running is None else self._running.performer.hearing(path)
+        return nullcontext() if self._running is None else self._running.middleware.hearing(path)
 
-    def before(self, step: Step) -> Outcome | None:
+    def before(self, step: EffectCall) -> Outcome | None:
         """Whatever the journal knows of it."""
         with self._lock:
-            if self._running is None and self.waits:
+            if self._running is None and self.is_durable:
                 if step.effect.kind == "print" and len(self._printed) < _PRINTED:
-                    self._printed.append((step, is_private()))
+                    self._printed.append((step, is_effect_private()))
                     return None
                 self._open()
-        return None if self._running is None else self._running.performer.before(step)
+        return None if self._running is None else self._running.middleware.before(step)
 
-    def after(self, step: Step, outcome: Outcome) -> None:
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
         """Told to the journal, where there is a run in it."""
         if self._running is not None:
-            self._running.performer.after(step, outcome)
+            self._running.middleware.after(step, outcome)
 
     def leave(self, state: str, ending: Mapping[str, Any]) -> None:
         """Let go of the run, if there is one."""
@@ -97,5 +97,5 @@ class Late(Performer):
                 f"the program stops before its first effect, because that cannot be written down: {error};"
                 " `--no-journal` runs it all the same"
             ) from error
-        self.waits = self._running is not None
+        self.is_durable = self._running is not None
         self._printed.clear()

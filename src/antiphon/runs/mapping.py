@@ -12,16 +12,16 @@ from itertools import islice
 from os import PathLike
 from typing import Any
 
-from antiphon._shape import arr, obj
-from antiphon.effects.budget import Budget, reached
-from antiphon.effects.door import Performer
-from antiphon.effects.written import decoded, encoded
+from antiphon._base.json_access import as_array, as_object
+from antiphon.effects.budget import Budget, format_cost_limit
+from antiphon.effects.codec import decode_value, encode_value
+from antiphon.effects.pipeline import Middleware
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal import Journal, RunEntry, Running, TakenOver
 from antiphon.journal.limits import COST_OF_ROWS
 from antiphon.journal.shelf import set_aside
 from antiphon.journal.writes import PREPARING
-from antiphon.lang.run import Host, Program, load
+from antiphon.lang.runtime import Host, Program, load
 from antiphon.providers.prewarming import Prewarming
 from antiphon.runs.begun import Begun, sources_of
 from antiphon.runs.ending import leave
@@ -29,7 +29,7 @@ from antiphon.runs.rows import Numbered, fitted, has_private, numbered, read_row
 from antiphon.store.schema import ENDED
 
 #: Makes the host of one row, with who stands in its door.
-Hosts = Callable[[tuple[Performer, ...]], Host]
+Hosts = Callable[[tuple[Middleware, ...]], Host]
 #: How rows end that are tried again.
 _FAILED = ("failed", "invalid", "limit", "lost")
 _PAGE = 500
@@ -121,7 +121,7 @@ def finish_batch(journal: Journal, id: str, program: Program, rows: Iterable[Num
     try:
         for there in journal.rows(id):
             given = next(rest, None)
-            if given is None or given[0] != there.number or encoded(given[1]) != there.begun_as.get("inputs"):
+            if given is None or given[0] != there.number or encode_value(given[1]) != there.begun_as.get("inputs"):
                 raise NotReadyError(
                     f"run {id} cannot be finished: its row {there.number} is not in the rows any more;"
                     f" `antiphon runs cancel {id}`, then `antiphon map` begins another"
@@ -203,16 +203,16 @@ class Batch:
     def _reached(self) -> str:
         """Why no row is begun any more; nothing, as long as one may be."""
         cost, most = self._budget.cost, self._max_cost
-        return "" if most is None or (cost is not None and cost < most) else reached(most, cost)
+        return "" if most is None or (cost is not None and cost < most) else format_cost_limit(most, cost)
 
     def _run(self, row: RunEntry) -> RowResult:
         """Carry out one row, from where it was left."""
         running = self._journal.go_on(row.id)
         begin_anew(self._journal, row, running)
         # The budget stands behind who knows what was asked before: that is counted already.
-        host = self._hosts((running.performer, self._budget))
+        host = self._hosts((running.middleware, self._budget))
         host.prewarm_with(self._prewarming)
-        report = self._program.attempt(host, inputs=decoded(row.begun_as.get("inputs", {})))
+        report = self._program.attempt(host, inputs=decode_value(row.begun_as.get("inputs", {})))
         leave(running, report)
         if report.outcome == "interrupted":
             raise KeyboardInterrupt
@@ -252,16 +252,16 @@ def result_of(journal: Journal, row: RunEntry) -> RowResult:
 
 def _result(row: RunEntry, ending: Mapping[str, Any]) -> RowResult:
     outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
-    error = obj(ending.get("error"))
+    error = as_object(ending.get("error"))
     said = f"{error['code']}: {error['message']}" if "code" in error else str(error.get("message", outcome))
     told = "" if outcome == "done" else said
-    changed = tuple(str(each) for each in arr(ending.get("changed")))
+    changed = tuple(str(each) for each in as_array(ending.get("changed")))
     return RowResult(row.number or 0, outcome, ending.get("value"), told, row.cost, row.id, changed)
 
 
-def _plain_host(performers: tuple[Performer, ...]) -> Host:
+def _plain_host(performers: tuple[Middleware, ...]) -> Host:
     """A host that prints nothing and asks nobody."""
-    from antiphon.lang.run.program import default_host
+    from antiphon.lang.runtime.program import default_host
 
     made = default_host()
     made.write, made.performers = _nothing, performers

@@ -12,14 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from antiphon._files import open_lines
+from antiphon._base.files import open_lines
 from antiphon.errors import ConfigurationError
-from antiphon.lang.check.types import JSON, PROMPT, TEXT, Literal, options_of
-from antiphon.lang.run.inputs import Misread, inputs_of, read_text
+from antiphon.lang.runtime.inputs import InputMismatch, list_inputs, parse_text_input
+from antiphon.lang.typecheck.types import JSON, PROMPT, TEXT, Literal, union_options
 
 if TYPE_CHECKING:
-    from antiphon.lang.compile.code import Given
-    from antiphon.lang.run import Program
+    from antiphon.lang.codegen.code_object import ProgramInput
+    from antiphon.lang.runtime import Program
 
 #: A row with its number, counted from one.
 Numbered = tuple[int, dict[str, Any]]
@@ -71,7 +71,7 @@ def fitted(program: Program, rows: Iterable[Numbered]) -> Generator[Numbered]:
     A row that has not what the program needs is an error, for all of them; one with a value of another type fails by
     itself when it is its turn.
     """
-    known = inputs_of(program.code)
+    known = list_inputs(program.code)
     needed = [name for name, each in known.items() if each.is_required]
     for number, row in rows:
         chosen = {name: each for name, each in row.items() if name in known}
@@ -88,20 +88,20 @@ def fitted(program: Program, rows: Iterable[Numbered]) -> Generator[Numbered]:
         yield number, {name: _read(number, known[name], value) for name, value in given.items()}
 
 
-def _is_left_out(wanted: Given, value: Any) -> bool:
+def _is_left_out(wanted: ProgramInput, value: Any) -> bool:
     """Whether a cell is empty where a text without characters would not do: then the default counts."""
     texts = (TEXT, PROMPT, Literal(""))
     is_empty = isinstance(value, Cell) and not value.strip()
-    return is_empty and not wanted.is_required and not any(each in texts for each in options_of(wanted.type))
+    return is_empty and not wanted.is_required and not any(each in texts for each in union_options(wanted.type))
 
 
-def _read(number: int, wanted: Given, value: Any) -> Any:
+def _read(number: int, wanted: ProgramInput, value: Any) -> Any:
     """A cell of a table is text; what lines of JSON hold is looked at as it is."""
     if not isinstance(value, Cell):
         return value
     try:
-        return read_text(wanted.name, wanted.type, str(value))
-    except Misread as wrong:
+        return parse_text_input(wanted.name, wanted.type, str(value))
+    except InputMismatch as wrong:
         if wanted.type == JSON:
             # As it stands it would be taken for a text, which nobody has said that it is.
             raise ConfigurationError(f"row {number}: {wrong}") from None

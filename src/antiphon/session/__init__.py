@@ -1,32 +1,19 @@
-"""The loop: ask a model, run its tools, answer, until done. Typed returns, limits, events.
+"""The agent loop: ask a model, run its tools and repeat until it answers. Typed output, limits and events.
 
-This room knows providers and tools, and nothing of the language. `Session` is where to begin. Each name is imported
-when it is first used: a program that asks no model needs none of them.
+This package knows providers and tools, but not the language. Start with `Session`. Each name is imported
+on first use, because a program that asks no model needs none of them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.session.context import Context
-    from antiphon.session.endings import (
-        Cancelled,
-        Empty,
-        LimitReached,
-        NoAnswer,
-        NotDone,
-        Refused,
-        ReturnError,
-        Stuck,
-        Truncated,
-        Waiting,
-    )
+    from antiphon.session.context_window import Context
     from antiphon.session.events import (
-        Asked,
-        AsyncEvents,
+        AsyncEventStream,
         CallFinished,
         CallStarted,
         Compacted,
@@ -34,108 +21,121 @@ if TYPE_CHECKING:
         Events,
         ModelUnknown,
         PrefixChanged,
+        QuestionAnswered,
+        QuestionAsked,
         RequestEnded,
         RequestStarted,
         RunEnded,
         RunStarted,
         RunWaits,
-        Settled,
         UsageChanged,
     )
-    from antiphon.session.people import Answers, People, Question
-    from antiphon.session.portal import entered
-    from antiphon.session.result import AIResult, Ending, RunRecord
-    from antiphon.session.returns import Refusal
+    from antiphon.session.exceptions import (
+        Cancelled,
+        EmptyAnswer,
+        LimitReached,
+        LoopDetected,
+        ModelRefused,
+        NeedsHuman,
+        NoAnswer,
+        NotDone,
+        ReturnError,
+        Truncated,
+    )
+    from antiphon.session.human_input import Answers, HumanInput, Question
+    from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
     from antiphon.session.session import Session
-    from antiphon.session.settings import Asks, BeforeRequest, Limits
+    from antiphon.session.settings import BeforeRequestHook, Limits, ModelProtocol
+    from antiphon.session.sync_bridge import entered
+    from antiphon.session.typed_output import RejectedOutput
 
 _HOMES = {
     "AIResult": "result",
-    "Answers": "people",
-    "Asked": "events",
-    "Asks": "settings",
-    "AsyncEvents": "events",
-    "BeforeRequest": "settings",
+    "Answers": "human_input",
+    "QuestionAsked": "events",
+    "ModelProtocol": "settings",
+    "AsyncEventStream": "events",
+    "BeforeRequestHook": "settings",
     "CallFinished": "events",
     "CallStarted": "events",
-    "Cancelled": "endings",
+    "Cancelled": "exceptions",
     "Compacted": "events",
     "ModelUnknown": "events",
     "PrefixChanged": "events",
-    "Context": "context",
-    "Empty": "endings",
+    "Context": "context_window",
+    "EmptyAnswer": "exceptions",
     "Event": "events",
     "Events": "events",
-    "LimitReached": "endings",
+    "LimitReached": "exceptions",
     "Limits": "settings",
-    "NoAnswer": "endings",
-    "NotDone": "endings",
-    "Ending": "result",
-    "People": "people",
-    "Question": "people",
-    "Refusal": "returns",
-    "Refused": "endings",
+    "NoAnswer": "exceptions",
+    "NotDone": "exceptions",
+    "RunEnding": "result",
+    "HumanInput": "human_input",
+    "Question": "human_input",
+    "RejectedOutput": "typed_output",
+    "ModelRefused": "exceptions",
     "RequestEnded": "events",
     "RequestStarted": "events",
-    "ReturnError": "endings",
+    "ReturnError": "exceptions",
     "Run": "run",
     "RunEnded": "events",
     "RunRecord": "result",
     "RunStarted": "events",
     "RunWaits": "events",
     "Session": "session",
-    "Settled": "events",
-    "Stuck": "endings",
-    "Truncated": "endings",
+    "QuestionAnswered": "events",
+    "LoopDetected": "exceptions",
+    "Truncated": "exceptions",
     "UsageChanged": "events",
-    "Waiting": "endings",
+    "NeedsHuman": "exceptions",
     "current_run": "run",
-    "entered": "portal",
+    "entered": "sync_bridge",
 }
 
 __all__ = [
     "AIResult",
     "Answers",
-    "Asked",
-    "Asks",
-    "AsyncEvents",
-    "BeforeRequest",
+    "AsyncEventStream",
+    "BeforeRequestHook",
     "CallFinished",
     "CallStarted",
     "Cancelled",
     "Compacted",
     "Context",
-    "Empty",
-    "Ending",
+    "EmptyAnswer",
     "Event",
     "Events",
+    "HumanInput",
     "LimitReached",
     "Limits",
+    "LoopDetected",
+    "ModelProtocol",
+    "ModelRefused",
     "ModelUnknown",
+    "NeedsHuman",
     "NoAnswer",
     "NotDone",
-    "People",
     "PrefixChanged",
     "Question",
-    "Refusal",
-    "Refused",
+    "QuestionAnswered",
+    "QuestionAsked",
+    "RejectedOutput",
     "RequestEnded",
     "RequestStarted",
     "ReturnError",
     "Run",
     "RunEnded",
+    "RunEnding",
     "RunRecord",
     "RunStarted",
     "RunWaits",
     "Session",
-    "Settled",
-    "Stuck",
     "Truncated",
     "UsageChanged",
-    "Waiting",
     "current_run",
     "entered",
 ]
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

@@ -1,7 +1,7 @@
-"""What happens in a run, as facts: who subscribes to a run is told all of them, from any point on.
+"""Events of a run: subscribers receive all of them, starting at any position.
 
-The pieces of an answer are the wire's own `TextDelta`, `ReasoningDelta` and `CallDelta`; before it, `ProgressDelta` and
-`RetryDelta`.
+The chunks of an answer are the `TextDelta`, `ReasoningDelta` and `CallDelta` of the `wire` package.
+`ProgressDelta` and `RetryDelta` may come before them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from antiphon.conversation import Citation, Conversation, ToolCall, ToolResult
-from antiphon.effects.values import Said
-from antiphon.session.people import Question
+from antiphon.effects.types import HumanAnswer
+from antiphon.session.human_input import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run begins; `parent` is the id of the one inside which it does."""
+    """A run starts; `parent` is the id of the run that contains it."""
 
     kind: str
     title: str
@@ -45,7 +45,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RequestStarted:
-    """A model is asked, for the n-th time in this run."""
+    """Request `number` of this run is sent to a model."""
 
     number: int
     model: str
@@ -53,29 +53,29 @@ class RequestStarted:
 
 @dataclass(frozen=True, slots=True)
 class RequestEnded:
-    """Its answer is there. `text` is what it says; `failed` says why there is none."""
+    """A request has ended. `text` is the answer; `failed` is the reason if there is none."""
 
     number: int
     text: str
     usage: Usage
     cost: float | None
     failed: str = ""
-    #: Where the answer comes from, as far as the provider names it.
+    #: The sources of the answer that the provider names.
     sources: tuple[Citation, ...] = ()
-    #: What came from the provider's cache, where it tells.
+    #: What was read from the provider's cache, if reported.
     cache: CacheReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A tool begins to run."""
+    """A tool starts to run."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """A call has its result, good or bad."""
+    """A call has its result or its error."""
 
     call: ToolCall
     result: ToolResult
@@ -84,37 +84,37 @@ class CallFinished:
 
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
-    """What the run and those inside it have used up to now; `cost` is `None` where it is not known."""
+    """The usage of the run and its nested runs so far; `cost` is `None` if unknown."""
 
     usage: Usage
     cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A person is asked. Whoever watches may answer by `allow`, `deny` or `answer` of the run."""
+class QuestionAsked:
+    """A person is asked. Any watcher may answer with `allow`, `deny` or `answer` of the run."""
 
     question: Question
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """A question has its answer."""
+class QuestionAnswered:
+    """A question is answered."""
 
     question: Question
-    said: Said
+    said: HumanAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class RunWaits:
-    """Nothing more can be done before these are answered. The calls stay open."""
+    """The run is suspended until these questions are answered. Their calls stay open."""
 
     questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The conversation was made shorter to fit the model; `before` is as it was."""
+    """The conversation was compacted to fit the model; `original` is the previous conversation."""
 
     dropped: int
     before: Conversation
@@ -122,11 +122,11 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class PrefixChanged:
-    """A prompt did not begin with the one before it, so that more of it is read and paid for than what is new.
+    """A prompt does not extend the previous one, so that more than its new part is processed and paid for.
 
-    `at` is the first piece that differs: `tools`, `system`, a field of the request, or `messages`, of which `turn`
-    counts from 1. `tokens` is about how much is read again and `cost` what that costs in US dollars, where it is known.
-    `thinking_left_out` counts the thinking blocks that the model does not get back.
+    `at` is the first difference: `tools`, `system`, a field of the request, or `messages`, where `turn`
+    counts from 1. `tokens` is the approximate number of tokens processed again and `cost` their price in US
+    dollars, if known. `thinking_left_out` counts the thinking blocks that the model does not get back.
     """
 
     at: str
@@ -138,9 +138,9 @@ class PrefixChanged:
 
 @dataclass(frozen=True, slots=True)
 class ModelUnknown:
-    """Nothing is known about the model by its name; it is treated as a careful guess from its relatives says.
+    """No facts about the model are known by its name; facts of related models are used as a careful guess.
 
-    `taken_for` names them, and is empty where nothing at all is assumed.
+    `taken_for` names them, and is empty if nothing is assumed.
     """
 
     model: str
@@ -149,14 +149,14 @@ class ModelUnknown:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run is over: with a result, or with the error that ended it."""
+    """The run ended with a result, or with an error."""
 
     state: Literal["done", "failed", "cancelled"]
     result: AIResult[Any] | None = None
     error: BaseException | None = None
 
 
-Body = (
+EventBody = (
     TextDelta
     | ReasoningDelta
     | CallDelta
@@ -168,8 +168,8 @@ Body = (
     | CallStarted
     | CallFinished
     | UsageChanged
-    | Asked
-    | Settled
+    | QuestionAsked
+    | QuestionAnswered
     | RunWaits
     | Compacted
     | PrefixChanged
@@ -181,16 +181,19 @@ Body = (
 
 
 class Event(NamedTuple):
-    """A fact about a run: which run, the how manieth of all that is known of it and its family, when, and what."""
+    """An event of a run: the run's id, a sequence number, the time and the content.
+
+    A run and all runs inside it share one sequence.
+    """
 
     run: str
     seq: int
     at: float
-    body: Body
+    body: EventBody
 
 
 class Events:
-    """What happens in a run, while it happens. `run` is the run itself, which goes on when nobody looks any more."""
+    """The events of a run, as they happen. `run` is the run itself, which continues when the stream is closed."""
 
     def __init__(self, run: Run[Any], cancel: bool = False) -> None:
         self.run = run
@@ -199,14 +202,14 @@ class Events:
 
     @property
     def result(self) -> AIResult[Any]:
-        """The result, once it is there; what ended the run without one is raised."""
+        """Wait for the result and return it, or raise the error that ended the run."""
         return self.run.wait()
 
     def __iter__(self) -> Iterator[Event]:
         return self._events
 
     def close(self) -> None:
-        """Stop looking; the run ends only if it was told to."""
+        """Stop watching. The run is cancelled only if the stream was created with `cancel`."""
         self._events.close()
         if self._cancels:
             self.run.cancel()
@@ -219,8 +222,8 @@ class Events:
         self.close()
 
 
-class AsyncEvents:
-    """The same, asynchronously."""
+class AsyncEventStream:
+    """Like `EventStream`, but asynchronous."""
 
     run: Run[Any]
 
@@ -229,14 +232,14 @@ class AsyncEvents:
         self._cancels = cancel
 
     async def aresult(self) -> AIResult[Any]:
-        """The result, once it is there; what ended the run without one is raised."""
+        """Wait for the result and return it, or raise the error that ended the run."""
         await self._begin()
         return await self.run
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events if hasattr(self, "run") else self._begun_events()
+        return self._events if hasattr(self, "run") else self._start_and_iterate()
 
-    async def _begun_events(self) -> AsyncIterator[Event]:
+    async def _start_and_iterate(self) -> AsyncIterator[Event]:
         await self._begin()
         async for event in self._events:
             yield event
@@ -247,7 +250,7 @@ class AsyncEvents:
             self._events = self.run.aevents()
 
     async def aclose(self) -> None:
-        """Stop looking; the run ends only if it was told to."""
+        """Stop watching. The run is cancelled only if the stream was created with `cancel`."""
         if not hasattr(self, "run"):
             return
         await self._events.aclose()

@@ -1,4 +1,4 @@
-"""The loop: ask, run tools, answer, until there is what was asked for or a reason to stop."""
+"""The agent loop: ask the model, run its tools and repeat until there is an answer or a reason to stop."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from functools import partial
 from typing import Any, NoReturn
 
 from antiphon.conversation import Conversation, DerivedKey, Note, Text, Turn, UserPart, UserTurn
-from antiphon.conversation.turns import user_parts
-from antiphon.effects import Node, Place, at, place
-from antiphon.errors import AntiphonError, Halted, NotReadyError
-from antiphon.results import plain
-from antiphon.session.asking import Asking, announce_changes, preview
-from antiphon.session.calls import Calls
-from antiphon.session.clock import Clock
-from antiphon.session.endings import ENDINGS, End, Refused, ReturnError, Waiting
-from antiphon.session.goal import GO_ON, Goal, Mode
-from antiphon.session.result import AIResult, Ending, RunRecord
+from antiphon.conversation.turns import normalize_user_parts
+from antiphon.effects import EffectContext, PathCounter, current_context, use_context
+from antiphon.errors import AntiphonError, NotReadyError, SessionAborted
+from antiphon.results import to_plain_json
+from antiphon.session.exceptions import EXCEPTIONS_BY_ENDING, ModelRefused, NeedsHuman, ReturnError, StopRun
+from antiphon.session.model_requests import ModelRequests, announce_changes, preview_model_request
+from antiphon.session.output_spec import CONTINUE_PROMPT, OutputGoal, RunMode
+from antiphon.session.result import AIResult, RunEnding, RunRecord
 from antiphon.session.run import Run
-from antiphon.session.settings import KeptRun, Settings
+from antiphon.session.settings import RunHandle, SessionSettings
+from antiphon.session.timer import RunTimer
+from antiphon.session.tool_calls import ToolCallRunner
 
-#: What is asked: text, or text and images.
+#: A prompt: text, or text and images.
 Prompt = str | UserPart | Sequence[str | UserPart]
 log = logging.getLogger("antiphon.session")
 _CANCELLED = "the run was cancelled"
@@ -32,44 +32,51 @@ _CANCELLED = "the run was cancelled"
 _UNANSWERED = DerivedKey[tuple[Turn, ...]]("unanswered")
 
 
-class Loop:
-    """What makes a run of a session go on: from its prompt, or from whatever the conversation is."""
+class AgentLoop:
+    """Drives a run of a session, starting from its prompt or from the current state of the conversation."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SessionSettings,
         conversation: Conversation,
-        mode: Mode,
+        mode: RunMode,
         prompt: Prompt | None,
         returns: Any,
         stream: bool,
-        kept: KeptRun | None = None,
+        kept: RunHandle | None = None,
     ) -> None:
         self._settings = settings
-        #: The run as it is written down; and where what it does belongs.
+        #: The run in the journal, and the effect context of its effects.
         self._kept = kept
-        self._is_left = False
-        self._place = place()
+        self._is_handle_finished = False
+        self._place = current_context()
         self._mode = mode
         self._conversation = conversation
         self._kind = "go_on" if prompt is None else mode
-        #: What is still to be said.
-        self._prompt = None if prompt is None else user_parts(prompt, None)
-        self._question = UserTurn(self._prompt).text if self._prompt else _last_said(conversation)
-        # Files and images that go along are no part of what a run is called.
-        self._title = settings.name or UserTurn(tuple(self._prompt[:1]) if self._prompt else ()).text or self._question
+        #: The prompt, until it is added to the conversation.
+        self._prompt = None if prompt is None else normalize_user_parts(prompt, None)
+        self._prompt_text = UserTurn(self._prompt).text if self._prompt else _find_last_user_text(conversation)
+        # Attached files and images are not part of the title.
+        self._title = (
+            settings.name or UserTurn(tuple(self._prompt[:1]) if self._prompt else ()).text or self._prompt_text
+        )
         self._stream = stream
-        self._goal = Goal(settings, conversation, mode, returns)
-        self._clock = Clock(settings.limits.seconds)
-        self._is_going = False
-        self._is_settled = False
+        self._goal = OutputGoal(settings, conversation, mode, returns)
+        self._clock = RunTimer(settings.limits.seconds)
+        self._is_started = False
+        self._is_closed = False
 
     def begin(self) -> Run[Any]:
-        """The run; from now on nobody else can drive the conversation."""
+        """Create the run and claim the conversation, so that no other run can drive it."""
         self._claim()
-        settings, conversation, goal, here = self._settings, self._conversation, self._goal, self._kept_place()
+        settings, conversation, goal, here = (
+            self._settings,
+            self._conversation,
+            self._goal,
+            self._open_journal_context(),
+        )
         if here.performers:
-            here = Place(Node(f"{here.node.next()}/"), here.performers)
+            here = EffectContext(PathCounter(f"{here.node.next()}/"), here.performers)
         self.run: Run[Any] = Run(
             self._kind,
             self._title,
@@ -77,21 +84,21 @@ class Loop:
             people=settings.people,
             id="" if self._kept is None else self._kept.id,
         )
-        self._asking = Asking(settings, conversation, goal, self.run, here, self._stream)
-        self._calls = Calls(settings, conversation, goal, self.run, here, self._clock)
+        self._asking = ModelRequests(settings, conversation, goal, self.run, here, self._stream)
+        self._calls = ToolCallRunner(settings, conversation, goal, self.run, here, self._clock)
         return self.run
 
-    def _kept_place(self) -> Place:
-        """Where it belongs: in a run of the session's journal, unless it is part of one that is written down."""
+    def _open_journal_context(self) -> EffectContext:
+        """Return the effect context: a run of the session's journal, unless the current context is durable."""
         journal = self._settings.journal
-        if self._kept is None and journal is not None and not self._place.waits:
+        if self._kept is None and journal is not None and not self._place.is_durable:
             try:
                 self._kept = journal.begin_ask(self._conversation, self._mode, self._prompt, self._title)
             except BaseException:
                 self._leave()
                 raise
         if self._kept is not None:
-            self._place = Place(Node(), (*self._place.performers, self._kept.performer))
+            self._place = EffectContext(PathCounter(), (*self._place.performers, self._kept.middleware))
         return self._place
 
     def _claim(self) -> None:
@@ -101,79 +108,82 @@ class Loop:
         self._conversation.release()
 
     def request(self) -> bytes:
-        """The body of the first request, as it would be sent; the conversation, which has no open calls, is changed."""
+        """Return the body of the first request. This changes the conversation, which must have no open calls."""
         self._say()
         self._conversation.tools = self._goal.specs()
         options = self._goal.options()
         announce_changes(self._settings.model, self._conversation, options)
-        return preview(self._settings.model, self._conversation, self._stream, options)
+        return preview_model_request(self._settings.model, self._conversation, self._stream, options)
 
-    # Going
+    # Driving
 
-    def set_going(self, start: Callable[[Coroutine[Any, Any, Any]], Callable[[], object]]) -> None:
-        """Have the run go on by itself, and again when what it waits for is there: as part of what began it."""
+    def run_in_background(self, start: Callable[[Coroutine[Any, Any, Any]], Callable[[], object]]) -> None:
+        """Drive the run in the background, and again each time it is resumed.
+
+        The caller's context variables apply.
+        """
         context = copy_context()
 
         def go() -> None:
             try:
-                self.run.can_be_cancelled(context.run(start, self._left_alone(go)))
+                self.run.set_cancel_callback(context.run(start, self._drive_in_background(go)))
             except BaseException:
                 self._abandon()
                 raise
 
         go()
 
-    async def _left_alone(self, resume: Callable[[], object]) -> None:
-        # Whoever waits for the run is told how it ended.
+    async def _drive_in_background(self, resume: Callable[[], object]) -> None:
+        # Whoever awaits the run gets the exception.
         with suppress(Exception):
             await self.drive(resume)
 
     def _abandon(self) -> None:
-        """It could not be set going, or nobody has it: it ends."""
+        """End a run that could not be started, or that nobody refers to any more."""
         self.run.cancel()
-        if not self._is_going and self.run.state == "running":
+        if not self._is_started and self.run.state == "running":
             self._leave()
             self.run.fail(self._error("cancelled", _CANCELLED))
 
     async def drive(self, resume: Callable[[], object] | None = None) -> AIResult[Any]:
-        """All of it, to the end or until it waits. However it ends, the conversation is fit to go on.
+        """Drive the run until it ends or is suspended. In any case the conversation can be resumed.
 
-        `resume` is called when what it waits for is there.
+        `resume` is called when the run can be resumed.
         """
-        run, self._is_going = self.run, True
+        run, self._is_started = self.run, True
         try:
             self._claim()
         except NotReadyError as error:
-            # It waited, and somebody else goes on with the conversation.
+            # The run was suspended, and another run has claimed the conversation since.
             run.fail(error)
             raise
-        if self._is_left and self._kept is not None and self._settings.journal is not None:
-            # It waited, and now goes on.
-            self._kept, self._is_left = self._settings.journal.go_on(self._kept.id), False
-            self._place = Place(Node(), (*self._place.performers[:-1], self._kept.performer))
-        with at(self._place), run.active():
+        if self._is_handle_finished and self._kept is not None and self._settings.journal is not None:
+            # The run was suspended and is now resumed.
+            self._kept, self._is_handle_finished = self._settings.journal.go_on(self._kept.id), False
+            self._place = EffectContext(PathCounter(), (*self._place.performers[:-1], self._kept.middleware))
+        with use_context(self._place), run.active():
             while True:
-                end = await self._driven()
-                if not isinstance(end, Waiting) or run.suspend(end, resume, partial(self._let_go, end)):
+                end = await self._drive_once()
+                if not isinstance(end, NeedsHuman) or run.suspend(end, resume, partial(self._release_run, end)):
                     break
         if isinstance(end, AIResult):
             return end
         raise end
 
-    def _let_go(self, end: AIResult[Any] | BaseException) -> None:
-        """Before anybody is told of an end: who is told may go on with the conversation, or look at the run."""
+    def _release_run(self, end: AIResult[Any] | BaseException) -> None:
+        """Release the conversation and record the ending, before listeners are notified and may use them."""
         self._leave()
         if self._kept is not None:
-            self._write_end(self._kept, end)
+            self._record_ending(self._kept, end)
 
-    def _write_end(self, kept: KeptRun, end: AIResult[Any] | BaseException) -> None:
-        """What is written down of the run says how it ended; where that fails, it is gone on with once more."""
+    def _record_ending(self, kept: RunHandle, end: AIResult[Any] | BaseException) -> None:
+        """Record in the journal how the run ended. If that fails, the run is resumed once more later."""
         match end:
             case AIResult():
-                state, told = "done", {"outcome": "done", "value": plain(end.value)}
-            case Waiting():
+                state, told = "done", {"outcome": "done", "value": to_plain_json(end.value)}
+            case NeedsHuman():
                 state, told = "waiting", {"outcome": "waiting", "error": str(end)}
-            case asyncio.CancelledError() | Halted():
+            case asyncio.CancelledError() | SessionAborted():
                 state, told = "interrupted", {"outcome": "interrupted", "error": str(end)}
             case _:
                 state, told = "failed", {"outcome": "failed", "error": str(end)}
@@ -181,24 +191,24 @@ class Loop:
             kept.leave(state, told)
         except AntiphonError as error:
             log.warning("how run %s ended could not be written down: %s", kept.id, error)
-        self._is_left = True
+        self._is_handle_finished = True
 
-    async def _driven(self) -> AIResult[Any] | BaseException:
-        """The result, or what ended the run instead; the run is told, unless it waits."""
+    async def _drive_once(self) -> AIResult[Any] | BaseException:
+        """Return the result, or the exception that ended the run. Notify the run unless it is suspended."""
         try:
             async with self._clock:
                 await self._work()
-        except End as end:
+        except StopRun as end:
             outcome, detail = end.outcome, end.detail
             self._settle(is_waiting=outcome == "waiting")
             if outcome == "done":
-                result = AIResult(end.value, tuple(self._calls.records), self._record(outcome, detail))
-                self._let_go(result)
+                result = AIResult(end.value, tuple(self._calls.records), self._make_record(outcome, detail))
+                self._release_run(result)
                 self.run.finish(result)
                 return result
             error: BaseException = self._error(outcome, detail)
             error.__cause__ = end.__cause__
-            if isinstance(error, Refused):
+            if isinstance(error, ModelRefused):
                 error.details = end.refusal
             if outcome == "waiting":
                 return error
@@ -210,16 +220,16 @@ class Loop:
             self._settle()
             error = raised
             if isinstance(raised, AntiphonError) and raised.run is None:
-                raised.run = self._record("failed", str(raised))
+                raised.run = self._make_record("failed", str(raised))
         told = self._error("cancelled", _CANCELLED) if isinstance(error, asyncio.CancelledError) else error
         if self._asking.requests:
             self._conversation.derived.set(_UNANSWERED, self._conversation.turns)
-        self._let_go(error)
+        self._release_run(error)
         self.run.fail(told)
         return error
 
     async def _work(self) -> NoReturn:
-        """Requests, each with the calls it brings, until something ends the run."""
+        """Send requests and run their calls until something ends the run."""
         self._say()
         if self._conversation.open_calls:
             await self._calls.answer(self._conversation.open_calls)
@@ -227,67 +237,67 @@ class Loop:
             self._check_limits()
             reply, calls = await self._asking.ask()
             if not calls:
-                self._goal.take_answer(reply)
+                self._goal.process_answer(reply)
                 continue
-            is_late = self._goal.is_last_round
+            is_late = self._goal.is_answer_due
             await self._calls.answer(calls)
             self._goal.look_at(calls, is_late)
 
     def _check_limits(self) -> None:
         run = self.run
-        if run.is_to_end:
-            raise End("cancelled", _CANCELLED)
+        if run.is_cancel_requested:
+            raise StopRun("cancelled", _CANCELLED)
         used = (run.usage.input_tokens or 0) + (run.usage.output_tokens or 0)
-        reason = self._settings.limits.reached(self._asking.requests, used, run.cost, self._clock.spent)
+        reason = self._settings.limits.reached(self._asking.requests, used, run.cost, self._clock.elapsed)
         if reason:
-            raise End("limit", reason)
+            raise StopRun("limit", reason)
 
-    # The beginning and the end
+    # Start and end
 
     def _say(self) -> None:
-        """Say the prompt, once; where there is none, go on from what the conversation is."""
+        """Add the prompt, once. Without a prompt, continue from the current state of the conversation."""
         conversation, prompt = self._conversation, self._prompt
         self._prompt = None
-        is_resumed, self._is_settled = self._is_settled, False
+        is_resumed, self._is_closed = self._is_closed, False
         if not is_resumed and prompt is not None and conversation.open_calls:
             self._calls.close(conversation.open_calls)
         self._goal.begin()
-        parts = self._words_to_go_on() if prompt is None else list(prompt)
+        parts = self._make_continue_parts() if prompt is None else list(prompt)
         if prompt is not None:
             last = conversation.turns[-1] if conversation.turns else None
             if isinstance(last, UserTurn) and last.visible_parts[-len(prompt) :] == prompt:
-                # It was said before, and the run that should have answered failed.
+                # The prompt is already there: an earlier run added it and failed.
                 parts = []
-        if parts := [*parts, *self._unsaid(self._goal.instruction())]:
+        if parts := [*parts, *self._filter_new_notes(self._goal.instruction())]:
             conversation.add_user(parts)
 
-    def _unsaid(self, notes: Sequence[Note]) -> list[Note]:
-        """Return the notes that the last turn does not end with: a run that failed or waited may have said them."""
+    def _filter_new_notes(self, notes: Sequence[Note]) -> list[Note]:
+        """Return the notes that the last turn does not contain yet, because an earlier run may have added them."""
         last = self._conversation.turns[-1] if self._conversation.turns else None
         said = last.parts if isinstance(last, UserTurn) else ()
         return [note for note in notes if note not in said]
 
-    def _words_to_go_on(self) -> list[UserPart]:
-        """What must be said for the model to go on: nothing, unless its was the last word, and that was no answer."""
+    def _make_continue_parts(self) -> list[UserPart]:
+        """Return the parts that make the model continue: none, unless it spoke last without giving an answer."""
         ready = self._conversation.ready()
         if ready or ready.open_calls:
             return []
         if self._conversation.derived.get(_UNANSWERED) is not self._conversation.turns:
             raise NotReadyError(f"there is nothing to go on with: {ready.reason}")
-        return [Text(GO_ON)]
+        return [Text(CONTINUE_PROMPT)]
 
     def _settle(self, *, is_waiting: bool = False) -> None:
-        """Leave the conversation fit to go on, with no call open.
+        """Close the open calls, so that the conversation can be resumed.
 
-        Unless it waits: what a person is asked about stays open.
+        If the run is suspended, calls that need a person stay open.
         """
-        if self._is_settled:
+        if self._is_closed:
             return
-        self._is_settled = True
+        self._is_closed = True
         if not is_waiting:
             self._calls.close(self._conversation.open_calls)
 
-    def _record(self, outcome: Ending, detail: str) -> RunRecord:
+    def _make_record(self, outcome: RunEnding, detail: str) -> RunRecord:
         run, asking = self.run, self._asking
         return RunRecord(
             run.usage,
@@ -302,15 +312,15 @@ class Loop:
             run.waiting,
         )
 
-    def _error(self, outcome: Ending, detail: str) -> AntiphonError:
-        """What is raised in place of an answer."""
-        record, expected = self._record(outcome, detail), self._goal.expected
+    def _error(self, outcome: RunEnding, detail: str) -> AntiphonError:
+        """Return the exception to raise instead of returning an answer."""
+        record, expected = self._make_record(outcome, detail), self._goal.expected
         if expected is None or outcome not in ("wrong", "truncated", "empty"):
-            return ENDINGS[outcome](detail or outcome, record)
-        reason = "; ".join(dict.fromkeys(text for text in (detail, expected.lack()) if text))
-        return ReturnError(self._question, reason, expected.received, expected.refused, record)
+            return EXCEPTIONS_BY_ENDING[outcome](detail or outcome, record)
+        reason = "; ".join(dict.fromkeys(text for text in (detail, expected.describe_faults()) if text))
+        return ReturnError(self._prompt_text, reason, expected.received, expected.refused, record)
 
 
-def _last_said(conversation: Conversation) -> str:
-    """What a run without a prompt goes on with: the last that was said to the model."""
+def _find_last_user_text(conversation: Conversation) -> str:
+    """Return the last user text, which a run without a prompt continues from."""
     return next((turn.text for turn in reversed(conversation.turns) if isinstance(turn, UserTurn)), "")

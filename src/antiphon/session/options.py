@@ -1,4 +1,4 @@
-"""The options of a session, checked when they are given rather than when they are first used."""
+"""Validation of a session's arguments when it is created, not when they are first used."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Any, get_args
 
 from antiphon.conversation import Conversation
 from antiphon.errors import OptionError
-from antiphon.session.context import Context
-from antiphon.session.people import People
-from antiphon.session.returns import Strategy
+from antiphon.session.context_window import Context
+from antiphon.session.human_input import HumanInput
 from antiphon.session.settings import Limits
+from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy
 
-#: Names that people try for what `limits` holds.
-_LIMITS = {"max_turns": "turns", "max_calls": "calls", "max_cost": "cost", "max_seconds": "seconds"}
+#: Names that users try instead of the fields of `Limits`.
+_LIMIT_ALIASES = {"max_turns": "turns", "max_calls": "calls", "max_cost": "cost", "max_seconds": "seconds"}
 
 
-def check_session(given: Mapping[str, Any]) -> None:
-    """Raise an OptionError that names the first option of a session that is not what it has to be."""
+def check_session_arguments(given: Mapping[str, Any]) -> None:
+    """Raise an OptionError for the first invalid argument of a session."""
     for name, value in given.items():
-        fits, wanted = _OPTIONS[name]
-        if not (value is None and name not in _REQUIRED) and not fits(value):
+        fits, wanted = _ARGUMENT_CHECKS[name]
+        if not (value is None and name not in _REQUIRED_ARGUMENTS) and not fits(value):
             raise OptionError(f"`{name}` is {wanted}, not {value!r:.80}")
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Raise an OptionError for an option of requests that is wrong."""
+def check_request_options(options: Mapping[str, Any]) -> None:
+    """Raise an OptionError for an invalid request option."""
     for name in options:
-        if name in _LIMITS:
-            raise OptionError(f"there is no option `{name}`; write `limits=Limits({_LIMITS[name]}=…)`")
+        if name in _LIMIT_ALIASES:
+            raise OptionError(f"there is no option `{name}`; write `limits=Limits({_LIMIT_ALIASES[name]}=…)`")
     if options:
-        from antiphon.providers.model import changed
+        from antiphon.providers.model import merge_options
         from antiphon.wire.options import Options
 
-        changed(Options(), options)
+        merge_options(Options(), options)
 
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_file(value: object) -> bool:
+def _is_path(value: object) -> bool:
     return isinstance(value, str | PathLike)
 
 
@@ -50,33 +50,33 @@ def _is_journal(value: object) -> bool:
     return callable(getattr(value, "begin_ask", None)) and callable(getattr(value, "go_on", None))
 
 
-def _is_people(value: object) -> bool:
-    return isinstance(value, People) or callable(value)
+def _is_human_input(value: object) -> bool:
+    return isinstance(value, HumanInput) or callable(value)
 
 
 def _is_strategy(value: object) -> bool:
-    return value in get_args(Strategy)
+    return value in get_args(OutputStrategy)
 
 
-def _is(kind: type) -> Callable[[object], bool]:
+def _make_type_check(kind: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_REQUIRED = ("system", "attempts", "raise_tool_bugs", "name")
-#: What tells whether a value fits, and what it has to be, in words.
-_OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "system": (_is(str), "a text"),
-    "conversation": (_is(Conversation), "a `Conversation`, such as `Conversation.load(FILE)` gives"),
-    "policy": (_is(Policy), "a `Policy`, such as `Policy([Rule('allow', 'read_*')])`"),
-    "people": (_is_people, "a function that answers a `Question`, or a `People`"),
-    "limits": (_is(Limits), "a `Limits`, such as `Limits(turns=10)`"),
-    "strategy": (_is_strategy, f"one of {', '.join(map(repr, get_args(Strategy)))}"),
+_REQUIRED_ARGUMENTS = ("system", "attempts", "raise_tool_bugs", "name")
+#: For each argument: the check, and the description of a valid value.
+_ARGUMENT_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "system": (_make_type_check(str), "a text"),
+    "conversation": (_make_type_check(Conversation), "a `Conversation`, such as `Conversation.load(FILE)` gives"),
+    "policy": (_make_type_check(Policy), "a `Policy`, such as `Policy([Rule('allow', 'read_*')])`"),
+    "people": (_is_human_input, "a function that answers a `Question`, or a `HumanInput`"),
+    "limits": (_make_type_check(Limits), "a `Limits`, such as `Limits(turns=10)`"),
+    "strategy": (_is_strategy, f"one of {', '.join(map(repr, get_args(OutputStrategy)))}"),
     "attempts": (_is_count, "a whole number from 0 on"),
-    "raise_tool_bugs": (_is(bool), "True or False"),
-    "context": (_is(Context), "a `Context`, such as `Context(fill=0.9)`, or None"),
+    "raise_tool_bugs": (_make_type_check(bool), "True or False"),
+    "context": (_make_type_check(Context), "a `Context`, such as `Context(fill=0.9)`, or None"),
     "before_request": (callable, "a function of the conversation"),
-    "name": (_is(str), "a text"),
+    "name": (_make_type_check(str), "a text"),
     "journal": (_is_journal, "a `Journal`"),
-    "record": (_is_file, "the path of a file"),
-    "replay": (_is_file, "the path of a file"),
+    "record": (_is_path, "the path of a file"),
+    "replay": (_is_path, "the path of a file"),
 }

@@ -1,4 +1,4 @@
-"""The result of asking a model: a value that remembers how it came about."""
+"""The result of asking a model: a value together with the record of its run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args
 
-from antiphon.results.plain import StandIn
+from antiphon.results.plain_json import ValueProxy
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultedTypeVar
 
     from antiphon.conversation import Conversation
-    from antiphon.session.people import Question
+    from antiphon.session.human_input import Question
     from antiphon.tools import ToolCallRecord
     from antiphon.wire import Usage
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 else:
     T = TypeVar("T")
 
-#: How a run ended. Only `done` has what was asked for; each of the others is an exception.
-Ending = Literal[
+#: How a run ended. Only `done` has a value; all others raise an exception.
+RunEnding = Literal[
     "done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "unfinished", "wrong", "failed", "cancelled"
 ]
 
 
 def late_names() -> dict[str, Any]:
-    """What the annotations here name, for those who look them up."""
+    """Return the names that annotations of this module need when they are resolved at run time."""
     from antiphon.conversation import Conversation
     from antiphon.tools import ToolCallRecord
     from antiphon.wire import Usage
@@ -37,53 +37,53 @@ def late_names() -> dict[str, Any]:
     return {"Conversation": Conversation, "ToolCallRecord": ToolCallRecord, "Usage": Usage}
 
 
-def _no_usage() -> Usage:
-    # A program that asks nobody has results too, and does without all that models need.
+def _make_empty_usage() -> Usage:
+    # Imported late, because a program without model requests has results too and does not need it.
     from antiphon.wire import Usage
 
     return Usage()
 
 
-def _no_conversation() -> Conversation:
+def _make_empty_conversation() -> Conversation:
     from antiphon.conversation import Conversation
 
     return Conversation()
 
 
-def value_of(thing: Any) -> Any:
-    """The value of a result; anything else is itself."""
+def unwrap_value(thing: Any) -> Any:
+    """Return the value of an `AIResult`, or the argument itself if it is anything else."""
     return cast(AIResult[Any], thing).value if isinstance(thing, AIResult) else thing
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What is to be said of a run: what it used, which model answered, how it ended and where it is written down.
+    """The record of a run: its usage, model, outcome and conversation.
 
-    `detail` says more about an `outcome` other than `done`. `conversation` is the one that went on. `said` is the last
-    that the model said, `tool_calls` are the calls so far and `waiting` is what a person is asked.
+    `detail` explains an `outcome` other than `done`. `last_text` is the last text of the model, `tool_calls`
+    are the calls so far and `pending_questions` the questions to a person.
     """
 
-    usage: Usage = field(default_factory=_no_usage)
+    usage: Usage = field(default_factory=_make_empty_usage)
     cost: float | None = None
     model: str = ""
-    outcome: Ending = "done"
+    outcome: RunEnding = "done"
     detail: str = ""
-    conversation: Conversation = field(default_factory=_no_conversation, repr=False)
+    conversation: Conversation = field(default_factory=_make_empty_conversation, repr=False)
     id: str = ""
     said: str = ""
     tool_calls: tuple[ToolCallRecord, ...] = ()
     waiting: tuple[Question, ...] = ()
 
 
-class AIResult(StandIn, Generic[T]):
-    """What a model answered, with the tool calls that led to it.
+class AIResult(ValueProxy, Generic[T]):
+    """A model's answer, with the tool calls that led to it.
 
-    It stands for its value: printing, formatting, comparing, arithmetic, truth, hashing, indexing and attributes are
-    those of the value. Three names are its own, and no more: `value`, `tool_calls` and `run`. Iterating is not the
-    value's, because it would be unclear over what: use `.value` or `.tool_calls`.
+    It is a proxy for its value: printing, formatting, comparing, arithmetic, truth, hashing, indexing and
+    attributes are those of the value. It has only three attributes of its own: `value`, `tool_calls` and
+    `run`. It cannot be iterated, because that would be ambiguous: iterate over `.value` or `.tool_calls`.
     """
 
-    # No dataclass: frameworks that make JSON of those would show the machinery in place of the value.
+    # Not a dataclass: frameworks that serialize those would write the fields instead of the value.
     __slots__ = ("run", "tool_calls", "value")
     value: T
     tool_calls: tuple[ToolCallRecord, ...]
@@ -118,28 +118,28 @@ class AIResult(StandIn, Generic[T]):
         return hash(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return self.value == value_of(other)
+        return self.value == unwrap_value(other)
 
     def __len__(self) -> int:
-        return len(self._any)
+        return len(self._untyped_value)
 
     def __contains__(self, item: object) -> bool:
-        return value_of(item) in self._any
+        return unwrap_value(item) in self._untyped_value
 
     def __getitem__(self, key: Any) -> Any:
-        return self._any[value_of(key)]
+        return self._untyped_value[unwrap_value(key)]
 
     @property
-    def _any(self) -> Any:
+    def _untyped_value(self) -> Any:
         return self.value
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in AIResult.__slots__:
-            # Not delegated, or not there yet: copying asks for both before there is a value.
+            # Not delegated, or not set yet: `copy` looks up both before the value exists.
             raise AttributeError(name)
         value: Any = self.value
         try:
-            # Fields of a JSON object come before the methods of dict: `result.items` is what the model called items.
+            # Fields of a JSON object take precedence over methods of dict: `result.items` is the field `items`.
             is_field = isinstance(value, dict) and name in cast(dict[str, Any], value)
             return cast(Any, value)[name] if is_field else getattr(cast(object, value), name)
         except AttributeError:
@@ -153,19 +153,19 @@ class AIResult(StandIn, Generic[T]):
         self.__iter__()
 
     def __index__(self) -> int:
-        return operator.index(self._any)
+        return operator.index(self._untyped_value)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self._any, digits)
+        return round(self._untyped_value, digits)
 
     def __int__(self) -> int:
-        return int(self._any)
+        return int(self._untyped_value)
 
     def __float__(self) -> float:
-        return float(self._any)
+        return float(self._untyped_value)
 
     if TYPE_CHECKING:
-        # Made below, of the operators of the value.
+        # Defined below from the operators of the value.
         def __lt__(self, other: Any) -> bool: ...
         def __le__(self, other: Any) -> bool: ...
         def __gt__(self, other: Any) -> bool: ...
@@ -190,51 +190,51 @@ class AIResult(StandIn, Generic[T]):
 
         @property
         def __dict__(self) -> Any:
-            """The value: `vars` is the last that FastAPI and its like ask of something they do not know."""
+            """The value, because `vars` is the last fallback of FastAPI and similar frameworks for unknown objects."""
             return self.value
 
     @property
     def __pydantic_serializer__(self) -> Any:
-        """What makes a result its value wherever pydantic makes JSON, in tools' results too."""
-        return _serializer()
+        """The serializer that makes pydantic write a result as its value, in tool results too."""
+        return _build_serializer()
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Return the schema of a result: in pydantic's models it stays a result, and in JSON it is its value."""
+        """Return the pydantic schema: in models a result stays a result, and in JSON it is its value."""
         from pydantic_core import core_schema
 
         inner = handler.generate_schema(next(iter(get_args(source)), Any))
         return core_schema.json_or_python_schema(
             json_schema=core_schema.no_info_after_validator_function(cls, inner),
             python_schema=core_schema.is_instance_schema(cls),
-            serialization=core_schema.plain_serializer_function_ser_schema(value_of, return_schema=inner),
+            serialization=core_schema.plain_serializer_function_ser_schema(unwrap_value, return_schema=inner),
         )
 
 
 @cache
-def _serializer() -> Any:
+def _build_serializer() -> Any:
     from pydantic_core import SchemaSerializer, core_schema
 
     return SchemaSerializer(
-        core_schema.any_schema(serialization=core_schema.plain_serializer_function_ser_schema(value_of))
+        core_schema.any_schema(serialization=core_schema.plain_serializer_function_ser_schema(unwrap_value))
     )
 
 
-def _forward(function: Callable[[Any, Any], Any]) -> Callable[[AIResult[Any], Any], Any]:
+def _forward_binary(function: Callable[[Any, Any], Any]) -> Callable[[AIResult[Any], Any], Any]:
     def forwarded(self: AIResult[Any], other: Any) -> Any:
-        return function(self.value, value_of(other))
+        return function(self.value, unwrap_value(other))
 
     return forwarded
 
 
-def _reflect(function: Callable[[Any, Any], Any]) -> Callable[[AIResult[Any], Any], Any]:
+def _reflect_binary(function: Callable[[Any, Any], Any]) -> Callable[[AIResult[Any], Any], Any]:
     def reflected(self: AIResult[Any], other: Any) -> Any:
         return function(other, self.value)
 
     return reflected
 
 
-def _alone(function: Callable[[Any], Any]) -> Callable[[AIResult[Any]], Any]:
+def _forward_unary(function: Callable[[Any], Any]) -> Callable[[AIResult[Any]], Any]:
     def applied(self: AIResult[Any]) -> Any:
         return function(self.value)
 
@@ -242,10 +242,10 @@ def _alone(function: Callable[[Any], Any]) -> Callable[[AIResult[Any]], Any]:
 
 
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(AIResult, f"__{_name}__", _alone(getattr(operator, _name)))
+    setattr(AIResult, f"__{_name}__", _forward_unary(getattr(operator, _name)))
 for _name in ("lt", "le", "gt", "ge"):
-    setattr(AIResult, f"__{_name}__", _forward(getattr(operator, _name)))
+    setattr(AIResult, f"__{_name}__", _forward_binary(getattr(operator, _name)))
 for _name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "divmod"):
     _function = divmod if _name == "divmod" else getattr(operator, f"__{_name}__")
-    setattr(AIResult, f"__{_name}__", _forward(_function))
-    setattr(AIResult, f"__r{_name}__", _reflect(_function))
+    setattr(AIResult, f"__{_name}__", _forward_binary(_function))
+    setattr(AIResult, f"__r{_name}__", _reflect_binary(_function))

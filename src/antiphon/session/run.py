@@ -1,4 +1,4 @@
-"""A run: something that goes on whether or not anybody looks, with events, a cost, and an end."""
+"""A run: a task in the background with events, a cost and an end, whether or not anyone watches it."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, Literal
 
-from antiphon.effects.values import Said
+from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError
-from antiphon.session.endings import Cancelled, Waiting
+from antiphon.session.event_log import EventLog
 from antiphon.session.events import (
-    Asked,
-    Body,
     Event,
+    EventBody,
+    QuestionAnswered,
+    QuestionAsked,
     RunEnded,
     RunStarted,
     RunWaits,
-    Settled,
     UsageChanged,
 )
-from antiphon.session.log import Log
-from antiphon.session.people import People, Question, check_kind
-from antiphon.session.portal import check_no_loop
+from antiphon.session.exceptions import Cancelled, NeedsHuman
+from antiphon.session.human_input import HumanInput, Question, check_question_kind
 from antiphon.session.result import AIResult, T
-from antiphon.session.spent import current_spent, sum_of
+from antiphon.session.sync_bridge import check_no_running_loop
+from antiphon.session.usage import current_usage_meter, sum_usage
 from antiphon.wire import Usage
 
-State = Literal["running", "waiting", "done", "failed", "cancelled"]
-_current: ContextVar[Run[Any] | None] = ContextVar("antiphon_run", default=None)
+RunState = Literal["running", "waiting", "done", "failed", "cancelled"]
+_current_run: ContextVar[Run[Any] | None] = ContextVar("antiphon_run", default=None)
 
 
 def current_run() -> Run[Any] | None:
-    """The run that this code is part of."""
-    return _current.get()
+    """Return the run that the current code is part of, or None."""
+    return _current_run.get()
 
 
 class Run(Generic[T]):
-    """Something that goes on: an asking of a model, a program, a round of a loop.
+    """A running task: a model request with its tools, a program, or an iteration of a loop.
 
-    Made by `Session.start`; in a journal it has the same `id`. `state` is one of running, waiting, done, failed,
-    cancelled; `usage` and `cost` count the runs inside it too. All may be used from any thread.
+    `Session.start` creates one; in a journal it has the same `id`. `state` is running, waiting, done, failed
+    or cancelled. `usage` and `cost` include the runs inside it. All methods are thread-safe.
     """
 
     def __init__(
@@ -54,51 +54,52 @@ class Run(Generic[T]):
         title: str = "",
         *,
         model: str = "",
-        people: People | None = None,
+        people: HumanInput | None = None,
         parent: Run[Any] | None = None,
         id: str = "",
     ) -> None:
         self.id = id or os.urandom(8).hex()
         self.kind = kind
         self.title = title
-        self.parent = parent if parent is not None else _current.get()
+        self.parent = parent if parent is not None else _current_run.get()
         self.people = people if people is not None or self.parent is None else self.parent.people
-        self.state: State = "running"
+        self.state: RunState = "running"
         self.usage = Usage()
         self.cost: float | None = 0.0
-        #: How often a model was asked.
+        #: The number of model requests.
         self.requests = 0
         self.children: list[Run[Any]] = []
-        #: What it waits for.
+        #: The questions that have no answer yet.
         self.waiting: tuple[Question, ...] = ()
-        self._spent = current_spent()
-        self._family = {self.id}
-        self._log = self.parent._log if self.parent is not None else Log()
-        #: Something happened: for whoever makes it go on.
-        self.tell: Callable[[Body], None] = partial(self._log.add, self.id)
+        self._spent = current_usage_meter()
+        self._family_ids = {self.id}
+        self._log = self.parent._log if self.parent is not None else EventLog()
+        #: Emits an event. For the code that drives the run.
+        self.tell: Callable[[EventBody], None] = partial(self._log.add, self.id)
         self._end: Future[AIResult[T]] = Future()
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, HumanAnswer] = {}
         self._cancel: Callable[[], object] | None = None
         self._resume: Callable[[], object] | None = None
-        #: The number of the event with which it ended, or since which nothing goes on.
+        #: The number of the event that ended or suspended the run.
         self._last: int | None = None
-        # What a run begins after it was cancelled ends too.
-        self.is_to_end = self.parent is not None and self.parent.is_to_end
+        # A run that starts inside a cancelled run is cancelled too.
+        self.is_cancel_requested = self.parent is not None and self.parent.is_cancel_requested
         if self.parent is not None:
-            self.parent._adopt(self)
+            self.parent._add_child(self)
         self.tell(RunStarted(kind, title, model, self.parent.id if self.parent is not None else None))
 
     def __repr__(self) -> str:
         return f"<Run {self.id} {self.kind} {self.title[:40]!r}: {self.state}>"
 
-    # Looking
+    # Watching
 
     def wait(self, *, raises: bool = True) -> AIResult[T]:
-        """The result, once it is there; what ended the run without one is raised, and `Waiting` where it waits.
+        """Wait for the result and return it. Raise the error that ended the run, or `NeedsHuman` if it is suspended.
 
-        With `raises=False` nothing is raised: `state` says how it is, and there is a result only if it is `done`.
+        With `raises=False` nothing is raised: `state` tells how the run ended, and there is a result only if it
+        is `done`.
         """
-        check_no_loop("wait", "await run")
+        check_no_running_loop("wait", "await run")
         try:
             return self._end.result()
         except BaseException as error:
@@ -107,79 +108,82 @@ class Run(Generic[T]):
             return None  # type: ignore[return-value]
 
     def __await__(self) -> Generator[Any, None, AIResult[T]]:
-        """`await run` is `run.wait()` for asynchronous code."""
+        """Make `await run` the asynchronous form of `run.wait()`."""
         ended = asyncio.wrap_future(self._end)
-        # Who was cancelled while waiting asks no more; asyncio would complain that nobody did.
+        # Retrieve the exception even if the waiting task was cancelled, so that asyncio does not warn.
         ended.add_done_callback(lambda future: future.cancelled() or future.exception())
         return asyncio.shield(ended).__await__()
 
     def events(self, since: int = 0) -> Generator[Event]:
-        """What has happened from number `since` on, and then what happens, up to the end or until the run waits.
+        """Yield the events from number `since` on, as they happen, until the run ends or is suspended.
 
-        Leaving the iteration ends nothing. Whoever answers what was `Asked` sees how it goes on.
+        Leaving the iteration does not end the run. After a `QuestionAsked` is answered, the iteration continues.
         """
-        check_no_loop("events", "aevents")
-        return self._log.read(self._family, since, self._is_past)
+        check_no_running_loop("events", "aevents")
+        return self._log.read(self._family_ids, since, self._is_past)
 
     def aevents(self, since: int = 0) -> AsyncGenerator[Event]:
-        """`events`, asynchronously."""
-        return self._log.aread(self._family, since, self._is_past)
+        """Like `events`, but asynchronous."""
+        return self._log.aread(self._family_ids, since, self._is_past)
 
     def _is_past(self, number: int) -> bool:
         last = self._last
         return last is not None and number > last
 
     def subscribe(self, listener: Callable[[Event], object], since: int = 0) -> Callable[[], None]:
-        """Have a function called with each event from number `since` on; gives the function that ends this.
+        """Call a function with each event from number `since` on. Return the function that unsubscribes.
 
-        It is called where the event happens, in order, and should be quick. One that raises is not called again.
+        It is called in the thread of the event, in order, and should be fast. A listener that raises is removed.
         """
-        return self._log.subscribe(self._family, listener, since)
+        return self._log.subscribe(self._family_ids, listener, since)
 
-    # Acting
+    # Controlling
 
     def cancel(self) -> None:
-        """End the run and those inside it: what is under way is interrupted, and the conversations can go on."""
+        """Cancel the run and all runs inside it. Current work is interrupted, and the conversations can be resumed."""
         for run in list(self._all()):
-            run._cancel_alone()
+            run._cancel_self()
 
-    def _cancel_alone(self) -> None:
+    def _cancel_self(self) -> None:
         with self._log.lock:
-            self.is_to_end = self.is_to_end or self._last is None
+            self.is_cancel_requested = self.is_cancel_requested or self._last is None
             cancel, waits = self._cancel, self._end.exception() if self._end.done() else None
-            if isinstance(waits, Waiting) and self._last is not None:
+            if isinstance(waits, NeedsHuman) and self._last is not None:
                 why = "the run was cancelled"
                 self.fail(Cancelled(why, replace(waits.run, outcome="cancelled", detail=why, waiting=())))
         if cancel is not None:
             cancel()
 
     def answer(self, question: Question | str, text: str) -> None:
-        """Answer a question, which may be named by its id; the run goes on once nothing else is open."""
-        self._settle(question, Said(text), "question")
+        """Answer a question, given itself or by its id. The run resumes once no other question is open."""
+        self._settle(question, HumanAnswer(text), "question")
 
     def allow(self, question: Question | str, *, always: bool = False) -> None:
-        """Let a call run; `always` holds for such calls from now on, as the session's `policy` says."""
-        self._settle(question, Said(allowed=True, always=always), "approval")
+        """Approve a call. `always` also covers later calls of this kind, as stored in the session's `policy`."""
+        self._settle(question, HumanAnswer(allowed=True, always=always), "approval")
 
     def deny(self, question: Question | str, why: str = "", *, always: bool = False) -> None:
-        """Do not let it run; the model is told why."""
-        self._settle(question, Said(why, allowed=False, always=always), "approval")
+        """Deny a call. The model is told the reason."""
+        self._settle(question, HumanAnswer(why, allowed=False, always=always), "approval")
 
-    def settle(self, question: Question | str, said: Said) -> None:
-        """What a person said to a question of either kind; the run goes on once nothing else is open."""
+    def settle(self, question: Question | str, said: HumanAnswer) -> None:
+        """Submit the answer to a question of either kind. The run resumes once no other question is open."""
         self._settle(question, said, None)
 
-    def _settle(self, question: Question | str, said: Said, kind: str | None) -> None:
+    def _settle(self, question: Question | str, said: HumanAnswer, kind: str | None) -> None:
         run, found = self._asked(question)
         if kind is not None:
-            check_kind(found, kind)
+            check_question_kind(found, kind)
         if run.people is not None and found in run.people.open:
             run.people.settle(found, said)
         else:
             run.take(found, said)
 
     def _asked(self, question: Question | str) -> tuple[Run[Any], Question]:
-        """The open question that is meant, and the run that asks it: models may number their calls alike."""
+        """Return an open question and the run that asks it.
+
+        Ids are not unique across runs, because models may number their calls alike.
+        """
         open_now = [(run, each) for run in self._all() for each in run.waiting]
         named = isinstance(question, str)
         meant = [(run, each) for run, each in open_now if (each.id == question if named else each == question)]
@@ -191,13 +195,13 @@ class Run(Generic[T]):
         open_ids = ", ".join(each.id for _, each in open_now) or "none"
         raise NotReadyError(f"no question {id!r} is open in this run; open: {open_ids}")
 
-    def take(self, question: Question, said: Said) -> None:
-        """An answer that comes while the run does not listen: it is there when it does, or makes it go on."""
+    def take(self, question: Question, said: HumanAnswer) -> None:
+        """Store an answer that arrives while the run is not listening. Resume the run if it was the last one."""
         with self._log.lock:
             if question.id in self._said or question not in self.waiting:
                 raise NotReadyError(f"question {question.id!r} has its answer already")
             if self._last is not None and self._resume is None:
-                raise NotReadyError("this run is not going on; give the answer to its session, and then `go_on`")
+                raise NotReadyError("this run is not going on; give the answer to its session, and then `resume`")
             self._said[question.id] = said
             is_ready = all(each.id in self._said for each in self.waiting)
             resume = self._resume if is_ready else None
@@ -206,21 +210,21 @@ class Run(Generic[T]):
         if resume is not None:
             resume()
 
-    # Telling: for whoever makes it go on
+    # For the code that drives the run
 
-    def can_be_cancelled(self, cancel: Callable[[], object]) -> None:
-        """This is how; unless it is over by now."""
+    def set_cancel_callback(self, cancel: Callable[[], object]) -> None:
+        """Set the function that cancels the run, unless the run is over. Call it now if cancellation was requested."""
         with self._log.lock:
             if self._last is None:
                 self._cancel = cancel
-                is_late = self.is_to_end
+                is_late = self.is_cancel_requested
             else:
                 is_late = False
         if is_late:
             cancel()
 
     def requested(self, times: int = 1) -> None:
-        """A model is asked, here and so in all runs around."""
+        """Count model requests of this run and of all runs around it."""
         with self._log.lock:
             run: Run[Any] | None = self
             while run is not None:
@@ -230,11 +234,11 @@ class Run(Generic[T]):
                 run = run.parent
 
     def count(self, usage: Usage, cost: float | None) -> None:
-        """Add what was used, here and in all runs around."""
+        """Add usage and cost to this run and to all runs around it."""
         with self._log.lock:
             run: Run[Any] | None = self
             while run is not None:
-                run.usage = sum_of(run.usage, usage)
+                run.usage = sum_usage(run.usage, usage)
                 run.cost = None if cost is None or run.cost is None else run.cost + cost
                 if run._spent is not None:
                     run._spent.add(usage, cost)
@@ -242,32 +246,32 @@ class Run(Generic[T]):
                 run = run.parent
 
     def ask(self, question: Question) -> None:
-        """A person is asked; who is asked already is not told again."""
+        """Open a question to a person and emit an event. A question that is already open is ignored."""
         with self._log.lock:
             self.state = "waiting"
             if question not in self.waiting:
                 self.waiting = (*self.waiting, question)
-                self.tell(Asked(question))
+                self.tell(QuestionAsked(question))
 
-    def settled(self, question: Question, said: Said) -> None:
-        """He has answered."""
+    def close_question(self, question: Question, said: HumanAnswer) -> None:
+        """Close a question that was answered, and emit an event."""
         with self._log.lock:
             self.waiting = tuple(each for each in self.waiting if each.id != question.id)
             if not self.waiting:
                 self.state = "running"
-            self.tell(Settled(question, said))
+            self.tell(QuestionAnswered(question, said))
 
-    def said(self, id: str) -> Said | None:
-        """The answer to a question that came while nobody listened; it is given once."""
+    def said(self, id: str) -> HumanAnswer | None:
+        """Return and remove an answer that arrived while the run was not listening."""
         with self._log.lock:
             return self._said.pop(id, None)
 
     def suspend(
-        self, error: Waiting, resume: Callable[[], object] | None, leave: Callable[[], object] = lambda: None
+        self, error: NeedsHuman, resume: Callable[[], object] | None, leave: Callable[[], object] = lambda: None
     ) -> bool:
-        """Nothing goes on before its questions are answered. Whether that is so: answers may be there by now.
+        """Suspend the run until all questions are answered. Return False if answers are already there.
 
-        `leave` is called before anybody is told.
+        `leave` is called before listeners are notified.
         """
         with self._log.lock:
             if self._said:
@@ -280,13 +284,13 @@ class Run(Generic[T]):
             return True
 
     def finish(self, result: AIResult[T]) -> None:
-        """It is done."""
+        """End the run with a result."""
         with self._log.lock:
             self._stop("done", RunEnded("done", result))
             self._end.set_result(result)
 
     def fail(self, error: BaseException) -> None:
-        """It has ended without a result."""
+        """End the run with an error."""
         with self._log.lock:
             self.waiting = ()
             state: Literal["cancelled", "failed"] = "cancelled" if isinstance(error, Cancelled) else "failed"
@@ -295,28 +299,28 @@ class Run(Generic[T]):
             self._stop(state, RunEnded(state, error=error))
             self._end.set_exception(error)
 
-    def _stop(self, state: State, body: Body) -> None:
+    def _stop(self, state: RunState, body: EventBody) -> None:
         self.state, self._cancel, self._resume = state, None, None
         self._last = self._log.count
         self.tell(body)
 
     @contextmanager
     def active(self) -> Generator[None]:
-        """What is begun in this thread or task is part of the run."""
-        token = _current.set(self)
+        """Make everything that this thread or task starts inside the block part of the run."""
+        token = _current_run.set(self)
         try:
             yield
         finally:
-            _current.reset(token)
+            _current_run.reset(token)
 
     def _all(self) -> Iterator[Run[Any]]:
         yield self
         for child in list(self.children):
             yield from child._all()
 
-    def _adopt(self, child: Run[Any]) -> None:
+    def _add_child(self, child: Run[Any]) -> None:
         self.children.append(child)
         run: Run[Any] | None = self
         while run is not None:
-            run._family.add(child.id)
+            run._family_ids.add(child.id)
             run = run.parent

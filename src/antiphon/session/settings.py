@@ -1,4 +1,4 @@
-"""What holds for all runs of a session: the model, the tools, who allows what, and how much may be used."""
+"""Settings that apply to all runs of a session: the model, the tools, the approval policy and the limits."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from antiphon._extras import price_hint
+from antiphon._base.optional_deps import format_price_hint
 from antiphon.conversation import Conversation, ToolSpec, UserPart
-from antiphon.effects.door import Performer
+from antiphon.effects.pipeline import Middleware
 from antiphon.errors import OptionError
-from antiphon.session.context import Context
-from antiphon.session.people import People
-from antiphon.session.returns import Strategy
+from antiphon.session.context_window import Context
+from antiphon.session.human_input import HumanInput
+from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
 from antiphon.tools.provider_tools import resolve_tools
 from antiphon.wire import Reply, Usage
 
 
-class Replies(Protocol):
-    """An answer while it comes, as the providers' streams are."""
+class ReplyStream(Protocol):
+    """A streaming answer, such as a provider's stream."""
 
     @property
     def reply(self) -> Reply: ...
@@ -28,30 +28,30 @@ class Replies(Protocol):
     async def __aexit__(self, *_: Any) -> None: ...
 
 
-class Asks(Protocol):
-    """What a session needs of a model: `antiphon.connect` gives one; any object of this shape will do."""
+class ModelProtocol(Protocol):
+    """The interface that a session requires of a model. `antiphon.connect` returns one."""
 
     @property
     def name(self) -> str: ...
     async def achat(self, conversation: Conversation, **options: Any) -> Reply: ...
-    def astream(self, conversation: Conversation, **options: Any) -> Replies: ...
+    def astream(self, conversation: Conversation, **options: Any) -> ReplyStream: ...
     def cost(self, usage: Usage) -> float | None: ...
 
 
 @runtime_checkable
-class AnnouncesChanges(Protocol):
-    """A model that can be told of changes of tools, system text, effort or form in the conversation."""
+class ChangeAnnouncer(Protocol):
+    """A model that can be told about changes of tools, system text, effort or form within the conversation."""
 
     def announce(self, conversation: Conversation, **options: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a run may use; `None` is without limit.
+    """Usage limits of a run; `None` means no limit.
 
-    `turns` are requests. Calls beyond `calls` are not run. When the `seconds` are over, whatever is under way is
-    interrupted; the time in which people think does not count. `tokens` and `cost` count the runs inside too, and are
-    looked at before each request.
+    `turns` limits the requests. Calls beyond `calls` are not run. After `seconds`, current work is
+    interrupted; the time that people take to answer does not count. `tokens` and `cost` include nested runs
+    and are checked before each request.
     """
 
     turns: int | None = 50
@@ -69,71 +69,74 @@ class Limits:
                 raise OptionError(f"the limit of {name} is a number from 0 on, or None, not {limit!r:.80}")
 
     def reached(self, turns: int, tokens: int, cost: float | None, seconds: float) -> str:
-        """Which limit leaves no room for another request; nothing, where there is some. `None` is unknown."""
+        """Return the message for a limit that forbids another request, or an empty string.
+
+        A `cost` of `None` is unknown.
+        """
         used = (("turns", self.turns, turns), ("tokens", self.tokens, tokens), ("cost", self.cost, cost))
         for name, limit, value in (*used, ("seconds", self.seconds, seconds)):
             if limit is not None and value is None:
-                return f"the {name} of this model is not known, so its limit cannot be kept{price_hint()}"
+                return f"the {name} of this model is not known, so its limit cannot be kept{format_price_hint()}"
             if limit is not None and value is not None and value >= limit:
                 return f"the limit of {limit:g} {name} is reached"
         return ""
 
 
-class KeptRun(Protocol):
-    """A run that is written down, and is ours until we leave it."""
+class RunHandle(Protocol):
+    """A run in a journal that this process owns until `finish`."""
 
     @property
     def id(self) -> str: ...
     @property
-    def performer(self) -> Performer: ...
+    def middleware(self) -> Middleware: ...
     def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None: ...
 
 
-class Keeps(Protocol):
-    """What a session needs of a journal, which `antiphon.journal.Journal` is."""
+class JournalProtocol(Protocol):
+    """The interface that a session requires of a journal. `antiphon.journal.Journal` implements it."""
 
     def begin_ask(
         self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
-    ) -> KeptRun | None: ...
-    def go_on(self, id: str) -> KeptRun: ...
+    ) -> RunHandle | None: ...
+    def go_on(self, id: str) -> RunHandle: ...
     def asked(self, id: str) -> tuple[Conversation, Any, Any]: ...
 
 
-#: Called before each request with the conversation: the place to add to it or to cut it.
-BeforeRequest = Callable[[Conversation], Awaitable[None] | None]
+#: Called with the conversation before each request; it may add to the conversation or shorten it.
+BeforeRequestHook = Callable[[Conversation], Awaitable[None] | None]
 
 
 @dataclass(slots=True)
-class Settings:
-    """What holds for all runs of a session."""
+class SessionSettings:
+    """The settings that apply to all runs of a session."""
 
-    model: Asks
+    model: ModelProtocol
     tools: dict[str, Tool]
     policy: Policy
-    people: People | None = None
+    people: HumanInput | None = None
     deps: Any = None
     limits: Limits = field(default_factory=Limits)
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    strategy: Strategy | None = None
+    strategy: OutputStrategy | None = None
     attempts: int = 3
     raise_tool_bugs: bool = False
     context: Context | None = field(default_factory=Context)
-    before_request: BeforeRequest | None = None
+    before_request: BeforeRequestHook | None = None
     name: str = ""
-    journal: Keeps | None = None
-    #: Tools that providers run, as they were given, and those of them that the present model's provider runs.
+    journal: JournalProtocol | None = None
+    #: Provider tools as they were given, and the specs of those that the current model's provider runs.
     provided: tuple[ProviderTool, ...] = ()
     hosted: tuple[ToolSpec, ...] = ()
-    #: The names of the tools that stand in for them here.
-    stand_ins: tuple[str, ...] = ()
+    #: The names of local tools that substitute for provider tools.
+    substitute_names: tuple[str, ...] = ()
 
     def resolve(self) -> None:
-        """Choose where each tool of a provider is run, for the present model."""
+        """Choose for each provider tool whether the provider of the current model or a local substitute runs it."""
         if not self.provided:
-            self.hosted = self.stand_ins = ()
+            self.hosted = self.substitute_names = ()
             return
-        functions = [tool for name, tool in self.tools.items() if name not in self.stand_ins]
+        functions = [tool for name, tool in self.tools.items() if name not in self.substitute_names]
         resolved = resolve_tools(functions, self.provided, getattr(self.model, "target", None))
         known = {tool.name for tool in functions}
         self.tools, self.hosted = resolved.tools, resolved.hosted
-        self.stand_ins = tuple(name for name in resolved.tools if name not in known)
+        self.substitute_names = tuple(name for name in resolved.tools if name not in known)

@@ -3,11 +3,11 @@
 This room knows how conversations are kept, and nothing of commands or terminals. `Store` is where to begin.
 """
 
-from antiphon._public import publish
+from antiphon._base.lazy_exports import publish_exports
 from antiphon.store.entry import Entry
 from antiphon.store.search import Excerpt
 from antiphon.store.store import Store
 
 __all__ = ["Entry", "Excerpt", "Store"]
 
-publish(globals())
+publish_exports(globals())

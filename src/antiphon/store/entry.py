@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from antiphon._json import loads
-from antiphon._shape import arr, obj, string
+from antiphon._base.json import load_json
+from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import MalformedJSONError
 from antiphon.store.search import Excerpt
@@ -57,17 +57,17 @@ class Entry:
         """An entry from its row; what is damaged in it is left out, so that the others can be listed."""
         id, title, models, command, created, updated, turns, read, written, cost, parent, parent_turns, tools = row
         return cls(
-            string(id),
-            string(title),
+            as_string(id),
+            as_string(title),
             model_names(models),
-            string(command),
+            as_string(command),
             _when(created),
             _when(updated),
             _whole(turns) or 0,
             _whole(read),
             _whole(written),
             _number(cost),
-            string(parent) or None,
+            as_string(parent) or None,
             _whole(parent_turns),
             excerpt,
             chosen_tools(tools),
@@ -110,16 +110,16 @@ def title_of(conversation: Conversation) -> str:
 def model_names(models: object) -> tuple[str, ...]:
     """The names in a row's `models`; none where it is damaged."""
     try:
-        names: object = loads(models) if isinstance(models, str) else None
+        names: object = load_json(models) if isinstance(models, str) else None
     except MalformedJSONError:
         return ()
-    return tuple(name for name in arr(names) if isinstance(name, str))
+    return tuple(name for name in as_array(names) if isinstance(name, str))
 
 
 def chosen_tools(stored: object) -> Mapping[str, Any] | None:
     """How tools were chosen, from a row; nothing where it is damaged or was never said."""
     try:
-        return obj(loads(stored)) or None if isinstance(stored, str) else None
+        return as_object(load_json(stored)) or None if isinstance(stored, str) else None
     except MalformedJSONError:
         return None
 

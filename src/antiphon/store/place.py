@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from antiphon._places import user_directory
+from antiphon._base.user_dirs import user_directory
 from antiphon.errors import StoreError
 
 #: The environment variable that names another file, or is one of `OFF`.

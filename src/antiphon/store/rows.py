@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon._json import dumps, loads
+from antiphon._base.json import dump_json, load_json
 from antiphon.conversation import Conversation, DerivedKey, OpenQuestion, ProviderState, ToolSpec
-from antiphon.conversation.storage import from_json, to_json, turn_json
+from antiphon.conversation.serialization import conversation_from_json, conversation_to_json, turn_to_json
 from antiphon.conversation.turns import Turn
 from antiphon.errors import ContentError, FormatError, VersionError
 from antiphon.store.search import text_of
@@ -110,10 +110,12 @@ def write_head(
     known = written and (written.system, written.tools, written.questions, written.state)
     if known == (conversation.system, conversation.tools, asked, conversation.state):
         return
-    head = {key: value for key, value in to_json(conversation.fork(0)).items() if key not in ("turns", "kept")}
+    head = {
+        key: value for key, value in conversation_to_json(conversation.fork(0)).items() if key not in ("turns", "kept")
+    }
     if asked:
         head["questions"] = {id: asdict(each) for id, each in asked.items()}
-    body = secrets.hide_json(dumps(head, "the system text and the tools"))
+    body = secrets.hide_json(dump_json(head, "the system text and the tools"))
     connection.execute("REPLACE INTO heads VALUES (?, ?)", (id, body))
 
 
@@ -134,7 +136,7 @@ def write_kept(
 def read(connection: sqlite3.Connection, id: str, count: int, secrets: Sought) -> Conversation:
     """The conversation as it was saved, without secrets; a FormatError says what is damaged."""
     try:
-        conversation, changes = from_json(_data(connection, id, secrets))
+        conversation, changes = conversation_from_json(_data(connection, id, secrets))
     except VersionError as error:
         raise VersionError(f"saved conversation {id!r}: {error}") from None
     except (FormatError, ContentError) as error:
@@ -159,9 +161,9 @@ def _data(connection: sqlite3.Connection, id: str, secrets: Sought) -> dict[str,
 
 
 def _json(body: object, what: str, secrets: Sought) -> dict[str, Any]:
-    data: object = loads(body, what) if isinstance(body, str) else None
+    data: object = load_json(body, what) if isinstance(body, str) else None
     if isinstance(body, str) and isinstance(data, dict):
-        data = loads(secrets.hide_json(body), what)
+        data = load_json(secrets.hide_json(body), what)
     if not isinstance(data, dict):
         raise FormatError(f"{what} is no JSON object")
     return cast(dict[str, Any], data)
@@ -182,4 +184,4 @@ def _insert_turn(connection: sqlite3.Connection, id: str, number: int, body: str
 
 
 def _body(turn: Turn, secrets: Sought) -> str:
-    return secrets.hide_json(dumps(turn_json(turn), "the turn"))
+    return secrets.hide_json(dump_json(turn_to_json(turn), "the turn"))

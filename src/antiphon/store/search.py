@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from antiphon._json import clean
+from antiphon._base.json import sanitize_unicode
 from antiphon.conversation import (
     AssistantPart,
     Chat,
-    Foreign,
     Image,
     Note,
+    OpaquePart,
     Reasoning,
     ServerCall,
     ServerResult,
@@ -63,7 +63,7 @@ def text_of(turn: Turn) -> str:
 
 def terms(query: str) -> tuple[str, ...]:
     """What a person typed as words and quoted phrases. Nothing else in it means anything."""
-    found = (phrase or word for phrase, word in _TERM.findall(clean(query)))
+    found = (phrase or word for phrase, word in _TERM.findall(sanitize_unicode(query)))
     return tuple(dict.fromkeys(" ".join(term.split()) for term in found if term.strip()))
 
 
@@ -96,7 +96,7 @@ def strings(value: object) -> Iterator[str]:
         elif isinstance(value, list | tuple):
             waiting += reversed(cast(list[object], value))
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield clean(str(value))
+            yield sanitize_unicode(str(value))
 
 
 def excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
@@ -114,8 +114,8 @@ def said(part: UserPart | AssistantPart) -> Iterator[str]:
     """What can be found of a part."""
     match part:
         case Chat():
-            yield part.attributed
-        case Text() | Foreign():
+            yield part.attributed_text
+        case Text() | OpaquePart():
             yield part.text
         case ToolCall():
             yield part.name

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from antiphon._json import clean, dumps, loads
+from antiphon._base.json import dump_json, load_json, sanitize_unicode
 from antiphon.conversation import Conversation
-from antiphon.conversation.storage import to_json
+from antiphon.conversation.serialization import conversation_to_json
 from antiphon.errors import ContentError, NotSavedError, StoreError
 from antiphon.store import rows
 from antiphon.store.database import Database
@@ -94,7 +94,7 @@ class Store:
         if not self.saves:
             return ""
         # A run may go on meanwhile: what is saved is the conversation of one moment.
-        conversation = conversation.to_be_asked()
+        conversation = conversation.fork_for_request()
         with self._database.writing() as connection:
             written = Written.of(conversation, self.path, id)
             if id is not None and is_new and _revision(connection, id) is None:
@@ -109,11 +109,11 @@ class Store:
             _spend(connection, id, usage, cost)
             connection.executemany(
                 "INSERT INTO cache_reports (conversation, model, report) VALUES (?, ?, ?)",
-                [(id, name, dumps(asdict(report))) for name, report in reports],
+                [(id, name, dump_json(asdict(report))) for name, report in reports],
             )
             if tools is not None:
                 sql = "UPDATE conversations SET tools = json_patch(coalesce(tools, '{}'), ?) WHERE id = ?"
-                connection.execute(sql, (dumps(dict(tools)), id))
+                connection.execute(sql, (dump_json(dict(tools)), id))
         Written.note(conversation, self.path, id, revision)
         return id
 
@@ -129,7 +129,7 @@ class Store:
             rows.copy(connection, entry.id, id, count, indexed=self._database.indexed)
             connection.execute(
                 "UPDATE conversations SET title = ?, models = ?, turns = ?, tools = ? WHERE id = ?",
-                (entry.title, dumps(entry.models), count, entry.tools and dumps(dict(entry.tools)), id),
+                (entry.title, dump_json(entry.models), count, entry.tools and dump_json(dict(entry.tools)), id),
             )
         return id
 
@@ -188,7 +188,7 @@ class Store:
         sql = "SELECT model, report FROM cache_reports WHERE conversation = ? ORDER BY key"
         with self._database.reading() as connection:
             found = connection.execute(sql, (_find(connection, which).id,)).fetchall()
-        return [(model, CacheReport.from_json(loads(report))) for model, report in found]
+        return [(model, CacheReport.from_json(load_json(report))) for model, report in found]
 
     def load(self, which: str) -> Conversation:
         """The conversation as it was saved, secrets left out; a `FormatError` says what is damaged."""
@@ -202,7 +202,7 @@ class Store:
     def export(self, which: str) -> dict[str, Any]:
         """All that is known of a conversation, with itself under `conversation`, as JSON data."""
         entry = self.find(which)
-        return {**entry.to_json(), "conversation": to_json(self.load(entry.id))}
+        return {**entry.to_json(), "conversation": conversation_to_json(self.load(entry.id))}
 
     def _expect(self, *which: str) -> None:
         """An error before the file is made, where there is none."""
@@ -246,7 +246,7 @@ def _insert(
         id, ticks = id_at(ticks), ticks + 1
     connection.execute(
         "INSERT INTO conversations VALUES (?, '', '[]', ?, ?, ?, 0, NULL, NULL, NULL, ?, ?, 0, NULL)",
-        (id, clean(command), now, now, parent, parent_turns),
+        (id, sanitize_unicode(command), now, now, parent, parent_turns),
     )
     return id
 
@@ -259,11 +259,11 @@ def _revision(connection: sqlite3.Connection, id: str) -> int | None:
 def _describe(connection: sqlite3.Connection, id: str, title: str, conversation: Conversation, model: str) -> int:
     """Note what the conversation is now, and return the number of this change."""
     (stored,) = connection.execute("SELECT models FROM conversations WHERE id = ?", (id,)).fetchone()
-    newest = clean(model)
+    newest = sanitize_unicode(model)
     names = [*(name for name in model_names(stored) if name != newest), *([newest] if newest else [])]
     connection.execute(
         "UPDATE conversations SET title = ?, models = ?, updated = ?, turns = ?, revision = revision + 1 WHERE id = ?",
-        (title, dumps(names), time.time(), len(conversation.turns), id),
+        (title, dump_json(names), time.time(), len(conversation.turns), id),
     )
     return _revision(connection, id) or 0
 
@@ -290,12 +290,12 @@ def _newest(
         f"SELECT {COLUMNS} FROM conversations"
         " WHERE (:model IS NULL OR instr(lower(models), lower(:model))) AND (:since IS NULL OR updated >= :since)"
         f"{rest} ORDER BY updated DESC, id DESC",
-        {"model": model and clean(model), "since": since and since.timestamp(), "after": after},
+        {"model": model and sanitize_unicode(model), "since": since and since.timestamp(), "after": after},
     )
 
 
 def _find(connection: sqlite3.Connection, which: str) -> Entry:
-    wanted = clean(which).strip().lower()
+    wanted = sanitize_unicode(which).strip().lower()
     if wanted == "last":
         found = connection.execute(f"SELECT {COLUMNS} FROM conversations ORDER BY updated DESC, id DESC LIMIT 1")
     else:

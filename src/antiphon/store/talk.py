@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from antiphon.conversation import AssistantTurn, Conversation, UserPart, UserTurn
-from antiphon.conversation.interruption import add_interrupted, continue_note, ends_interrupted
-from antiphon.conversation.turns import user_parts
+from antiphon.conversation.interruption import add_interrupted_answer, is_last_answer_interrupted, make_continue_note
+from antiphon.conversation.turns import normalize_user_parts
 from antiphon.errors import ContentError, ContextOverflow, OptionError, StoreError
 from antiphon.session import (
     AIResult,
-    Asked,
     Compacted,
     Event,
+    QuestionAsked,
     RequestEnded,
     RequestStarted,
     Run,
@@ -95,7 +95,7 @@ class Talk:
         too long for the model is made shorter; the whole of that is kept.
         """
         self.unfinished = ""
-        parts = user_parts(said, None)
+        parts = normalize_user_parts(said, None)
         self._drop_unanswered()
         self._messages.append(_Message(parts, self.conversation.fork()))
         mode = "chat" if returns is None else "vibe"
@@ -118,7 +118,7 @@ class Talk:
     @property
     def is_interrupted(self) -> bool:
         """Whether the last answer was interrupted: `go_on` continues it."""
-        return ends_interrupted(self.conversation)
+        return is_last_answer_interrupted(self.conversation)
 
     def _drop_unanswered(self) -> None:
         """Take back a message that nothing came of: it would go along with every later one."""
@@ -139,12 +139,12 @@ class Talk:
         if self.unfinished:
             run, self.unfinished = self.unfinished, ""
             return self.resume(run)
-        prompt = [continue_note()] if self.is_interrupted else None
+        prompt = [make_continue_note()] if self.is_interrupted else None
         return self._events(lambda: self.session.start(prompt, mode="chat"))
 
     def resume(self, run: str, returns: Any = None) -> Generator[Event, None, None]:
         """Go on with a run of the session's journal."""
-        return self._events(lambda: self.session.start_again(run, returns=returns))
+        return self._events(lambda: self.session.resume_in_background(run, returns=returns))
 
     def result(self) -> AIResult[Any]:
         """The answer to what was said last; what came instead is raised."""
@@ -196,7 +196,7 @@ class Talk:
                 if isinstance(event.body, UsageChanged) and event.run == run.id:
                     spent = event.body
                     self._save()
-                elif isinstance(event.body, Asked | RequestStarted):
+                elif isinstance(event.body, QuestionAsked | RequestStarted):
                     # Whoever is asked may take long: what is asked about is there, whatever happens meanwhile.
                     self._save()
                 elif isinstance(event.body, Compacted):
@@ -218,7 +218,7 @@ class Talk:
         """Keep what was said of an answer that did not come to its end."""
         if not said.strip() or self.conversation.open_calls:
             return
-        add_interrupted(self.conversation, said)
+        add_interrupted_answer(self.conversation, said)
         if self._journal is not None:
             self._journal.interrupted(said)
 

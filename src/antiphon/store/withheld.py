@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
-from antiphon._json import dumps, loads
+from antiphon._base.json import dump_json, load_json
 from antiphon.errors import ConfigurationError
 
 #: Shorter values are not looked for, and those below the second length only where they stand by themselves.
@@ -60,7 +60,7 @@ class Sought(NamedTuple):
         """Return a text of JSON with names in place of the values."""
         if not any(form in text for form in self.quick):
             return text
-        return dumps(mapped(loads(text), lambda each: self.hide(each) if isinstance(each, str) else each))
+        return dump_json(mapped(load_json(text), lambda each: self.hide(each) if isinstance(each, str) else each))
 
 
 def seek(values: dict[str, str]) -> Sought:
@@ -81,12 +81,12 @@ def seek(values: dict[str, str]) -> Sought:
 def known_secrets() -> dict[str, str]:
     """Return what nobody writes down, by name: the keys of models, and variables with the name of a secret."""
     from antiphon.config import load_configuration
-    from antiphon.providers.secrets import is_secret_name
+    from antiphon.providers.redaction import is_secret_name
 
     found = {name: value for name, value in os.environ.items() if is_secret_name(name)}
     # Whoever needs the configuration tells what is wrong with it.
     with suppress(ConfigurationError):
-        found |= load_configuration().environment.known_keys()
+        found |= load_configuration().environment.list_known_keys()
     return {name: value for name, value in found.items() if len(value) >= SHORT and is_sought(value)}
 
 

@@ -13,8 +13,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from antiphon._files import open_named_file
-from antiphon.conversation import Foreign, Image, Native, UserPart
+from antiphon._base.files import open_named_file
+from antiphon.conversation import Image, OpaquePart, ProviderPayload, UserPart
 from antiphon.errors import ContentError
 from antiphon.talks.images import image_of
 from antiphon.talks.texts import fenced
@@ -67,9 +67,9 @@ def attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachment:
     if not text.strip():
         raise ContentError(f"{name!r} is empty")
     if is_page:
-        from antiphon.tools.builtin.pages import readable
+        from antiphon.tools.builtin.html_to_text import html_to_text
 
-        text = readable(text, name)
+        text = html_to_text(text, name)
     return Attachment(name, text)
 
 
@@ -106,9 +106,9 @@ def fetch(url: str) -> Attachment:
 
 async def _fetched(url: str) -> tuple[bytes, bool]:
     from antiphon.tools import ToolFailure
-    from antiphon.tools.builtin.web import answered
+    from antiphon.tools.builtin.web import open_response
 
-    async with answered(url, ("*", *_own_machine(url))) as (response, _):
+    async with open_response(url, ("*", *_own_machine(url))) as (response, _):
         if not response.is_success:
             raise ToolFailure(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
         size = response.headers.get("content-length", "")
@@ -142,30 +142,30 @@ def part_for(sent: Attachment, target: Target | None) -> UserPart | None:
 
     An error says why the model cannot be given it.
     """
-    from antiphon.wire.images import refusal
+    from antiphon.wire.images import find_image_problem
 
     match sent.content:
         case str():
             return None
         case Image() as image:
-            if target is not None and (reason := refusal(image, target)):
+            if target is not None and (reason := find_image_problem(image, target)):
                 raise ContentError(f"{sent.name!r} cannot be sent to {target.provider}/{target.model}: {reason}")
             return image
         case bytes() as data:
             return _document(sent.name, data, target)
 
 
-def _document(name: str, data: bytes, target: Target | None) -> Foreign:
+def _document(name: str, data: bytes, target: Target | None) -> OpaquePart:
     form = _FORMS.get(target.provider) if target is not None else None
-    if target is None or form is None or not target.sees_images():
+    if target is None or form is None or not target.accepts_images():
         model = f"{target.provider}/{target.model}" if target is not None else "this model"
         raise ContentError(
             f"{name!r} cannot be sent to {model}: it takes no PDFs; send its text"
             f" (`pdftotext FILE - | antiphon ask …`), or ask a model of {', '.join(sorted({*_FORMS}))}"
         )
     block = form(name.rpartition("/")[2][:100] or "document.pdf", base64.b64encode(data).decode())
-    native = Native(target.origin, block)
-    return Foreign(native, f"[the PDF {name}, which was shown to {target.provider}/{target.model} alone]")
+    native = ProviderPayload(target.origin, block)
+    return OpaquePart(native, f"[the PDF {name}, which was shown to {target.provider}/{target.model} alone]")
 
 
 def _anthropic(name: str, data: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
     from antiphon.config.trust import Project
-    from antiphon.tools.sandbox import Roots
+    from antiphon.tools.file_sandbox import SandboxRoots
 
 #: Of two in one directory, the later one counts more.
 NAMES = ("AGENTS.md", "ANTIPHON.md")
@@ -47,9 +47,9 @@ def find_instructions(project: Project) -> list[Instructions]:
 
     What lies outside of the repository is not read, by whatever link.
     """
-    from antiphon.tools.sandbox import Roots
+    from antiphon.tools.file_sandbox import SandboxRoots
 
-    roots = Roots([project.root])
+    roots = SandboxRoots([project.root])
     below = [each.relative_to(project.root).as_posix() for each in reversed(project.directories)]
     paths = [name if place == "." else f"{place}/{name}" for place in below for name in NAMES]
     return [found for path in paths if (found := _read(roots, path)) is not None]
@@ -77,15 +77,15 @@ def told(system: str) -> list[str]:
     return [f"{found['name']}, {found['size']}" for found in _FILE.finditer(system.partition(_HEAD)[2])]
 
 
-def _read(roots: Roots, path: str) -> Instructions | None:
-    from antiphon.tools.builtin.texts import binary_kind, lines_from
+def _read(roots: SandboxRoots, path: str) -> Instructions | None:
+    from antiphon.tools.builtin.text_files import detect_binary_kind, read_lines
 
     try:
         with roots.locate(path) as place, place.open() as stream:
-            if binary_kind(stream.read(8192)):
+            if detect_binary_kind(stream.read(8192)):
                 return None
             stream.seek(0)
-            cut = lines_from(stream, 1, None, _MOST_SHOWN)
+            cut = read_lines(stream, 1, None, _MOST_SHOWN)
     except ToolFailure:
         return None
     if not cut.lines.strip():

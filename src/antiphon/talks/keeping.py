@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 from antiphon.conversation import Conversation, UserPart
-from antiphon.effects import Said, outcome_from_json
+from antiphon.effects import HumanAnswer, outcome_from_json
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.journal import Journal, JournalFailed, RunEntry, Running
 from antiphon.session import Question, UsageChanged
-from antiphon.session.calls import MARKS
+from antiphon.session.tool_calls import QUESTION_SUFFIXES
 from antiphon.store.place import default_path, is_off
 
 #: How often the journal is looked at for what somebody has said, in seconds.
@@ -77,7 +77,7 @@ class TalkJournal(Journal):
         )
         return (self.find(id) for (id,) in reversed(rows))
 
-    async def said(self, question: Question) -> Said | None:
+    async def said(self, question: Question) -> HumanAnswer | None:
         """What somebody says to a question of the run that goes on, wherever he does."""
         while True:
             is_open, said = await asyncio.to_thread(self._said, question)
@@ -85,14 +85,14 @@ class TalkJournal(Journal):
                 return said
             await asyncio.sleep(_OFTEN)
 
-    def _said(self, question: Question) -> tuple[bool, Said | None]:
+    def _said(self, question: Question) -> tuple[bool, HumanAnswer | None]:
         """Whether a question is open still, and what was said to it."""
         rows = self.read(
             "SELECT path, effects.state, outcome, runs.state FROM effects JOIN runs ON id = run"
             " WHERE run = ? AND effects.kind = 'person' ORDER BY seq DESC",
             (self.running.id if self.running is not None else "",),
         )
-        ends = f"/{question.id}{MARKS[question.kind]}"
+        ends = f"/{question.id}{QUESTION_SUFFIXES[question.kind]}"
         for path, state, outcome, run_state in rows:
             if path.endswith(ends):
                 if state == "done":

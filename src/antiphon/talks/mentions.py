@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
 from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import ContentError
 from antiphon.talks.images import image_of
 from antiphon.talks.texts import fenced
-from antiphon.tools.paths import Missing, named
-from antiphon.tools.sandbox import Roots
+from antiphon.tools.file_sandbox import SandboxRoots
+from antiphon.tools.path_resolution import PathNotFound, quote_path
 from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ def read_mentions(said: str, agrees: Callable[[str], bool], target: Target | Non
     """A message as it is to be sent: what is named in it follows it. One that is not there is an error, and so is one
     that cannot be read; whoever `agrees` is asked about files that look like secrets.
     """
-    roots = Roots([root])
+    roots = SandboxRoots([root])
     found = dict.fromkeys(_mentions(said, roots))
     parts: list[UserPart] = [Text(said)]
     notes: list[str] = []
     for mention in found:
         try:
             part, note = _read(roots, mention, agrees, target)
-        except Missing as error:
+        except PathNotFound as error:
             raise ContentError(f"nothing was sent: {error}{_meant(roots, mention.path)}") from None
         except ToolFailure as error:
             raise ContentError(f"nothing was sent: {error}") from None
@@ -82,7 +82,7 @@ def headline(text: str) -> str:
     return found[1] if found else ""
 
 
-def _mentions(said: str, roots: Roots) -> Iterator[_Mention]:
+def _mentions(said: str, roots: SandboxRoots) -> Iterator[_Mention]:
     code = [found.span() for found in _CODE.finditer(said)]
     for found in _MENTION.finditer(said):
         if any(start <= found.start() < end for start, end in code):
@@ -99,7 +99,7 @@ def _mentions(said: str, roots: Roots) -> Iterator[_Mention]:
             yield _Mention(written.rstrip(_AFTERWARDS))
 
 
-def _readings(written: str, roots: Roots) -> Iterator[_Mention]:
+def _readings(written: str, roots: SandboxRoots) -> Iterator[_Mention]:
     """What is there of that name: as it stands, else without the lines that are wanted."""
     if _is_there(roots, written):
         yield _Mention(written)
@@ -109,7 +109,7 @@ def _readings(written: str, roots: Roots) -> Iterator[_Mention]:
         yield _Mention(lines["path"], first, last)
 
 
-def _is_there(roots: Roots, path: str) -> bool:
+def _is_there(roots: SandboxRoots, path: str) -> bool:
     try:
         with roots.locate(path):
             return True
@@ -117,7 +117,7 @@ def _is_there(roots: Roots, path: str) -> bool:
         return False
 
 
-def _is_path(written: str, roots: Roots) -> bool:
+def _is_path(written: str, roots: SandboxRoots) -> bool:
     """Whether what is not there can only be meant for a path: `@decorator`, `@app.get`, `@scope/name` are not."""
     path = lines["path"] if (lines := _LINES.fullmatch(written)) else written
     if path.startswith(("./", "../", "/", "~/")) or path.endswith("/"):
@@ -129,10 +129,10 @@ def _is_path(written: str, roots: Roots) -> bool:
 
 
 def _read(
-    roots: Roots, mention: _Mention, agrees: Callable[[str], bool], target: Target | None
+    roots: SandboxRoots, mention: _Mention, agrees: Callable[[str], bool], target: Target | None
 ) -> tuple[UserPart, str]:
-    if roots.is_secret(mention.path) and not agrees(f"{mention.path} may hold secrets. Send it to the model?"):
-        raise ToolFailure(f"{named(mention.path)} may hold secrets, and nobody agreed to send it")
+    if roots.is_secret_path(mention.path) and not agrees(f"{mention.path} may hold secrets. Send it to the model?"):
+        raise ToolFailure(f"{quote_path(mention.path)} may hold secrets, and nobody agreed to send it")
     with roots.locate(mention.path) as place:
         is_directory = place.kind == "directory"
         image = None if is_directory else _image(place.open())
@@ -162,19 +162,19 @@ def _image(stream: BinaryIO) -> Image | None:
 
 
 def _shown(image: Image, path: str, target: Target | None) -> Image:
-    from antiphon.wire.images import refusal
+    from antiphon.wire.images import find_image_problem
 
-    if target is not None and (reason := refusal(image, target)):
-        raise ToolFailure(f"{named(path)} cannot be shown to {target.provider}/{target.model}: {reason}")
+    if target is not None and (reason := find_image_problem(image, target)):
+        raise ToolFailure(f"{quote_path(path)} cannot be shown to {target.provider}/{target.model}: {reason}")
     return image
 
 
-def _meant(roots: Roots, path: str) -> str:
+def _meant(roots: SandboxRoots, path: str) -> str:
     """What was probably meant, and how to write what is no path at all."""
     directory, _, name = path.rstrip("/").rpartition("/")
     try:
         with roots.locate(directory or ".") as place:
-            meant = nearest(name, (entry.parts[-1] for entry in place.walk(1)))
+            meant = suggest_name(name, (entry.parts[-1] for entry in place.walk(1)))
     except ToolFailure:
         meant = None
     if meant is None:

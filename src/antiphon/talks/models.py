@@ -10,11 +10,15 @@ if TYPE_CHECKING:
 
 def usable(configuration: Configuration) -> list[tuple[str, str]]:
     """Models that could be asked now, and why: a key was found, or their weights are on this machine."""
-    from antiphon.config.choice import provider_defaults
-    from antiphon.providers.local import weights
+    from antiphon.config.default_model import list_provider_defaults
+    from antiphon.local import weights
     from antiphon.providers.registry import PROVIDERS
 
     environment = configuration.environment
-    defaults = provider_defaults()
-    found = [(model, place) for name, model in defaults.items() if (place := environment.key_place(PROVIDERS[name]))]
+    defaults = list_provider_defaults()
+    found = [
+        (model, place)
+        for name, model in defaults.items()
+        if (place := environment.describe_key_source(PROVIDERS[name]))
+    ]
     return found + [(f"local/{name}", "on this machine") for name in weights.known() if weights.status(name).path]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.config import default_model
-from antiphon.config.choice import LOCAL_WITH_TOOLS
+from antiphon.config.default_model import LOCAL_TOOL_MODEL
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.journal.postgres import is_url
@@ -108,7 +108,7 @@ def choose_tools(wishes: Wishes, opened: Opened, toolbox: Toolbox, otherwise: st
     session.tools = toolbox.tools(chosen)
     if opened.why == _UNCHOSEN and session.tools:
         # Nobody chose a model, and the smallest is no good at tools.
-        session.model = LOCAL_WITH_TOOLS
+        session.model = LOCAL_TOOL_MODEL
     there = {*(tool.name for tool in session.tools), "read_result"}
     specs = session.conversation.tools if is_kept else ()
     if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:

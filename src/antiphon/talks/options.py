@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
 from antiphon.errors import OptionError
 
 _EXTRA = "extra"
@@ -78,10 +78,10 @@ def read_options(written: Iterable[str]) -> dict[str, Any]:
 def check_options(options: Mapping[str, Any]) -> None:
     """Tell now of what no model takes."""
     if options:
-        from antiphon.providers.model import changed
+        from antiphon.providers.model import merge_options
         from antiphon.wire import Options
 
-        changed(Options(), options)
+        merge_options(Options(), options)
 
 
 def _read(name: str, text: str) -> Any:
@@ -99,7 +99,7 @@ def _hint(name: str, text: str) -> str:
         return f"use `{meant}`" if meant.startswith("--") else f"it is `-o {meant}={text[:60]}`"
     own = f"a field of the provider's own is `-o {_EXTRA}.{name}={text[:60]}`"
     alike = name.replace("-", "_")
-    near = alike if alike in _READ else nearest(alike, _READ)
+    near = alike if alike in _READ else suggest_name(alike, _READ)
     return f"did you mean `{near}`? ({own})" if near else f"there are {', '.join(_READ)}; {own}"
 
 

@@ -6,10 +6,10 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from antiphon._files import open_named_file
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.files import open_named_file
 from antiphon.errors import ContentError, OptionError
-from antiphon.session.json_schema import read_schema
+from antiphon.session.json_schema import parse_json_schema
 
 _LARGEST = 1_000_000
 _WAYS = "`person.json` (JSON Schema), `models.py:Person` (pydantic, dataclass) or `types.vibe:Person`"
@@ -37,7 +37,7 @@ def _parted(named: str) -> tuple[Path, str]:
 
 
 def _from_json(path: Path) -> Any:
-    from antiphon._json import loads
+    from antiphon._base.json import load_json
 
     try:
         with open_named_file(path) as file:
@@ -49,23 +49,23 @@ def _from_json(path: Path) -> Any:
     if len(data) > _LARGEST:
         raise OptionError(f"{str(path)!r} is larger than {_LARGEST // 1_000_000} MB; that is no schema")
     try:
-        return read_schema(loads(text, str(path)), str(path))
+        return parse_json_schema(load_json(text, str(path)), str(path))
     except ContentError as error:
         raise OptionError(f"{error}; `--schema` takes {_WAYS}") from None
 
 
 def _from_python(path: Path, name: str) -> Any:
-    from antiphon.session.wanted import wanted
-    from antiphon.tools.own import load_file
+    from antiphon.session.output_type import make_output_type
+    from antiphon.tools.user_tools import load_python_file
 
-    module = load_file(path)
+    module = load_python_file(path)
     found = getattr(module, name, None)
     if found is None:
         own = [each for each, value in vars(module).items() if inspect.isclass(value)]
         own = [each for each in own if getattr(module, each).__module__ == module.__name__]
         raise OptionError(f"{path} has no `{name}`{_instead(name, own)}")
     try:
-        wanted(found)
+        make_output_type(found)
     except OptionError:
         raise OptionError(f"`{name}` of {path} is no type that an answer can have") from None
     return found
@@ -73,21 +73,21 @@ def _from_python(path: Path, name: str) -> Any:
 
 def _from_vibe(path: Path, name: str) -> Any:
     from antiphon.lang.analysis import analyse
-    from antiphon.lang.run.modules import Modules, read_source
-    from antiphon.lang.run.tooling import python_type
+    from antiphon.lang.runtime.modules import ModuleLoader, read_program_source
+    from antiphon.lang.runtime.tools_and_types import to_python_type
     from antiphon.lang.syntax.diagnostics import ProgramErrors
 
     # Nothing of it is run: a program that does more than declare types is as good.
-    source, modules = read_source(path), Modules()
+    source, modules = read_program_source(path), ModuleLoader()
     text = analyse(source, imports=lambda other: modules.exports(other, source))
-    if not text.is_sound:
+    if not text.is_compilable:
         raise ProgramErrors((source, each) for each in text.diagnostics if each.severity == "error")
     types = {each: symbol.type for each, symbol in text.scope.names.items() if symbol.kind == "type"}
     if name not in types:
         raise OptionError(f"{path} has no type `{name}`{_instead(name, list(types))}")
-    return python_type(types[name])
+    return to_python_type(types[name])
 
 
 def _instead(name: str, there: list[str]) -> str:
-    near = nearest(name, there)
+    near = suggest_name(name, there)
     return f"; did you mean `{near}`?" if near else f"; it has {', '.join(there[:12])}" if there else "; it has none"

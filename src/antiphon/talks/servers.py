@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
 from antiphon.errors import OptionError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def server_of(given: str, configured: Mapping[str, McpServer]) -> McpServer:
         raise OptionError(f"the command of an MCP server cannot be read: {given!r}: {error}") from None
     if not words or shutil.which(words[0]) is None:
         names = ", ".join(f"`{name}`" for name in configured) or "none"
-        meant = nearest(given, configured)
+        meant = suggest_name(given, configured)
         hint = f"did you mean `{meant}`?" if meant else f"configured are: {names}; a command or an address will do too"
         raise OptionError(f"there is no MCP server `{given}`, and no command of that name; {hint}")
     return McpServer(_name(words), command=words[0], args=tuple(words[1:]))

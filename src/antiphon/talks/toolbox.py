@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from antiphon._shape import arr, string
+from antiphon._base.json_access import as_array, as_string
 from antiphon.errors import AntiphonError, ConfigurationError, OptionError
 from antiphon.talks.servers import server_of
 
@@ -47,9 +47,10 @@ class Chosen:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Chosen:
         """A choice from what `to_json` made; what is damaged or missing in it is as if nothing was chosen."""
-        bundle = string(data.get("tools"))
+        bundle = as_string(data.get("tools"))
         parts = [
-            tuple(string(each) for each in arr(data.get(name)) if string(each)) for name in ("own", "mcp", "on", "off")
+            tuple(as_string(each) for each in as_array(data.get(name)) if as_string(each))
+            for name in ("own", "mcp", "on", "off")
         ]
         return cls(bundle if bundle in NAMES else "none", *parts)
 
@@ -128,9 +129,9 @@ class Toolbox:
         names = [tool.name for tool in self.known]
         found = [name for name in names if fnmatchcase(name, pattern)]
         if not found:
-            from antiphon._suggestions import nearest
+            from antiphon._base.did_you_mean import suggest_name
 
-            meant = nearest(pattern, [*names, *self.configured])
+            meant = suggest_name(pattern, [*names, *self.configured])
             raise OptionError(
                 f"there is no tool `{pattern}`; " + (f"did you mean `{meant}`?" if meant else "`/tools` lists them")
             )
@@ -145,9 +146,9 @@ class Toolbox:
 
     def _of_file(self, named: str) -> list[Tool]:
         if named not in self._own:
-            from antiphon.tools.own import own_tools
+            from antiphon.tools.user_tools import load_user_tools
 
-            self._own[named] = own_tools(named)
+            self._own[named] = load_user_tools(named)
         return self._own[named]
 
     def _server(self, given: str) -> McpServer:

@@ -1,12 +1,13 @@
-"""Tools: functions that models may call, how they are run, who must allow it, and those that come built in.
+"""Tools: functions that models may call, their execution and approval, and the built-in ones.
 
-This room knows conversations but no provider.
+This package knows conversations but no provider.
 """
 
-from antiphon._public import publish
-from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, Standing
-from antiphon.tools.canonical import CanonicalCall, canonicalize
-from antiphon.tools.execution import Executed, ToolCallRecord, execute
+from antiphon._base.lazy_exports import publish_exports
+from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, StandingDecision
+from antiphon.tools.canonical_call import CanonicalCall, canonicalize
+from antiphon.tools.execution import ToolCallRecord, ToolExecution, execute
+from antiphon.tools.function_schema import InvalidArguments
 from antiphon.tools.provider_tools import (
     CodeExecution,
     Computer,
@@ -17,11 +18,10 @@ from antiphon.tools.provider_tools import (
     WebFetch,
     WebSearch,
 )
-from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.tool import (
     Before,
-    Finish,
-    Pause,
+    FinishRun,
+    NeedsHumanInput,
     Tool,
     ToolContext,
     ToolDefinitionError,
@@ -38,20 +38,20 @@ __all__ = [
     "CanonicalCall",
     "CodeExecution",
     "Computer",
-    "Executed",
     "FileSearch",
-    "Finish",
+    "FinishRun",
     "InvalidArguments",
     "MCPServer",
-    "Pause",
+    "NeedsHumanInput",
     "Policy",
     "ProviderTool",
     "Rule",
-    "Standing",
+    "StandingDecision",
     "Tool",
     "ToolCallRecord",
     "ToolContext",
     "ToolDefinitionError",
+    "ToolExecution",
     "ToolFailure",
     "ToolSearch",
     "WebFetch",
@@ -67,4 +67,4 @@ __all__ = [
     "tool",
 ]
 
-publish(globals())
+publish_exports(globals())

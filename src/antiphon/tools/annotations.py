@@ -1,4 +1,4 @@
-"""Annotations as pydantic can read them on every Python we support."""
+"""Type annotations in a form that pydantic reads on every supported Python version."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from collections.abc import Collection, Container, Iterable, Reversible
 from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 #: A list is each of these. pydantic refuses some of them and checks the items of others only when they are used.
-_LISTS: tuple[Any, ...] = (Iterable, Collection, Container, Reversible)
-_UNREADABLE = {
+_LIST_LIKE_TYPES: tuple[Any, ...] = (Iterable, Collection, Container, Reversible)
+_UNSUPPORTED_SCHEMAS = {
     "generator": "the items of an iterator are checked only when they are used; write `list[...]`",
     "is-subclass": "a class cannot be given as JSON",
 }
 
 
-def readable(annotation: Any) -> Any:
-    """Return the annotation with lists for `Iterable` and, before Python 3.12, readable `typing.TypedDict`s."""
-    return _readable(annotation, {})
+def make_readable_annotation(annotation: Any) -> Any:
+    """Return the annotation with `list` for `Iterable` and, before Python 3.12, readable
+    `typing.TypedDict`s.
+    """
+    return _convert_annotation(annotation, {})
 
 
 def check_core_schema(schema: object) -> None:
@@ -29,25 +31,25 @@ def check_core_schema(schema: object) -> None:
     if not isinstance(schema, dict):
         return
     node = cast(dict[str, object], schema)
-    if (kind := node.get("type")) in _UNREADABLE:
-        raise TypeError(_UNREADABLE[str(kind)])
+    if (kind := node.get("type")) in _UNSUPPORTED_SCHEMAS:
+        raise TypeError(_UNSUPPORTED_SCHEMAS[str(kind)])
     for key, value in node.items():
-        # What is not read from JSON, and data that may look like a schema.
+        # Skip keys that are not validated from JSON, and data that may look like a schema.
         if key not in ("python_schema", "metadata", "serialization", "default", "expected"):
             check_core_schema(value)
 
 
-def _readable(annotation: Any, made: dict[Any, Any]) -> Any:
+def _convert_annotation(annotation: Any, made: dict[Any, Any]) -> Any:
     if sys.version_info < (3, 12) and is_typeddict(annotation) and type(annotation).__module__ == "typing":
-        return made[annotation] if annotation in made else _modern(annotation, made)
+        return made[annotation] if annotation in made else _convert_typed_dict(annotation, made)
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if (origin or annotation) in _LISTS:
-        return list[_readable(arguments[0], made) if arguments else Any]
+    if (origin or annotation) in _LIST_LIKE_TYPES:
+        return list[_convert_annotation(arguments[0], made) if arguments else Any]
     if not arguments or origin is typing.Literal:
         return annotation
     if origin is typing.Annotated:
-        return typing.Annotated[(_readable(arguments[0], made), *arguments[1:])]
-    changed = tuple(_readable(argument, made) for argument in arguments)
+        return typing.Annotated[(_convert_annotation(arguments[0], made), *arguments[1:])]
+    changed = tuple(_convert_annotation(argument, made) for argument in arguments)
     if changed == arguments:
         return annotation
     if origin in (typing.Union, types.UnionType):
@@ -55,15 +57,15 @@ def _readable(annotation: Any, made: dict[Any, Any]) -> Any:
     return origin[changed] if origin is not None else annotation
 
 
-def _modern(typed_dict: Any, made: dict[Any, Any]) -> Any:
+def _convert_typed_dict(typed_dict: Any, made: dict[Any, Any]) -> Any:
     import typing_extensions
 
-    # Known before its fields are: they may hold it.
+    # Register the type before its fields, which may refer to it.
     modern: Any = typing_extensions.TypedDict(typed_dict.__name__, {})  # type: ignore[operator]
     made[typed_dict] = modern
     hints = get_type_hints(typed_dict, include_extras=True)
-    modern.__annotations__ = {name: _readable(_bare(hint), made) for name, hint in hints.items()}
-    # `typing` does not see the qualifiers of annotations that are texts, so the hints have the last word.
+    modern.__annotations__ = {name: _convert_annotation(_strip_qualifiers(hint), made) for name, hint in hints.items()}
+    # `typing` does not see qualifiers inside string annotations, so the resolved hints decide.
     optional = {n for n, hint in hints.items() if _is_optional(hint, n in typed_dict.__optional_keys__)}
     modern.__optional_keys__ = frozenset(optional)
     modern.__required_keys__ = frozenset(hints.keys() - optional)
@@ -71,18 +73,18 @@ def _modern(typed_dict: Any, made: dict[Any, Any]) -> Any:
     return modern
 
 
-def _bare(hint: Any) -> Any:
-    """Return a hint without the qualifiers of a TypedDict's field."""
+def _strip_qualifiers(hint: Any) -> Any:
+    """Return a type hint without the qualifiers of a TypedDict's field."""
     from typing_extensions import ReadOnly
 
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (typing.Required, typing.NotRequired, ReadOnly):
-        return _bare(arguments[0])
-    return typing.Annotated[(_bare(arguments[0]), *arguments[1:])] if origin is typing.Annotated else hint
+        return _strip_qualifiers(arguments[0])
+    return typing.Annotated[(_strip_qualifiers(arguments[0]), *arguments[1:])] if origin is typing.Annotated else hint
 
 
 def _is_optional(hint: Any, by_default: bool) -> bool:
-    """Return whether a field may be left out, `by_default` where it does not say."""
+    """Return whether a field may be left out; `by_default` applies if the hint does not say."""
     from typing_extensions import ReadOnly
 
     origin = get_origin(hint)

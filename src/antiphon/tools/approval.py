@@ -1,4 +1,4 @@
-"""Who must allow a call: policies that decide by tool and argument, and what people decided once for all."""
+"""Approval of tool calls: policies that decide by tool and argument, and standing decisions of people."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from antiphon.conversation import ToolCall
-from antiphon.tools.canonical import CanonicalCall, canonicalize
-from antiphon.tools.rules import Command, commands_of, matches
+from antiphon.tools.canonical_call import CanonicalCall, canonicalize
+from antiphon.tools.rule_matching import ShellCommand, argument_matches, parse_call_commands
 from antiphon.tools.tool import Tool
 
-Action = Literal["ask", "allow", "deny"]
-#: The stricter of two decisions about the commands of one line wins.
-_STRICTNESS: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+PolicyAction = Literal["ask", "allow", "deny"]
+#: For the commands of one line, the strictest action wins.
+_STRICTNESS: dict[PolicyAction, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What happens to calls of the tools that match `tool`, if their arguments match too.
+    """A rule for calls of the tools that match `tool`, if their arguments match too.
 
-    Patterns are those of file names: `Rule("allow", "read_*", {"path": "src/*"})`. They are matched with the canonical
-    call: converted, with defaults, with paths resolved; what is no text is matched as JSON. Of a shell, patterns are
-    matched word by word with each command of a line, and a last `*` stands for any further words:
+    Patterns are file name patterns: `Rule("allow", "read_*", {"path": "src/*"})`. They match the canonical
+    call: converted, with defaults, with paths resolved. Values that are not text match as JSON. For a shell,
+    patterns match word by word with each command of a line, and a last `*` stands for any further words:
     `Rule("allow", "run_shell", {"command": "git log *"})`.
     """
 
-    action: Action
+    action: PolicyAction
     tool: str = "*"
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -37,21 +37,21 @@ class Rule:
         if self.action not in _STRICTNESS:
             raise ValueError(f"the action of a rule is 'ask', 'allow' or 'deny', not {self.action!r:.60}")
 
-    def matches(self, call: CanonicalCall, command: Command | None = None) -> bool:
-        """Return whether this rule speaks of a call, or of one command of the line that the call runs."""
+    def matches(self, call: CanonicalCall, command: ShellCommand | None = None) -> bool:
+        """Return whether this rule applies to a call, or to one command of the line that the call runs."""
         return fnmatchcase(call.name, self.tool) and all(
-            matches(call, name, glob, strictly=self.action == "allow", command=command)
+            argument_matches(call, name, glob, strictly=self.action == "allow", command=command)
             for name, glob in self.arguments.items()
         )
 
-    def names(self, command: Command) -> bool:
-        """Return whether this rule speaks of some commands of the line in an argument."""
+    def names(self, command: ShellCommand) -> bool:
+        """Return whether this rule restricts the argument that holds a command's line."""
         return command.argument in self.arguments
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What was decided once for all: about a tool, or about the very same call where `arguments` says which.
+class StandingDecision:
+    """A decision for all later calls of a tool, or of the same call only if `arguments` is set.
 
     It holds for the tool as it was described then: a server may describe another one under the same name.
     """
@@ -65,22 +65,24 @@ class Standing:
         return f"{self.tool}({self.arguments})" if self.arguments is not None else self.tool
 
 
-def standing(call: CanonicalCall | ToolCall, allowed: bool = True) -> Standing:
-    """Return what an *always* covers: the tool, where it is one that asks whatever it is given.
+def make_standing_decision(call: CanonicalCall | ToolCall, allowed: bool = True) -> StandingDecision:
+    """Return the decision that an *always* answer makes: for the whole tool if the tool asks for every call.
 
-    Of a shell, which can do anything, of a tool that asks about some arguments only, and of one that is not known, it
-    covers the very same call.
+    For a shell, for a tool that asks about some arguments only, and for an unknown tool, it covers the same
+    call only.
     """
     if isinstance(call, ToolCall):
-        return Standing(allowed, *identity(call))
+        return StandingDecision(allowed, *identify_call(call))
     tool = call.tool
     asks_anyway = tool.asks_about is None or tool.needs_approval or tool.destructive
     is_whole_tool = asks_anyway and not tool.is_shell
-    return Standing(allowed, call.name, None if is_whole_tool else identity(call.call)[1], _definition(tool))
+    return StandingDecision(
+        allowed, call.name, None if is_whole_tool else identify_call(call.call)[1], _hash_definition(tool)
+    )
 
 
-def _definition(tool: Tool) -> str:
-    """Return a hash of what a tool says of itself."""
+def _hash_definition(tool: Tool) -> str:
+    """Return a hash of a tool's declaration."""
     spec, said = tool.spec, (tool.read_only, tool.destructive, tool.needs_approval, tool.is_shell)
     text = json.dumps([spec.description, spec.parameters, said], sort_keys=True, default=str)
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
@@ -89,10 +91,10 @@ def _definition(tool: Tool) -> str:
 class Policy:
     """Rules in order: the first that matches decides. Without one, tools that need approval are asked about.
 
-    Destructive tools and those wrapped by `requiring_approval` need it, and those that read files do for files that
-    look like secrets; the rest are allowed. Of a shell, every command of a line is decided about, and the strictest
-    decision holds. What people decide once for all comes before the rules and holds for all who share the policy,
-    until it is revoked.
+    Destructive tools and those wrapped by `requiring_approval` need it. Tools that read files need it for
+    files that look like secrets. All others are allowed. For a shell, each command of a line is decided
+    separately, and the strictest decision holds. Standing decisions come before the rules and hold for all
+    who share the policy, until revoked.
     """
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
@@ -100,55 +102,55 @@ class Policy:
         for rule in self.rules:
             if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"the rules of a policy are `Rule`s, not {rule!r:.60}")
-        self._standing: dict[tuple[str, str | None], Standing] = {}
+        self._standing: dict[tuple[str, str | None], StandingDecision] = {}
 
     @property
-    def decided(self) -> tuple[Standing, ...]:
-        """What was decided once for all."""
+    def decided(self) -> tuple[StandingDecision, ...]:
+        """All standing decisions."""
         return tuple(self._standing.values())
 
-    def decide(self, call: ToolCall, tool: Tool) -> Action:
-        """Return what to do with a call of a tool."""
+    def decide(self, call: ToolCall, tool: Tool) -> PolicyAction:
+        """Return the action for a call of a tool."""
         return self.judge(canonicalize(tool, call))
 
-    def judge(self, call: CanonicalCall) -> Action:
-        """Return what to do with a canonical call."""
+    def judge(self, call: CanonicalCall) -> PolicyAction:
+        """Return the action for a canonical call."""
         if self._standing:
-            known = self._standing.get((call.name, None)) or self._standing.get(identity(call.call))
+            known = self._standing.get((call.name, None)) or self._standing.get(identify_call(call.call))
             if known is not None and not known.allowed:
                 return "deny"
-            if known is not None and known.definition in ("", _definition(call.tool)):
+            if known is not None and known.definition in ("", _hash_definition(call.tool)):
                 return "allow"
         if not call.tool.is_shell or not self.rules:
             return self._decide(call)
-        return max((self._decide(call, each) for each in commands_of(call)), key=lambda each: _STRICTNESS[each])
+        return max((self._decide(call, each) for each in parse_call_commands(call)), key=lambda each: _STRICTNESS[each])
 
-    def _decide(self, call: CanonicalCall, command: Command | None = None) -> Action:
+    def _decide(self, call: CanonicalCall, command: ShellCommand | None = None) -> PolicyAction:
         is_guarded = False
         for rule in self.rules:
             if rule.matches(call, command):
                 return "ask" if rule.action == "allow" and is_guarded else rule.action
-            # A program whose name is yet to be computed may be the one that a rule before speaks of.
+            # A program whose name is computed at run time may be the one that an earlier rule names.
             is_guarded |= rule.action != "allow" and command is not None and command.is_computed and rule.names(command)
         cannot_tell = command is not None and command.words is None
-        return "ask" if cannot_tell or call.wants_approval else "allow"
+        return "ask" if cannot_tell or call.needs_approval else "allow"
 
-    def always(self, decided: Standing) -> None:
-        """Decide once for all."""
+    def always(self, decided: StandingDecision) -> None:
+        """Store a standing decision."""
         self._standing = {**self._standing, (decided.tool, decided.arguments): decided}
 
-    def revoke(self, decided: Standing) -> None:
-        """Ask again from now on."""
+    def revoke_standing_decision(self, decided: StandingDecision) -> None:
+        """Remove a standing decision, so that such calls are asked about again."""
         self._standing = {key: each for key, each in self._standing.items() if each != decided}
 
     def __repr__(self) -> str:
         return f"Policy({list(self.rules)!r})"
 
 
-def identity(call: ToolCall) -> tuple[str, str]:
-    """What two calls that ask for the same have in common, however their arguments are spelled."""
+def identify_call(call: ToolCall) -> tuple[str, str]:
+    """Return a key that is equal for calls of the same tool with equal arguments, in whatever order."""
     return call.name, json.dumps(call.arguments, sort_keys=True)
 
 
-#: Every call is allowed: for runs that somebody else keeps safe.
+#: A policy that allows every call, for runs that are isolated in another way.
 ALLOW_ALL = Policy([Rule("allow")])

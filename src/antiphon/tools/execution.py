@@ -1,4 +1,4 @@
-"""Running a call: every way it can go ends in a result the model can read."""
+"""Execution of a tool call: every outcome becomes a result that the model can read."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
-from antiphon.errors import ContentError, Halted, Unsettled
-from antiphon.results import Result, face
-from antiphon.results.face import images_of
-from antiphon.results.nested import gathered
-from antiphon.results.plain import StandIn
-from antiphon.tools.canonical import CanonicalCall, canonicalize
-from antiphon.tools.signature import InvalidArguments
-from antiphon.tools.threads import called
-from antiphon.tools.tool import Finish, Pause, Tool, ToolContext, ToolFailure
+from antiphon.errors import ContentError, SessionAborted, Suspended
+from antiphon.results import Result, to_model_text
+from antiphon.results.model_text import collect_images
+from antiphon.results.nested import wrap_nested_results
+from antiphon.results.plain_json import ValueProxy
+from antiphon.tools.canonical_call import CanonicalCall, canonicalize
+from antiphon.tools.function_schema import InvalidArguments
+from antiphon.tools.tool import FinishRun, NeedsHumanInput, Tool, ToolContext, ToolFailure
+from antiphon.tools.worker_threads import call_function
 
 log = logging.getLogger("antiphon.tools")
-#: What a function raises because of how it is written, rather than because of what it met.
-_BUGS = (
+#: Errors that show a bug in a function, rather than a failure at run time.
+_BUG_ERRORS = (
     NameError,
     TypeError,
     AttributeError,
@@ -37,9 +37,9 @@ _BUGS = (
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRecord:
-    """One call of a run, as `AIResult.tool_calls` keeps it. `duration` is in milliseconds.
+    """One call of a run, as `AIResult.tool_calls` holds it. `duration` is in milliseconds.
 
-    `result` is the text the model saw, `None` if the call failed; then `error` says why.
+    `result` is the text that the model saw, `None` if the call failed; then `error` says why.
     """
 
     tool: str
@@ -50,8 +50,8 @@ class ToolCallRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
-    """What came of a call: its result, what is remembered of it, and whole texts of which the result shows a part."""
+class ToolExecution:
+    """The outcome of a call: its result, its record, and the full texts of results that were truncated."""
 
     result: ToolResult
     record: ToolCallRecord
@@ -60,8 +60,8 @@ class Executed:
 
 async def execute(
     tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None, *, key: str = "", raise_bugs: bool = False
-) -> Executed:
-    """Run one call of a tool, in its canonical form, without asking anybody: see `execute_call`."""
+) -> ToolExecution:
+    """Run one call of a tool in canonical form, without asking for approval: see `execute_call`."""
     return await execute_call(canonicalize(tool, call), conversation, deps, key=key, raise_bugs=raise_bugs)
 
 
@@ -72,11 +72,11 @@ async def execute_call(
     *,
     key: str = "",
     raise_bugs: bool = False,
-) -> Executed:
-    """Run one call. Whatever goes wrong is an error result; only what ends or stops the run gets out of here.
+) -> ToolExecution:
+    """Run one call. Every failure becomes an error result; only what ends or suspends the run is raised.
 
-    `key` is its name among all calls; without one it is given one. What is no failure but a mistake in the tool's own
-    code is logged with its traceback, and raised if so wanted.
+    `key` identifies the call among all calls; without one, a random key is made. An error that shows a bug in
+    the tool's own code is logged with its traceback, and raised with `raise_bugs`.
     """
     import asyncio
 
@@ -86,106 +86,106 @@ async def execute_call(
     kept: dict[str, str] = {}
     try:
         async with limit:
-            value = await _run(call, conversation, deps, key)
-        result = as_result(given, value, tool.output_limit, kept)
+            value = await _call_function(call, conversation, deps, key)
+        result = to_tool_result(given, value, tool.output_limit, kept)
     except InvalidArguments as error:
-        result = failure(given, f"the arguments of `{tool.name}` do not fit: {error}")
-    except (Pause, Finish, Unsettled, Halted):
+        result = make_error_result(given, f"the arguments of `{tool.name}` do not fit: {error}")
+    except (NeedsHumanInput, FinishRun, Suspended, SessionAborted):
         raise
     except ToolFailure as error:
-        result = failure(given, str(error))
+        result = make_error_result(given, str(error))
     except (Exception, SystemExit, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
             raise
         late = limit.expired() and isinstance(error, TimeoutError)
-        if isinstance(error, _BUGS):
+        if isinstance(error, _BUG_ERRORS):
             log.error("the tool `%s` has a bug", tool.name, exc_info=error)
             if raise_bugs:
                 raise
-        result = failure(
-            given, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error)
+        result = make_error_result(
+            given, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _format_error(error)
         )
-    return Executed(result, record(call.call, result, (time.perf_counter() - began) * 1000), kept)
+    return ToolExecution(result, make_call_record(call.call, result, (time.perf_counter() - began) * 1000), kept)
 
 
-def record(call: ToolCall, result: ToolResult, duration: float = 0.0) -> ToolCallRecord:
-    """What is remembered of a call."""
+def make_call_record(call: ToolCall, result: ToolResult, duration: float = 0.0) -> ToolCallRecord:
+    """Return the record of a call and its result."""
     text = result.text
     return ToolCallRecord(
         call.name, call.arguments, None if result.is_error else text, text if result.is_error else None, duration
     )
 
 
-def failure(call: ToolCall, reason: str) -> ToolResult:
-    """An error result."""
+def make_error_result(call: ToolCall, reason: str) -> ToolResult:
+    """Return an error result for a call."""
     return ToolResult(call.id, reason or "it failed without saying why", is_error=True)
 
 
-def _told(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _is_being_cancelled() -> bool:
-    """Whether somebody wants this task to stop, rather than the tool having met a cancellation of its own."""
+    """Return whether this task is being cancelled, as opposed to a cancellation inside the tool."""
     import asyncio
 
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 
 
-async def _run(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:
+async def _call_function(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:
     if call.problem:
         raise InvalidArguments(call.problem)
     tool, arguments = call.tool, dict(call.values)
     if tool.arguments.context:
         arguments[tool.arguments.context] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex())
-    return await called(tool.function, **arguments)
+    return await call_function(tool.function, **arguments)
 
 
-def as_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:
-    """A tool's value as its result: text and images as they are, other values as JSON."""
-    if isinstance(value, StandIn):
+def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:
+    """Convert a tool's return value to its result: text and images as they are, other values as JSON."""
+    if isinstance(value, ValueProxy):
         value = value.value
     if isinstance(value, ToolResult):
-        return _own_result(call, value, limit, kept)
+        return _limit_own_result(call, value, limit, kept)
     if isinstance(value, Result):
-        return _semantic_result(call, value, limit, kept)
-    if (found := gathered(value)) is not None:
-        return _semantic_result(call, found, limit, kept, face(dataclasses.replace(found, summary="")))
+        return _make_semantic_result(call, value, limit, kept)
+    if (found := wrap_nested_results(value)) is not None:
+        return _make_semantic_result(call, found, limit, kept, to_model_text(dataclasses.replace(found, summary="")))
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
     if any(isinstance(part, Image) for part in parts) and all(isinstance(part, str | Text | Image) for part in parts):
         shown = [Text(part) if isinstance(part, str) else part for part in parts]
         texts = "\n".join(part.text for part in shown if isinstance(part, Text))
         if len(texts) <= limit:
             return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))
-        cut = _cut(call, texts, limit, kept)
+        cut = _truncate_result(call, texts, limit, kept)
         return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, Image))))
-    return _cut(call, as_text(cast(object, value)), limit, kept)
+    return _truncate_result(call, value_to_text(cast(object, value)), limit, kept)
 
 
-def _own_result(call: ToolCall, value: ToolResult, limit: int, kept: dict[str, str]) -> ToolResult:
-    """A result in the tool's own words, of which the model is shown no more than of any other. Images stay."""
+def _limit_own_result(call: ToolCall, value: ToolResult, limit: int, kept: dict[str, str]) -> ToolResult:
+    """Return a result that the tool built itself, with its text truncated to the limit. Images stay."""
     value = dataclasses.replace(value, call_id=call.id)
     if len(value.text) <= limit:
         return value
-    cut = _cut(call, value.text, limit, kept)
+    cut = _truncate_result(call, value.text, limit, kept)
     images = tuple(part for part in value.parts if isinstance(part, Image))
     return dataclasses.replace(value, content=(Text(cut.text), *images) if images else cut.text, handle=cut.handle)
 
 
-def _semantic_result(
+def _make_semantic_result(
     call: ToolCall, value: Result, limit: int, kept: dict[str, str], text: str | None = None
 ) -> ToolResult:
-    """Both faces of a result: what the model reads, and the whole for people."""
-    cut = _cut(call, face(value) if text is None else text, limit, kept)
-    pictures = () if value.is_error else tuple(_pictures(value))
+    """Return a result with the text for the model and the full semantic value for people."""
+    cut = _truncate_result(call, to_model_text(value) if text is None else text, limit, kept)
+    pictures = () if value.is_error else tuple(_iter_images(value))
     content = (Text(cut.text), *pictures) if pictures else cut.content
     return dataclasses.replace(cut, content=content, is_error=value.is_error, semantic=value)
 
 
-def _pictures(value: Result) -> Iterator[Image | Text]:
-    """The images in a result that models can be shown, and a line for each that is none."""
-    for data, media_type, url in images_of(value):
+def _iter_images(value: Result) -> Iterator[Image | Text]:
+    """Yield the images of a result that models can be sent, and a note for each invalid one."""
+    for data, media_type, url in collect_images(value):
         if (data or url) and media_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
             try:
                 yield Image(data, media_type) if data else Image(url=url)
@@ -193,8 +193,8 @@ def _pictures(value: Result) -> Iterator[Image | Text]:
                 yield Text(f"[an image that is not shown: {error}]")
 
 
-def _cut(call: ToolCall, text: str, limit: int, kept: dict[str, str]) -> ToolResult:
-    """The result, or its beginning with a handle to the whole, which is `kept`."""
+def _truncate_result(call: ToolCall, text: str, limit: int, kept: dict[str, str]) -> ToolResult:
+    """Return the result, or its beginning with a handle to the full text, which is stored in `kept`."""
     if len(text) <= limit:
         return ToolResult(call.id, text)
     handle = f"result:{call.id}"
@@ -205,8 +205,11 @@ def _cut(call: ToolCall, text: str, limit: int, kept: dict[str, str]) -> ToolRes
     return ToolResult(call.id, f"{head.rstrip()}\n{note}", handle=handle)
 
 
-def as_text(value: object) -> str:
-    """A value as text: nothing for None, JSON for what is no text; models, dataclasses and the like as objects."""
+def value_to_text(value: object) -> str:
+    """Convert a value to text: empty for None, JSON for what is not text.
+
+    Models, dataclasses and the like become JSON objects.
+    """
     if value is None:
         return ""
     if isinstance(value, str | Text):

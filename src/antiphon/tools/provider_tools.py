@@ -1,4 +1,4 @@
-"""Tools that a provider runs itself, as values beside functions: `tools=[my_function, WebSearch(max_uses=3)]`."""
+"""Tools that the provider runs, as values beside functions: `tools=[my_function, WebSearch(max_uses=3)]`."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from antiphon.tools.tool import Tool, as_tool, as_tools
 if TYPE_CHECKING:
     from antiphon.wire import Target
 
-Local = Callable[..., Any] | Tool
+LocalFunction = Callable[..., Any] | Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderTool:
     """A tool that the provider of a model runs.
 
-    `local` is the function that is declared where the provider has no such tool, or not all that is asked of it.
+    `local` is the function that is declared if the provider lacks such a tool, or lacks a requested option.
     `extra` holds further fields of the declaration by provider: `{"openai": {"search_context_size": "low"}}`.
     """
 
     server_tool: ClassVar[str] = ""
-    local: Local | None = field(default=None, repr=False)
+    local: LocalFunction | None = field(default=None, repr=False)
     extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     @property
     def name(self) -> str:
-        """The name that the tool has among the others."""
+        """The name of the tool among the others."""
         return self.server_tool
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as conversations keep it; no secret is saved with it."""
+        """The tool as conversations store it, without secrets."""
         extra = {provider: dict(fields) for provider, fields in self.extra.items()}
         return ToolSpec(self.name, hosted=HostedTool(self.server_tool, self.options(), extra, self.secrets()))
 
     def options(self) -> dict[str, Any]:
-        """Return what is asked of the tool."""
+        """Return the options of the tool."""
         return {}
 
     def secrets(self) -> dict[str, str]:
-        """Return what is sent and never shown or saved."""
+        """Return values that are sent, but never displayed or saved."""
         return {}
 
     def local_tools(self) -> list[Tool] | None:
-        """Return the tools that take its place; `None` where nothing does."""
+        """Return the tools that replace it; `None` if there are none."""
         return None if self.local is None else [as_tool(self.local)]
 
 
@@ -56,8 +56,8 @@ class ProviderTool:
 class WebSearch(ProviderTool):
     """Search the web; sources are on `Text.citations`.
 
-    `domains` are the only ones searched, `blocked` are never. `location` says where the user is: `{"city": "Paris",
-    "country": "FR"}`.
+    Only `domains` are searched, and never `blocked` ones. `location` says where the user is: `{"city":
+    "Paris", "country": "FR"}`.
     """
 
     server_tool: ClassVar[str] = "web_search"
@@ -67,15 +67,15 @@ class WebSearch(ProviderTool):
     location: Mapping[str, str] | None = None
 
     def options(self) -> dict[str, Any]:
-        """Return what is asked of the search."""
+        """Return the options of the search."""
         location = dict(self.location) if self.location else None
         given = {"domains": list(self.domains), "blocked": list(self.blocked), "max_uses": self.max_uses}
-        return _stated(given | {"location": location})
+        return _drop_unset(given | {"location": location})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebFetch(ProviderTool):
-    """Read pages of the web. Where the provider cannot, the tool `fetch_url` does it, for `domains` alone."""
+    """Read web pages. If the provider cannot, the tool `fetch_url` does, but only for `domains`."""
 
     server_tool: ClassVar[str] = "web_fetch"
     domains: Sequence[str] = ()
@@ -83,8 +83,8 @@ class WebFetch(ProviderTool):
     max_uses: int | None = None
 
     def options(self) -> dict[str, Any]:
-        """Return what is asked of the tool."""
-        return _stated({"domains": list(self.domains), "citations": self.citations, "max_uses": self.max_uses})
+        """Return the options of the tool."""
+        return _drop_unset({"domains": list(self.domains), "citations": self.citations, "max_uses": self.max_uses})
 
     def local_tools(self) -> list[Tool] | None:
         """Return the given function, or the built-in tool for the domains."""
@@ -92,7 +92,7 @@ class WebFetch(ProviderTool):
             return [as_tool(self.local)]
         from antiphon.tools.builtin.web import fetch_tool
 
-        # Which pages may be read from this machine is for the program to say.
+        # The program must say which pages may be read from this machine.
         return [fetch_tool(list(self.domains))] if self.domains else None
 
 
@@ -105,28 +105,28 @@ class CodeExecution(ProviderTool):
     packages: Sequence[str] = ()
 
     def options(self) -> dict[str, Any]:
-        """Return what is asked of the sandbox."""
-        return _stated({"files": list(self.files), "packages": list(self.packages)})
+        """Return the options of the sandbox."""
+        return _drop_unset({"files": list(self.files), "packages": list(self.packages)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSearch(ProviderTool):
-    """Search files that were given to the provider; `stores` are the names of its stores."""
+    """Search files that were uploaded to the provider; `stores` are the names of its stores."""
 
     server_tool: ClassVar[str] = "file_search"
     stores: Sequence[str]
 
     def options(self) -> dict[str, Any]:
-        """Return what is searched."""
+        """Return the stores to search."""
         return {"stores": list(self.stores)}
 
 
 @dataclass(frozen=True, slots=True)
 class MCPServer(ProviderTool):
-    """A server of tools that the provider connects to. `label` names it, `tools` are those of its tools to offer.
+    """An MCP server that the provider connects to. `label` names it; `tools` selects from its tools.
 
-    `approval` is `"never"` or `"always"`, where the provider can ask. `authorization` is a token for the server; it is
-    sent with each request, and never shown or saved.
+    `approval` is `"never"` or `"always"`, if the provider can ask. `authorization` is a token for the server;
+    it is sent with each request, and never displayed or saved.
     """
 
     server_tool: ClassVar[str] = "mcp"
@@ -138,13 +138,13 @@ class MCPServer(ProviderTool):
 
     @property
     def name(self) -> str:
-        """The label, which tells servers apart."""
+        """The label, which identifies the server."""
         return self.label
 
     def options(self) -> dict[str, Any]:
-        """Return what is asked of the connection; of the token only that there is one."""
+        """Return the options of the connection; for the token only whether there is one."""
         given = {"url": self.url, "label": self.label, "tools": list(self.tools), "approval": self.approval}
-        return _stated(given | {"authorization": bool(self.authorization)})
+        return _drop_unset(given | {"authorization": bool(self.authorization)})
 
     def secrets(self) -> dict[str, str]:
         """Return the token."""
@@ -153,9 +153,10 @@ class MCPServer(ProviderTool):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSearch(ProviderTool):
-    """Let the model search for tools in place of reading all declarations; `tools` are their names, or all functions.
+    """Let the model search for tools instead of reading all declarations.
 
-    `kind` is `"bm25"` or `"regex"`, where the provider has both. Where it has no search, all tools are declared.
+    `tools` are the names of the tools to search; by default, all functions. `kind` is `"bm25"` or `"regex"`,
+    if the provider has both. If it has no search, all tools are declared.
     """
 
     server_tool: ClassVar[str] = "tool_search"
@@ -163,19 +164,19 @@ class ToolSearch(ProviderTool):
     tools: Sequence[str] = ()
 
     def options(self) -> dict[str, Any]:
-        """Return how and for what tools to search."""
-        return _stated({"kind": self.kind, "tools": list(self.tools)})
+        """Return the kind of search and the tools to search."""
+        return _drop_unset({"kind": self.kind, "tools": list(self.tools)})
 
     def local_tools(self) -> list[Tool] | None:
-        """Return nothing: without a search, the tools themselves are declared."""
+        """Return the local function, or no tools: without a search, all tools are declared."""
         return [] if self.local is None else [as_tool(self.local)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computer(ProviderTool):
-    """Use a computer: `local` carries out the actions, whose forms differ between providers.
+    """Use a computer: `local` performs the actions, whose forms differ between providers.
 
-    `display` is the size of the screen in pixels, for providers that want to know it.
+    `display` is the size of the screen in pixels, for providers that require it.
     """
 
     server_tool: ClassVar[str] = "computer"
@@ -188,57 +189,57 @@ class Computer(ProviderTool):
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTools:
-    """Tools for one model: those that run here by name, and those that the provider runs."""
+    """The tools for one model: local ones by name, and those that the provider runs."""
 
     tools: dict[str, Tool]
     hosted: tuple[ToolSpec, ...] = ()
 
 
-def split_tools(tools: Iterable[Local | ProviderTool]) -> tuple[list[Tool], tuple[ProviderTool, ...]]:
-    """Return the functions as tools, and the tools of providers."""
+def split_tools(tools: Iterable[LocalFunction | ProviderTool]) -> tuple[list[Tool], tuple[ProviderTool, ...]]:
+    """Separate a list into local tools and provider tools."""
     given = list(tools)
     provided = tuple(tool for tool in given if isinstance(tool, ProviderTool))
     return as_tools(tool for tool in given if not isinstance(tool, ProviderTool)), provided
 
 
 def resolve_tools(functions: Iterable[Tool], provided: Sequence[ProviderTool], target: Target | None) -> ResolvedTools:
-    """Return the tools that a model gets: the provider's where it has them, else their local forms.
+    """Return the tools for a model: the provider's where it has them, else their local replacements.
 
-    Raise an OptionError where neither is there. Of a model that nobody knows, all is expected.
+    Raise an OptionError if there is neither. An unknown model is assumed to support everything.
     """
-    from antiphon.wire.hosted_tools import find_problem
+    from antiphon.wire.hosted_tools import find_hosted_tool_problem
 
     tools = {tool.name: tool for tool in functions}
     hosted: list[ToolSpec] = []
     for tool in provided:
-        spec = _spec(tool)
-        problem = find_problem(spec, target, has_functions=bool(tools)) if target is not None else ""
+        spec = _make_spec(tool)
+        problem = find_hosted_tool_problem(spec, target, has_functions=bool(tools)) if target is not None else ""
         local = tool.local_tools() if problem or tool.server_tool == "computer" else None
         if problem and local is None:
             raise OptionError(problem)
         if not problem and local:
-            # The provider declares it, and this machine carries it out.
+            # The provider declares the tool, and this machine runs it.
             tools[spec.name] = replace(local[0], spec=spec)
         elif not problem:
             hosted.append(spec)
         for each in local or () if problem else ():
             tools[each.name] = each
-    _check_names([*tools, *[spec.name for spec in hosted]])
+    _check_unique_names([*tools, *[spec.name for spec in hosted]])
     return ResolvedTools(tools, tuple(hosted))
 
 
-def _spec(tool: ProviderTool) -> ToolSpec:
+def _make_spec(tool: ProviderTool) -> ToolSpec:
     try:
         return tool.spec
     except ContentError as error:
         raise OptionError(f"{type(tool).__name__}: {error}") from None
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_unique_names(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise OptionError(f"two tools are named `{name}`; give one of them another name")
 
 
-def _stated(options: dict[str, Any]) -> dict[str, Any]:
+def _drop_unset(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, "", [], False)}

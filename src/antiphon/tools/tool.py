@@ -1,4 +1,4 @@
-"""A Python function as a tool: its schema from its signature, its words from its docstring."""
+"""The `Tool` class and decorator: a Python function with a schema from its signature and docstring."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overlo
 
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
-from antiphon.tools.signature import Arguments
-from antiphon.tools.targets import Target, command_parameters, locate, path_parameters
+from antiphon.tools.function_schema import FunctionSchema
+from antiphon.tools.path_arguments import PathTarget, find_command_parameters, find_path_parameters, resolve_path_target
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec as DefaultedParamSpec
@@ -30,22 +30,22 @@ log = logging.getLogger("antiphon.tools")
 
 
 class ToolDefinitionError(AntiphonError, TypeError):
-    """A function that cannot become a tool; the message says why and what to change."""
+    """A function cannot become a tool; the message says why and what to change."""
 
 
 class ToolFailure(AntiphonError):
-    """Raised by a tool to tell the model, in these words, that and why it failed."""
+    """Raised by a tool to report a failure to the model, in these words."""
 
 
-class Pause(ToolFailure):
-    """Raised by a tool that needs a person: the call stays open, and the run waits, until the question is answered.
+class NeedsHumanInput(ToolFailure):
+    """Raised by a tool that needs a person: the run is suspended until the question is answered.
 
-    The model then reads a short result, and the answer as what the person said.
+    The call stays pending. The model then reads a short result, and the answer as a message of the person.
     """
 
 
-class Finish(Exception):
-    """Raised by a tool to end the run that called it, with this value; `text` is what the model would read of it."""
+class FinishRun(Exception):
+    """Raised by a tool to end its run with this value; `text` is the result that the model would read."""
 
     def __init__(self, value: Any, text: str = "finished") -> None:
         super().__init__(text)
@@ -55,11 +55,11 @@ class Finish(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext(Generic[Deps]):
-    """What a tool may know of the call it serves: a parameter annotated with this class is given it.
+    """The context of a tool call, passed to a parameter that is annotated with this class.
 
-    It is no part of the schema. `deps` is whatever the session was given for its tools: `ToolContext[Database]`. `key`
-    is the name of this call among all there ever were; in a journal it is the same when the call is run again, so that
-    a service that is told it can see that it has done this already.
+    It is not part of the schema. `deps` is the object that the session was given for its tools:
+    `ToolContext[Database]`. `key` is an idempotency key: it is unique for each call, and the same when a
+    journal runs the call again.
     """
 
     call: ToolCall
@@ -70,7 +70,9 @@ class ToolContext(Generic[Deps]):
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What stands where an argument of a call is to be put, for whoever has to allow it; `note` says what it is."""
+    """The current text that an argument of a call would overwrite, for the person who approves it. `note`
+    describes it.
+    """
 
     argument: str
     text: str
@@ -79,44 +81,45 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[P, R]):
-    """Something a model may call. Made by `@tool`, or from any function by `as_tool`.
+    """A function that a model may call. Made by `@tool`, or from any function by `as_tool`.
 
-    `concurrent` says that calls may run at the same time as others. `timeout` is in seconds. `output_limit` is how many
-    characters of a result the model is shown at once; the rest is kept and can be read through a handle.
+    `concurrent` says that calls may run at the same time as others. `timeout` is in seconds. `output_limit`
+    is how many characters of a result the model reads at once; the remainder is stored and can be read
+    through a handle.
     """
 
     spec: ToolSpec
     function: Callable[P, R]
-    arguments: Arguments
+    arguments: FunctionSchema
     timeout: float | None = None
     concurrent: bool = True
     read_only: bool = False
     destructive: bool = False
     needs_approval: bool = False
     output_limit: int = 40_000
-    #: Whether a call that was begun may be begun again with the same `ToolContext.key`, and takes effect once.
+    #: Whether a started call may be repeated with the same `ToolContext.key`, and takes effect once.
     idempotent: bool = False
-    #: Whether all it does to the world are effects of its own, as those of a program's tools are.
+    #: Whether all its side effects are recorded as effects of their own, as those of a program's tools are.
     is_transparent: bool = False
-    #: Of which arguments it asks for approval although it does not as a rule. It is called with those it names, as
-    #: the function gets them: `lambda path: path.name == ".env"`.
+    #: For which arguments it needs approval, although it usually does not. It is called with those it names, as
+    #: the function receives them: `lambda path: path.name == ".env"`.
     asks_about: Callable[..., bool] | None = None
-    #: The parameters that are paths. They are resolved before anybody looks at a call.
+    #: The parameters that are paths. They are resolved before a call is judged.
     paths: tuple[str, ...] = ()
-    #: Where a path of its arguments leads.
-    locate: Callable[[str], Target] = locate
-    #: Whether it runs command lines. Rules look at each command of a line, and *always* covers the same line alone.
+    #: Resolves a path of its arguments.
+    locate: Callable[[str], PathTarget] = resolve_path_target
+    #: Whether it runs command lines. Rules match each command of a line, and *always* covers only the same line.
     is_shell: bool = False
-    #: What a call with these arguments would overwrite, for people to compare.
+    #: Returns what a call with these arguments would overwrite, for people to compare.
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
-    #: The same for a program that calls it: whole values, where the function gives words for a model.
+    #: The function for programs that call the tool: it returns full values instead of text for a model.
     data: Callable[..., Any] | None = None
 
     def asks(self, values: Mapping[str, Any]) -> bool:
-        """Return whether `asks_about` wants somebody to be asked about these values; a predicate that fails does."""
+        """Return whether `asks_about` requires approval for these values. A predicate that raises does."""
         if self.asks_about is None:
             return False
-        wanted = _parameters(self.asks_about)
+        wanted = _parameter_names(self.asks_about)
         given = {name: value for name, value in values.items() if wanted is None or name in wanted}
         try:
             return bool(self.asks_about(**given))
@@ -126,11 +129,11 @@ class Tool(Generic[P, R]):
 
     @property
     def name(self) -> str:
-        """The name the model calls it by."""
+        """The name by which the model calls the tool."""
         return self.spec.name
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The function itself: a tool can be used like any other function."""
+        """Call the function itself: a tool can be used like any other function."""
         return self.function(*args, **kwargs)
 
 
@@ -157,10 +160,10 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     if function is not None:
         return as_tool(function)
 
-    def made(function: Callable[..., Any]) -> Tool:
+    def decorate(function: Callable[..., Any]) -> Tool:
         return as_tool(function, **settings)
 
-    return made
+    return decorate
 
 
 def as_tool(
@@ -173,10 +176,10 @@ def as_tool(
     is_shell: bool | None = None,
     **settings: Any,
 ) -> Tool:
-    """Return a tool made from a function, sync or async; a tool is returned as it is.
+    """Make a tool from a sync or async function; a tool is returned as it is.
 
-    Without `paths`, parameters of the type `Path` and those named like `path`, `file` or `directory` are paths. Without
-    `is_shell`, a tool with a parameter named like `command` is a shell.
+    Without `paths`, parameters of the type `Path` and those named like `path`, `file` or `directory` are
+    paths. Without `is_shell`, a tool with a parameter named like `command` is a shell.
     """
     if isinstance(function, Tool):
         return cast(Tool, function)
@@ -186,7 +189,7 @@ def as_tool(
     if own_name == "<lambda>" or not own_name:
         raise ToolDefinitionError("a tool needs a name: write `tool(name=...)` for a function that has none")
     try:
-        arguments = Arguments.of(function, ToolContext)
+        arguments = FunctionSchema.of(function, ToolContext)
         spec = ToolSpec(own_name, description or arguments.description, arguments.schema)
     except (AntiphonError, TypeError, ValueError, NameError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
@@ -201,8 +204,8 @@ def as_tool(
         function,
         arguments,
         asks_about=asks_about,
-        paths=path_parameters(spec.parameters) if paths is None else tuple(paths),
-        is_shell=bool(command_parameters(spec.parameters)) if is_shell is None else is_shell,
+        paths=find_path_parameters(spec.parameters) if paths is None else tuple(paths),
+        is_shell=bool(find_command_parameters(spec.parameters)) if is_shell is None else is_shell,
         **settings,
     )
 
@@ -213,14 +216,14 @@ def _check_asks_about(name: str, asks_about: Callable[..., bool] | None, known: 
     if not callable(asks_about):
         raise ToolDefinitionError(f"`asks_about` of `{name}` is a function of its arguments, not {asks_about!r:.60}")
     there = list(known)
-    for each in _parameters(asks_about) or ():
+    for each in _parameter_names(asks_about) or ():
         if each not in there:
             named = ", ".join(f"`{one}`" for one in there) or "none"
             raise ToolDefinitionError(f"`asks_about` of `{name}` takes `{each}`, but the tool's parameters are {named}")
 
 
-def _parameters(function: Callable[..., Any]) -> list[str] | None:
-    """Return the names of a function's parameters; `None` where it takes whatever it is given."""
+def _parameter_names(function: Callable[..., Any]) -> list[str] | None:
+    """Return the names of a function's parameters; `None` if it takes any keyword arguments."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return None
@@ -228,7 +231,7 @@ def _parameters(function: Callable[..., Any]) -> list[str] | None:
 
 
 def as_tools(functions: Iterable[Callable[..., Any] | Tool]) -> list[Tool]:
-    """Tools from functions and tools, which must differ in their names."""
+    """Return tools made from functions and tools. Raise a ToolDefinitionError if two have the same name."""
     tools = [as_tool(function) for function in functions]
     names = [tool.name for tool in tools]
     for name in names:

@@ -1,4 +1,4 @@
-"""Tool sets compose: small functions from tools to tools."""
+"""Functions that derive tools from tools: rename, prefix, filter, require approval."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 
 from antiphon.tools.tool import Tool, as_tools
 
-Functions = Iterable[Callable[..., Any] | Tool]
+ToolFunctions = Iterable[Callable[..., Any] | Tool]
 
 
 def renamed(function: Callable[..., Any] | Tool, name: str) -> Tool:
-    """The tool under another name."""
+    """Return the tool under another name."""
     (tool,) = as_tools([function])
     return replace(tool, spec=replace(tool.spec, name=name))
 
 
-def prefixed(tools: Functions, prefix: str) -> list[Tool]:
-    """The tools with this before each name."""
+def prefixed(tools: ToolFunctions, prefix: str) -> list[Tool]:
+    """Return the tools with a prefix before each name."""
     return [renamed(tool, prefix + tool.name) for tool in as_tools(tools)]
 
 
-def filtered(tools: Functions, keep: str | Callable[[Tool], bool]) -> list[Tool]:
-    """The tools whose names match a pattern such as `read_*`, or of which a function says yes."""
+def filtered(tools: ToolFunctions, keep: str | Callable[[Tool], bool]) -> list[Tool]:
+    """Return the tools whose names match a pattern such as `read_*`, or for which a function returns true."""
     chosen = as_tools(tools)
     if isinstance(keep, str):
         return [tool for tool in chosen if fnmatchcase(tool.name, keep)]
     return [tool for tool in chosen if keep(tool)]
 
 
-def requiring_approval(tools: Functions) -> list[Tool]:
-    """The tools, each call of which somebody must allow first, whatever they say of themselves."""
+def requiring_approval(tools: ToolFunctions) -> list[Tool]:
+    """Return the tools such that each call needs approval, whatever they declare."""
     return [replace(tool, needs_approval=True) for tool in as_tools(tools)]

@@ -1,29 +1,39 @@
-"""Results and runs as data that says what is to be seen: what a terminal, a page and an editor draw is the same.
+"""Views: results and runs as display data, the same for a terminal, a page and an editor.
 
-`view(result)` is plain, frozen and bounded data with a JSON form; `RunViews` takes the events of a run and is its
-state. This room knows every room up to the session, and
-nothing of who draws: no widths, no colours, no clock.
+`view(result)` is plain, frozen and bounded data with a JSON form; `RunViews` folds the events of a run into
+its state. This package knows every package up to the session, and nothing about rendering: no widths, no
+colours, no clock.
 """
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.views.choice import (
-        headline,
-        results_of,
-        view,
-    )
     from antiphon.views.codec import (
         view_from_json,
         view_json,
         view_schema,
     )
-    from antiphon.views.data import (
-        Body,
+    from antiphon.views.run_state import (
+        RunningCall,
+        RunView,
+        RunViews,
+    )
+    from antiphon.views.select import (
+        headline,
+        list_display_results,
+        view,
+    )
+    from antiphon.views.stream import (
+        event_json,
+        event_line,
+        final_json,
+        record_json,
+    )
+    from antiphon.views.types import (
         Branch,
-        Cell,
+        CellValue,
         Changed,
         Code,
         Column,
@@ -39,81 +49,70 @@ if TYPE_CHECKING:
         Leaf,
         Line,
         Markdown,
-        Node,
+        MaybeTruncated,
         Output,
-        Piece,
         Question,
-        Scalar,
+        ScalarValue,
         Status,
         Table,
         Text,
         Tree,
+        TreeNode,
         View,
+        ViewBody,
     )
-    from antiphon.views.fields import (
-        Unfit,
-    )
-    from antiphon.views.run import (
-        RunningCall,
-        RunView,
-        RunViews,
-    )
-    from antiphon.views.stream import (
-        event_json,
-        event_line,
-        final_json,
-        record_json,
+    from antiphon.views.validated_fields import (
+        InvalidField,
     )
 
-_HOMES = {
-    "Body": "data",
-    "Branch": "data",
-    "Cell": "data",
-    "Changed": "data",
-    "Code": "data",
-    "Column": "data",
-    "Cut": "data",
-    "Diff": "data",
-    "Entry": "data",
-    "Failure": "data",
-    "Files": "data",
-    "Hunk": "data",
-    "Image": "data",
-    "Inner": "data",
-    "Json": "data",
-    "Leaf": "data",
-    "Line": "data",
-    "Markdown": "data",
-    "Node": "data",
-    "Output": "data",
-    "Piece": "data",
-    "Question": "data",
-    "RunView": "run",
-    "RunViews": "run",
-    "RunningCall": "run",
-    "Scalar": "data",
-    "Status": "data",
-    "Table": "data",
-    "Text": "data",
-    "Tree": "data",
-    "Unfit": "fields",
-    "View": "data",
+_MODULE_BY_NAME = {
+    "ViewBody": "types",
+    "Branch": "types",
+    "CellValue": "types",
+    "Changed": "types",
+    "Code": "types",
+    "Column": "types",
+    "Cut": "types",
+    "Diff": "types",
+    "Entry": "types",
+    "Failure": "types",
+    "Files": "types",
+    "Hunk": "types",
+    "Image": "types",
+    "Inner": "types",
+    "Json": "types",
+    "Leaf": "types",
+    "Line": "types",
+    "Markdown": "types",
+    "TreeNode": "types",
+    "Output": "types",
+    "MaybeTruncated": "types",
+    "Question": "types",
+    "RunView": "run_state",
+    "RunViews": "run_state",
+    "RunningCall": "run_state",
+    "ScalarValue": "types",
+    "Status": "types",
+    "Table": "types",
+    "Text": "types",
+    "Tree": "types",
+    "InvalidField": "validated_fields",
+    "View": "types",
     "event_json": "stream",
     "event_line": "stream",
     "final_json": "stream",
-    "headline": "choice",
+    "headline": "select",
     "record_json": "stream",
-    "results_of": "choice",
-    "view": "choice",
+    "list_display_results": "select",
+    "view": "select",
     "view_from_json": "codec",
     "view_json": "codec",
     "view_schema": "codec",
 }
 
 __all__ = [
-    "Body",
     "Branch",
-    "Cell",
+    "CellValue",
     "Changed",
     "Code",
     "Column",
@@ -125,34 +124,35 @@ __all__ = [
     "Hunk",
     "Image",
     "Inner",
+    "InvalidField",
     "Json",
     "Leaf",
     "Line",
     "Markdown",
-    "Node",
+    "MaybeTruncated",
     "Output",
-    "Piece",
     "Question",
     "RunView",
     "RunViews",
     "RunningCall",
-    "Scalar",
+    "ScalarValue",
     "Status",
     "Table",
     "Text",
     "Tree",
-    "Unfit",
+    "TreeNode",
     "View",
+    "ViewBody",
     "event_json",
     "event_line",
     "final_json",
     "headline",
+    "list_display_results",
     "record_json",
-    "results_of",
     "view",
     "view_from_json",
     "view_json",
     "view_schema",
 ]
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _MODULE_BY_NAME)

@@ -1,11 +1,11 @@
-"""Addresses that stand in a text without brackets, found by the rules of GitHub."""
+"""URLs in plain text without brackets, detected by GitHub's rules."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-_BARE = re.compile(
+_BARE_LINK = re.compile(
     r"(?<![^\W_])(?P<web>(?:https?|ftp)://|www\.)[^\s<]+|(?<![\w.+-])(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
     re.ASCII | re.IGNORECASE,
 )
@@ -14,12 +14,12 @@ _ENTITY = re.compile(r"&\w+;$", re.ASCII)
 
 
 def find_links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a text in pieces, each with the address that it leads to, if it is one."""
+    """Yield a text in pieces, each with its link target, or "" if it is not a link."""
     if "@" not in text and "://" not in text and "www." not in text.lower():
         yield text, ""
         return
     at = 0
-    for found in _BARE.finditer(text):
+    for found in _BARE_LINK.finditer(text):
         address = found[0] if found["mail"] else _trim_address(found[0])
         if not _is_address(address, is_mail=bool(found["mail"])):
             continue
@@ -33,7 +33,7 @@ def find_links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _trim_address(address: str) -> str:
-    """Return an address without the punctuation of the sentence around it."""
+    """Return a URL without the punctuation of the sentence around it."""
     while address:
         is_open = address[-1] == ")" and address.count(")") > address.count("(")
         if is_open or address[-1] in "?!.,:*_~'\"":

@@ -1,6 +1,6 @@
-"""Views as JSON: names of two words in camel case, fields that say nothing left out, `type` where there is a choice.
+"""JSON form of views: camel case names, default values omitted, `type` where there is a choice.
 
-What is written, what is read and the schema all follow from the fields of the values in `view`.
+Encoding, decoding and the schema all derive from the fields of the classes in `types`.
 """
 
 from __future__ import annotations
@@ -12,38 +12,40 @@ from functools import cache
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from antiphon.errors import FormatError
-from antiphon.views.data import View
+from antiphon.views.types import View
 
-_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+_JSON_TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
 def view_json(view: View) -> dict[str, Any]:
-    """A view as JSON data."""
-    return _written(view)
+    """Convert a view to JSON data."""
+    return _encode(view)
 
 
 def view_from_json(data: object) -> View:
-    """The view that JSON data stands for; FormatError says what is wrong with anything else."""
-    return _read(View, data, "the view")
+    """Convert JSON data to a view. Raise a FormatError if it is invalid."""
+    return _decode(View, data, "the view")
 
 
-def _written(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_written(each) for each in cast(tuple[Any, ...], value)]
+        return [_encode(each) for each in cast(tuple[Any, ...], value)]
     if not is_dataclass(value):
         return value
-    pairs = ((name, field, getattr(value, field.name)) for name, (field, _) in _fields(type(value)).items())
-    return {name: _written(given) for name, field, given in pairs if not field.init or given != field.default}
+    pairs = (
+        (name, field, getattr(value, field.name)) for name, (field, _) in _fields_by_json_name(type(value)).items()
+    )
+    return {name: _encode(given) for name, field, given in pairs if not field.init or given != field.default}
 
 
 @cache
-def _fields(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
-    """The fields of a value by their names in JSON, each with its type."""
+def _fields_by_json_name(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
+    """Return the fields of a class by their JSON names, each with its type."""
     hints = get_type_hints(kind)
-    return {_camel(field.name): (field, hints[field.name]) for field in fields(kind)}
+    return {_to_camel_case(field.name): (field, hints[field.name]) for field in fields(kind)}
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     first, *more = name.split("_")
     return first + "".join(word.capitalize() for word in more)
 
@@ -55,43 +57,45 @@ def _is_union(hint: Any) -> bool:
 # Reading
 
 
-def _read(hint: Any, data: Any, where: str) -> Any:
+def _decode(hint: Any, data: Any, where: str) -> Any:
     if _is_union(hint):
-        return _read_one(get_args(hint), data, where)
+        return _decode_union(get_args(hint), data, where)
     if get_origin(hint) is tuple:
         if not isinstance(data, list):
-            raise FormatError(f"{where} is a list, not {_name(data)}")
+            raise FormatError(f"{where} is a list, not {_describe_value(data)}")
         given = enumerate(cast(list[Any], data))
-        return tuple(_read(get_args(hint)[0], each, f"{where}[{number}]") for number, each in given)
+        return tuple(_decode(get_args(hint)[0], each, f"{where}[{number}]") for number, each in given)
     if is_dataclass(hint):
-        return _read_object(hint, data, where)
-    if not _fits(hint, data):
-        wanted = " or ".join(map(repr, get_args(hint))) or _NAMES[hint]
-        raise FormatError(f"{where} is {wanted}, not {_name(data)}")
+        return _decode_object(hint, data, where)
+    if not _matches_type(hint, data):
+        wanted = " or ".join(map(repr, get_args(hint))) or _JSON_TYPE_NAMES[hint]
+        raise FormatError(f"{where} is {wanted}, not {_describe_value(data)}")
     return data
 
 
-def _read_one(hints: tuple[Any, ...], data: Any, where: str) -> Any:
-    """A value that may be of several types: an object says which in `type`."""
+def _decode_union(hints: tuple[Any, ...], data: Any, where: str) -> Any:
+    """Decode a value that may have several types: an object names its type in `type`."""
     if isinstance(data, dict):
         name = cast(dict[str, Any], data).get("type")
-        objects: dict[Any, Any] = {_fields(hint)["type"][0].default: hint for hint in hints if is_dataclass(hint)}
+        objects: dict[Any, Any] = {
+            _fields_by_json_name(hint)["type"][0].default: hint for hint in hints if is_dataclass(hint)
+        }
         if not isinstance(name, str) or name not in objects:
             raise FormatError(f"{where} has a `type` of {', '.join(objects) or 'nothing'}, not {name!r:.40}")
-        return _read(objects[name], data, where)
-    if not any(_fits(hint, data) for hint in hints):
-        raise FormatError(f"{where} cannot be {_name(data)}")
+        return _decode(objects[name], data, where)
+    if not any(_matches_type(hint, data) for hint in hints):
+        raise FormatError(f"{where} cannot be {_describe_value(data)}")
     return data
 
 
-def _read_object(hint: Any, data: Any, where: str) -> Any:
+def _decode_object(hint: Any, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
-        raise FormatError(f"{where} is an object, not {_name(data)}")
+        raise FormatError(f"{where} is an object, not {_describe_value(data)}")
     given = cast(dict[str, Any], data)
     values: dict[str, Any] = {}
-    for name, (field, kind) in _fields(hint).items():
+    for name, (field, kind) in _fields_by_json_name(hint).items():
         if name in given:
-            read = _read(kind, given[name], f"{where}.{name}")
+            read = _decode(kind, given[name], f"{where}.{name}")
             values |= {field.name: read} if field.init else {}
         elif field.init and field.default is MISSING:
             raise FormatError(f"{where} has no `{name}`")
@@ -99,15 +103,15 @@ def _read_object(hint: Any, data: Any, where: str) -> Any:
     return make(**values)
 
 
-def _fits(hint: Any, data: Any) -> bool:
+def _matches_type(hint: Any, data: Any) -> bool:
     if get_origin(hint) is Literal:
         return data in get_args(hint) and isinstance(data, str)
-    if hint not in _NAMES or (isinstance(data, bool) and hint is not bool):
+    if hint not in _JSON_TYPE_NAMES or (isinstance(data, bool) and hint is not bool):
         return False
     return isinstance(data, int | float if hint is float else hint)
 
 
-def _name(data: object) -> str:
+def _describe_value(data: object) -> str:
     return "null" if data is None else f"{type(data).__name__} {data!r:.40}"
 
 
@@ -116,9 +120,9 @@ def _name(data: object) -> str:
 
 @cache
 def view_schema() -> dict[str, Any]:
-    """The JSON Schema of views."""
+    """Return the JSON Schema of views."""
     found: dict[str, Any] = {}
-    _described(View, found)
+    _describe_type(View, found)
     own = found.pop("View")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -128,29 +132,29 @@ def view_schema() -> dict[str, Any]:
     }
 
 
-def _described(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _describe_type(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
     if _is_union(hint):
-        return {"anyOf": [_described(each, found) for each in get_args(hint)]}
+        return {"anyOf": [_describe_type(each, found) for each in get_args(hint)]}
     if get_origin(hint) is Literal:
         values = list(get_args(hint))
         return {"const": values[0]} if len(values) == 1 else {"enum": values}
     if get_origin(hint) is tuple:
-        return {"type": "array", "items": _described(get_args(hint)[0], found)}
+        return {"type": "array", "items": _describe_type(get_args(hint)[0], found)}
     if not is_dataclass(hint):
-        return {"type": _NAMES[hint]}
+        return {"type": _JSON_TYPE_NAMES[hint]}
     name = cast(type, hint).__name__
     if name not in found:
         found[name] = {}
-        found[name] = _described_object(hint, found)
+        found[name] = _describe_object(hint, found)
     return {"$ref": "#" if name == "View" else f"#/$defs/{name}"}
 
 
-def _described_object(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
-    known = _fields(hint)
+def _describe_object(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
+    known = _fields_by_json_name(hint)
     needed = [name for name, (field, _) in known.items() if not field.init or field.default is MISSING]
     return {
         "type": "object",
         "description": " ".join((hint.__doc__ or "").split()),
         "required": needed,
-        "properties": {name: _described(kind, found) for name, (_, kind) in known.items()},
+        "properties": {name: _describe_type(kind, found) for name, (_, kind) in known.items()},
     }

@@ -1,4 +1,4 @@
-"""Markdown parsed once for everybody who draws it: CommonMark with GitHub's tables, strikethrough, tasks and links."""
+"""Markdown parsed once for all renderers: CommonMark with GitHub's tables, strikethrough, tasks and links."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from antiphon.views.markdown_tokens import (
     DEFINITION,
     VERBATIM,
     References,
-    find_blocks,
+    covers_source,
+    find_block_starts,
     is_parsable,
-    is_whole,
-    normalise,
+    normalize_line_ends,
     parse_tokens,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """A piece of a text by its HTML tag. `pre` has the code as its only child, `plain` text that was not parsed."""
+class MarkdownElement:
+    """An element of a text by its HTML tag. `pre` has the code as its only child, `plain` has unparsed text."""
 
     tag: str
-    children: tuple[Element | str, ...] = ()
+    children: tuple[MarkdownElement | str, ...] = ()
     attributes: Mapping[str, str | int | bool] = field(default_factory=dict[str, str | int | bool])
 
     def to_json(self) -> list[Any]:
@@ -37,8 +37,8 @@ class Element:
         return [self.tag, dict(self.attributes), *children]
 
 
-def parse_markdown(text: str) -> tuple[Element, ...]:
-    """Return the blocks of a text; text of which the parser would drop something is one `plain` block."""
+def parse_markdown(text: str) -> tuple[MarkdownElement, ...]:
+    """Return the blocks of a text. If the parser would drop something, the text is one `plain` block."""
     return _parse_blocks(text, {})
 
 
@@ -48,14 +48,15 @@ def markdown_json(text: str) -> list[list[Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
-    """New blocks of a text that still grows: `closed` ones stay, `open` ones replace those that were open before.
+class MarkdownGrowth:
+    """New blocks of a streamed text: `closed` ones are final, `open` ones replace the previous open ones.
 
-    Without `open`, those stay too, and `rest` follows what they end with. With `is_anew`, nothing from before stays.
+    Without `open`, the previous ones stay, and `rest` is appended to them. With `is_anew`, all earlier blocks
+    are replaced.
     """
 
-    closed: tuple[Element, ...] = ()
-    open: tuple[Element, ...] | None = None
+    closed: tuple[MarkdownElement, ...] = ()
+    open: tuple[MarkdownElement, ...] | None = None
     rest: str = ""
     is_anew: bool = False
 
@@ -67,13 +68,14 @@ class Growth:
 
 
 class MarkdownStream:
-    """Parses a text as it comes. Only the last block is parsed again, a long one not with every piece.
+    """A parser for streamed text. Only the last block is parsed again, and a long one not for every piece.
 
-    A link definition changes the blocks that name it: these are parsed again, in a long text once its line is whole.
+    A link definition changes the blocks that refer to it: these are parsed again, in a long text once the
+    line is complete.
     """
 
-    #: A block that is longer than this is parsed again when it has grown by an eighth.
-    _SHORT = 2000
+    #: A longer block is parsed again only when it has grown by an eighth.
+    _SHORT_BLOCK = 2000
 
     def __init__(self) -> None:
         self._closed = self._tail = ""
@@ -82,39 +84,39 @@ class MarkdownStream:
         self._references: References = {}
         self._applied: References = {}
 
-    def feed(self, text: str) -> Growth:
-        """Add text, and return what became of it."""
+    def feed(self, text: str) -> MarkdownGrowth:
+        """Add text and return how the blocks change."""
         self._tail += text
         self._unparsed += len(text)
-        if len(self._tail) > self._SHORT and self._unparsed * 8 < len(self._tail):
-            return Growth(rest=text)
+        if len(self._tail) > self._SHORT_BLOCK and self._unparsed * 8 < len(self._tail):
+            return MarkdownGrowth(rest=text)
         self._unparsed = 0
         closed, references = self._close(), dict(self._references)
         opened = _parse_blocks(self._tail, references)
         if not self._is_outdated(references):
-            return Growth(closed, opened)
+            return MarkdownGrowth(closed, opened)
         self._applied = references
-        return Growth(_parse_blocks(self._closed, dict(references)), opened, is_anew=True)
+        return MarkdownGrowth(_parse_blocks(self._closed, dict(references)), opened, is_anew=True)
 
     def _is_outdated(self, references: References) -> bool:
-        """Return whether closed blocks name a definition that is new or another by now."""
+        """Return whether closed blocks refer to a definition that is new or has changed."""
         changed = [each for each in {**references, **self._applied} if references.get(each) != self._applied.get(each)]
-        if not changed or (len(self._closed) > self._SHORT and not self._tail.endswith("\n")):
+        if not changed or (len(self._closed) > self._SHORT_BLOCK and not self._tail.endswith("\n")):
             return False
         named = normalizeReference(self._closed)
         return is_parsable(self._closed) and any(each in named for each in changed)
 
-    def _close(self) -> tuple[Element, ...]:
-        """Take all blocks but the last from what has come in whole lines: the last may go on."""
+    def _close(self) -> tuple[MarkdownElement, ...]:
+        """Remove all blocks but the last from the complete lines, and return them: the last may continue."""
         whole = self._tail[: self._tail.rfind("\n") + 1]
         if not whole or not is_parsable(whole):
             return ()
-        starts = find_blocks(whole)
+        starts = find_block_starts(whole)
         if len(starts) < 2 or not starts[-1]:
             return ()
-        # The end of a line may have come by half.
+        # Only the first half of a CRLF may have arrived.
         half = "\r" if self._tail.endswith("\r") else ""
-        lines = normalise(self._tail.removesuffix(half)).split("\n")
+        lines = normalize_line_ends(self._tail.removesuffix(half)).split("\n")
         first, self._tail = "\n".join([*lines[: starts[-1]], ""]), "\n".join(lines[starts[-1] :]) + half
         self._closed += first
         return _parse_blocks(first, self._references)
@@ -126,18 +128,18 @@ _TAGS = {"s": "del"}
 _TASK = re.compile(r"\[([ xX])\]\s+")
 
 
-def _parse_blocks(text: str, references: References) -> tuple[Element, ...]:
+def _parse_blocks(text: str, references: References) -> tuple[MarkdownElement, ...]:
     if not is_parsable(text):
-        return (Element("plain", (text,)),)
+        return (MarkdownElement("plain", (text,)),)
     tokens = parse_tokens(text, references)
-    if not is_whole(text, tokens):
-        return (Element("plain", (text,)),)
-    return tuple(each for each in _build(tokens) if isinstance(each, Element))
+    if not covers_source(text, tokens):
+        return (MarkdownElement("plain", (text,)),)
+    return tuple(each for each in _build_tree(tokens) if isinstance(each, MarkdownElement))
 
 
-def _build(tokens: Iterable[Token]) -> tuple[Element | str, ...]:
-    """Return the tree of flat tokens."""
-    opened: list[tuple[Token | None, list[Element | str]]] = [(None, [])]
+def _build_tree(tokens: Iterable[Token]) -> tuple[MarkdownElement | str, ...]:
+    """Build the element tree from flat tokens."""
+    opened: list[tuple[Token | None, list[MarkdownElement | str]]] = [(None, [])]
     links = 0
     for token in tokens:
         links += token.nesting if token.tag == "a" else 0
@@ -147,17 +149,17 @@ def _build(tokens: Iterable[Token]) -> tuple[Element | str, ...]:
             begun, children = opened.pop()
             assert begun is not None
             is_linked = bool(links) or begun.tag == "a" or begun.info == VERBATIM
-            opened[-1][1].extend(_close_element(begun, _join(children, is_linked=is_linked)))
+            opened[-1][1].extend(_close_element(begun, _join_texts(children, is_linked=is_linked)))
         else:
             opened[-1][1].extend(_build_leaf(token))
-    return _join(opened[0][1], is_linked=False)
+    return _join_texts(opened[0][1], is_linked=False)
 
 
-def _close_element(token: Token, children: tuple[Element | str, ...]) -> tuple[Element | str, ...]:
+def _close_element(token: Token, children: tuple[MarkdownElement | str, ...]) -> tuple[MarkdownElement | str, ...]:
     if token.hidden:
         return children
     if token.info == VERBATIM:
-        return (Element("plain", children),)
+        return (MarkdownElement("plain", children),)
     attributes: dict[str, str | int | bool] = {}
     if token.tag in ("th", "td") and (style := str(token.attrs.get("style", ""))):
         attributes["align"] = style.rpartition(":")[2]
@@ -166,44 +168,46 @@ def _close_element(token: Token, children: tuple[Element | str, ...]) -> tuple[E
     else:
         attributes |= {name: value for name, value in token.attrs.items() if not isinstance(value, float)}
     if token.tag == "li":
-        children, attributes = _find_task(children)
-    return (Element(_TAGS.get(token.tag, token.tag), children, attributes),)
+        children, attributes = _extract_task(children)
+    return (MarkdownElement(_TAGS.get(token.tag, token.tag), children, attributes),)
 
 
-def _find_task(children: tuple[Element | str, ...]) -> tuple[tuple[Element | str, ...], dict[str, str | int | bool]]:
-    """Return the children of an item without the mark of a task, and whether that is ticked."""
+def _extract_task(
+    children: tuple[MarkdownElement | str, ...],
+) -> tuple[tuple[MarkdownElement | str, ...], dict[str, str | int | bool]]:
+    """Return the children of a list item without the task mark, and whether it is checked."""
     first, *others = children or ("",)
-    if isinstance(first, Element) and first.tag == "p":
-        inner, task = _find_task(first.children)
-        return (Element("p", inner, first.attributes), *others), task
+    if isinstance(first, MarkdownElement) and first.tag == "p":
+        inner, task = _extract_task(first.children)
+        return (MarkdownElement("p", inner, first.attributes), *others), task
     if not isinstance(first, str) or (found := _TASK.match(first)) is None:
         return children, {}
     return (first[found.end() :], *others), {"checked": found[1] != " "}
 
 
-def _build_leaf(token: Token) -> tuple[Element | str, ...]:
+def _build_leaf(token: Token) -> tuple[MarkdownElement | str, ...]:
     match token.type:
         case "inline" if token.info == VERBATIM:
             return (token.content,)
         case "inline":
-            return _build(token.children or [])
+            return _build_tree(token.children or [])
         case "text":
             return (token.content,)
         case "softbreak":
             return ("\n",)
         case "hardbreak" | "hr":
-            return (Element(token.tag),)
+            return (MarkdownElement(token.tag),)
         case "code_inline":
-            return (Element("code", (token.content,)),)
+            return (MarkdownElement("code", (token.content,)),)
         case _:
             language, _, more = unescapeAll(token.info).strip().partition(" ")
             known = {"language": language, "info": more.strip()}
-            return (Element("pre", (token.content,), {name: said for name, said in known.items() if said}),)
+            return (MarkdownElement("pre", (token.content,), {name: said for name, said in known.items() if said}),)
 
 
-def _join(children: Iterable[Element | str], *, is_linked: bool) -> tuple[Element | str, ...]:
-    """Return the children with texts that touch as one, and with bare addresses as links."""
-    joined: list[Element | str] = []
+def _join_texts(children: Iterable[MarkdownElement | str], *, is_linked: bool) -> tuple[MarkdownElement | str, ...]:
+    """Return the children with adjacent texts joined, and with bare URLs as links."""
+    joined: list[MarkdownElement | str] = []
     for each in children:
         if isinstance(each, str) and joined and isinstance(joined[-1], str):
             joined[-1] += each
@@ -214,6 +218,6 @@ def _join(children: Iterable[Element | str], *, is_linked: bool) -> tuple[Elemen
     return tuple(found for each in joined for found in (_link_addresses(each) if isinstance(each, str) else (each,)))
 
 
-def _link_addresses(text: str) -> Iterator[Element | str]:
+def _link_addresses(text: str) -> Iterator[MarkdownElement | str]:
     for words, address in find_links(text):
-        yield Element("a", (words,), {"href": address}) if address else words
+        yield MarkdownElement("a", (words,), {"href": address}) if address else words

@@ -1,4 +1,4 @@
-"""What tools of a provider did, for people: a search, a page, code that ran, and the sources of an answer."""
+"""Views of provider tools: a search, a page, executed code, and the sources of an answer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal, cast
 from antiphon.conversation import AssistantTurn, Citation, ServerCall, ServerResult
 from antiphon.results import Result, structured, table, terminal, text
 
-UseKind = Literal["search", "page", "code", "tool"]
-_KINDS: dict[str, UseKind] = {
+ServerToolKind = Literal["search", "page", "code", "tool"]
+_KIND_BY_TOOL: dict[str, ServerToolKind] = {
     "web_search": "search",
     "file_search": "search",
     "x_search": "search",
@@ -20,40 +20,42 @@ _KINDS: dict[str, UseKind] = {
 }
 
 
-#: The fields of an input that say what a call is about, the best first.
-_WORDS = ("query", "queries", "url", "code", "command", "prompt")
+#: The input fields that describe a call, the best first.
+_TITLE_FIELDS = ("query", "queries", "url", "code", "command", "prompt")
 
 
-def kind_of_call(call: ServerCall) -> UseKind:
-    """Return what a provider's call is to people."""
-    return _KINDS.get(call.tool, "tool")
+def get_server_call_kind(call: ServerCall) -> ServerToolKind:
+    """Return the kind of a provider's call for display."""
+    return _KIND_BY_TOOL.get(call.tool, "tool")
 
 
-def title_of_call(call: ServerCall) -> str:
-    """Return what a call is about in a line: its tool and the first text of its input."""
+def format_server_call(call: ServerCall) -> str:
+    """Return a one-line title of a call: its tool and the first text of its input."""
     given = call.input
-    words: object = next((given[name] for name in _WORDS if given.get(name)), "")
+    words: object = next((given[name] for name in _TITLE_FIELDS if given.get(name)), "")
     said = "; ".join(map(str, cast(list[object], words))) if isinstance(words, list) else str(words)
     server = f" {given['server']}.{given.get('tool', '')}" if given.get("server") else ""
     return f"{call.tool}{server}: {said}" if said else f"{call.tool}{server}"
 
 
-def result_of_call(call: ServerCall, turn: AssistantTurn) -> ServerResult | None:
-    """Return the result of a provider's call, where there is one."""
+def find_server_result(call: ServerCall, turn: AssistantTurn) -> ServerResult | None:
+    """Return the result of a provider's call, if there is one."""
     results = (part for part in turn.parts if isinstance(part, ServerResult))
     return next((result for result in results if result.call_id == call.id), None)
 
 
-def results_of_call(call: ServerCall, turn: AssistantTurn) -> list[Result]:
-    """Return what came of a provider's call: sources as a table, code with its output, other texts as they are."""
-    result = result_of_call(call, turn)
+def list_server_results(call: ServerCall, turn: AssistantTurn) -> list[Result]:
+    """Return the results of a provider's call: sources as a table, code with its output, other texts as they
+    are.
+    """
+    result = find_server_result(call, turn)
     if result is None:
         return []
     found: list[Result] = []
     if result.sources:
         rows = [{"title": source.title, "url": source.url} for source in result.sources]
         found.append(table(rows, summary=f"{len(rows)} source{'s' if len(rows) > 1 else ''}"))
-    if kind_of_call(call) == "code":
+    if get_server_call_kind(call) == "code":
         code = call.input.get("code") or call.input.get("command") or ""
         found.append(terminal(str(code), result.text))
     elif result.text:
@@ -63,19 +65,19 @@ def results_of_call(call: ServerCall, turn: AssistantTurn) -> list[Result]:
     return found
 
 
-def list_plain_sources(sources: Sequence[Citation]) -> str:
+def format_plain_sources(sources: Sequence[Citation]) -> str:
     """Return sources as a numbered list in plain text; "" for none."""
     lines = [f"{number}. {' '.join(source.name.split())}" for number, source in enumerate(sources, 1)]
     return "\n".join(["Sources:", *lines]) if lines else ""
 
 
-def list_sources(sources: Sequence[Citation]) -> str:
+def format_markdown_sources(sources: Sequence[Citation]) -> str:
     """Return sources as a numbered list in Markdown; "" for none. Only web addresses become links."""
-    lines = [f"{number}. {_source(source)}" for number, source in enumerate(sources, 1)]
+    lines = [f"{number}. {_format_source(source)}" for number, source in enumerate(sources, 1)]
     return "\n".join(["Sources:", "", *lines]) if lines else ""
 
 
-def _source(source: Citation) -> str:
+def _format_source(source: Citation) -> str:
     title = " ".join(source.title.split())
     for sign in "\\[]<>*_`":
         title = title.replace(sign, f"\\{sign}")

@@ -1,4 +1,6 @@
-"""The events of a run as JSON objects, one per line (`stream-json`), and its end as one object (`--json`)."""
+"""The events of a run as JSON objects, one per line (`stream-json`), and its result as one object
+(`--json`).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from antiphon.conversation import Foreign, Image, Text, ToolCall, ToolResult
-from antiphon.results import plain
+from antiphon.conversation import Image, OpaquePart, Text, ToolCall, ToolResult
+from antiphon.results import to_plain_json
 from antiphon.session import (
     AIResult,
-    Asked,
     CallFinished,
     CallStarted,
     Compacted,
@@ -20,26 +21,29 @@ from antiphon.session import (
     ModelUnknown,
     PrefixChanged,
     Question,
+    QuestionAnswered,
+    QuestionAsked,
     RequestEnded,
     RequestStarted,
     RunEnded,
     RunRecord,
     RunStarted,
     RunWaits,
-    Settled,
     UsageChanged,
 )
-from antiphon.session.events import Body
+from antiphon.session.events import EventBody
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import CallDelta, FactWrong, Healed, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta
 
-# What a terminal could obey, a reader of lines take for a line's end, or an eye not see.
-_UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
-                     "\ud800-\udfff\U000e0000-\U000e0fff]")  # fmt: skip
+# Control characters, line separators of other readers, and invisible characters.
+_UNSAFE_CHARACTERS = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """One event as JSON data: `run`, `seq`, `at` (seconds since 1970), and `type`, which says what else there is.
+    """Return one event as JSON data: `run`, `seq`, `at` (seconds since 1970), `type`, and its further fields.
 
     - `run_started`: `kind`, `title`, `model`, `parent` (the id of the run around it, or null)
     - `request_started`: `number`, `model`; `request_ended`: `number`, `text`, `usage`, `cost`, `failed`?,
@@ -47,58 +51,68 @@ def event_json(event: Event) -> dict[str, Any]:
     - `text`, `reasoning`: the next piece, `text`
     - `call_delta`: a piece of a call being written, `index`, `name` (only in the first piece), `arguments`
     - `call_started`: `call` {id, name, arguments, problem?}
-    - `call_finished`: `call`; `result` {content, is_error, handle?, semantic?}; `record` {tool, args, result, error,
-      duration in milliseconds}. `content` is text, or a list of parts {type: text, image or foreign}; `semantic` is a
-      result in the schema `antiphon.results.SCHEMA`
+    - `call_finished`: `call`; `result` {content, is_error, handle?, semantic?}; `record` {tool, args,
+      result, error, duration in milliseconds}. `content` is text, or a list of parts {type: text, image or
+      foreign}; `semantic` is a result in the schema `antiphon.results.SCHEMA`
     - `usage`: `usage` up to now, and `cost` in dollars; unknown numbers are null
-    - `asked`: `question` {id, kind (approval or question), text, who, call?}; `settled`: `question`, `said` {text,
-      allowed, always}; `run_waits`: `questions`
+    - `asked`: `question` {id, kind (approval or question), text, who, call?}; `settled`: `question`, `said`
+      {text, allowed, always}; `run_waits`: `questions`
     - `compacted`: `dropped`, the number of turns that were left out
     - `fact_wrong`: `model`, `fact`, `ours`, `theirs`, `said`: an answer contradicts a fact about its model
-    - `run_ended`: `state`, and what `final_json` gives, or `error` and, where it is known, how far the run had come
+    - `run_ended`: `state`, with the fields of `final_json`, or `error` and, if known, the record of the run
     """
-    return {"run": event.run, "seq": event.seq, "at": event.at, "type": _TYPES[type(event.body)], **_body(event.body)}
-
-
-def final_json(result: AIResult) -> dict[str, Any]:
-    """How a run ended: `value`, `outcome`, `detail`, `model`, `usage`, `cost`, and `tool_calls` as records.
-
-    Whatever the value is, it has a JSON form here; what has none of its own is described. The conversation is not
-    part of it: `Conversation.save` keeps that.
-    """
-    return {"value": plain(result.value), **record_json(result.run), "tool_calls": _records(result.tool_calls)}
-
-
-def record_json(run: RunRecord) -> dict[str, Any]:
-    """What is to be said of a run, whether or not it has a value."""
     return {
-        "outcome": run.outcome,
-        "detail": plain(run.detail),
-        "model": plain(run.model),
-        "usage": asdict(run.usage),
-        "cost": plain(run.cost),
-        "tool_calls": _records(run.tool_calls),
-        **({"waiting": [_question(each) for each in run.waiting]} if run.waiting else {}),
+        "run": event.run,
+        "seq": event.seq,
+        "at": event.at,
+        "type": _EVENT_TYPES[type(event.body)],
+        **_encode_body(event.body),
     }
 
 
-def json_text(data: object, indent: int | None = None, *, ascii: bool = False) -> str:
-    """JSON that is safe to print: characters that nobody sees, or that terminals obey, are written as escapes.
+def final_json(result: AIResult) -> dict[str, Any]:
+    """Return the result of a run: `value`, `outcome`, `detail`, `model`, `usage`, `cost`, and `tool_calls`.
 
-    It is one line unless `indent` is given, also for readers that take U+2028 or U+0085 for the end of one. `ascii`
-    escapes all that is not ASCII, for outputs that know nothing else.
+    Every value has a JSON form here; a value without one of its own is described. The conversation is not
+    included: `Conversation.save` stores it.
+    """
+    return {
+        "value": to_plain_json(result.value),
+        **record_json(result.run),
+        "tool_calls": _encode_records(result.tool_calls),
+    }
+
+
+def record_json(run: RunRecord) -> dict[str, Any]:
+    """Return the record of a run, with or without a value."""
+    return {
+        "outcome": run.outcome,
+        "detail": to_plain_json(run.detail),
+        "model": to_plain_json(run.model),
+        "usage": asdict(run.usage),
+        "cost": to_plain_json(run.cost),
+        "tool_calls": _encode_records(run.tool_calls),
+        **({"waiting": [_encode_question(each) for each in run.waiting]} if run.waiting else {}),
+    }
+
+
+def format_safe_json(data: object, indent: int | None = None, *, ascii: bool = False) -> str:
+    """Return JSON that is safe to print: invisible and control characters are escaped.
+
+    It is one line unless `indent` is given, even for readers that treat U+2028 or U+0085 as a line end.
+    `ascii` escapes everything that is not ASCII.
     """
     separators = (",", ":") if indent is None else None
     text = json.dumps(data, ensure_ascii=ascii, indent=indent, separators=separators, allow_nan=False)
-    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escaped, text)
+    return text if text.isascii() and "\x7f" not in text else _UNSAFE_CHARACTERS.sub(_escape_match, text)
 
 
 def event_line(event: Event, *, ascii: bool = False) -> str:
-    """One event as a line of `stream-json`, without its end."""
-    return json_text(event_json(event), ascii=ascii)
+    """Return one event as a line of `stream-json`, without its line end."""
+    return format_safe_json(event_json(event), ascii=ascii)
 
 
-_TYPES: dict[type, str] = {
+_EVENT_TYPES: dict[type, str] = {
     RunStarted: "run_started",
     RequestStarted: "request_started",
     RequestEnded: "request_ended",
@@ -110,8 +124,8 @@ _TYPES: dict[type, str] = {
     CallStarted: "call_started",
     CallFinished: "call_finished",
     UsageChanged: "usage",
-    Asked: "asked",
-    Settled: "settled",
+    QuestionAsked: "asked",
+    QuestionAnswered: "settled",
     RunWaits: "run_waits",
     Compacted: "compacted",
     PrefixChanged: "prefix_changed",
@@ -122,82 +136,94 @@ _TYPES: dict[type, str] = {
 }
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _encode_body(body: EventBody) -> dict[str, Any]:
     match body:
         case TextDelta(text) | ReasoningDelta(text):
-            return {"text": plain(text)}
+            return {"text": to_plain_json(text)}
         case CallDelta(index, name, arguments):
-            return {"index": index, **({"name": plain(name)} if name else {}), "arguments": plain(arguments)}
+            return {
+                "index": index,
+                **({"name": to_plain_json(name)} if name else {}),
+                "arguments": to_plain_json(arguments),
+            }
         case ProgressDelta(read, total):
             return {"read": read, "total": total}
         case RunStarted(kind, title, model, parent):
-            return {"kind": kind, "title": plain(title), "model": plain(model), "parent": parent}
+            return {"kind": kind, "title": to_plain_json(title), "model": to_plain_json(model), "parent": parent}
         case RequestStarted(number, model):
-            return {"number": number, "model": plain(model)}
+            return {"number": number, "model": to_plain_json(model)}
         case RequestEnded(number, text, usage, cost, failed, sources):
-            said = {"number": number, "text": plain(text), "usage": asdict(usage), "cost": plain(cost)}
-            listed = {"sources": [{"url": plain(each.url), "title": plain(each.title)} for each in sources]}
-            return {**said, **({"failed": plain(failed)} if failed else {}), **(listed if sources else {})}
+            said = {"number": number, "text": to_plain_json(text), "usage": asdict(usage), "cost": to_plain_json(cost)}
+            listed = {
+                "sources": [{"url": to_plain_json(each.url), "title": to_plain_json(each.title)} for each in sources]
+            }
+            return {**said, **({"failed": to_plain_json(failed)} if failed else {}), **(listed if sources else {})}
         case CallStarted(call):
-            return {"call": _call(call)}
+            return {"call": _encode_call(call)}
         case CallFinished(call, result, record):
-            return {"call": _call(call), "result": _result(result), "record": plain(record)}
+            return {"call": _encode_call(call), "result": _encode_result(result), "record": to_plain_json(record)}
         case UsageChanged(usage, cost):
-            return {"usage": asdict(usage), "cost": plain(cost)}
-        case Asked(question):
-            return {"question": _question(question)}
-        case Settled(question, said):
-            return {"question": _question(question), "said": plain(said)}
+            return {"usage": asdict(usage), "cost": to_plain_json(cost)}
+        case QuestionAsked(question):
+            return {"question": _encode_question(question)}
+        case QuestionAnswered(question, said):
+            return {"question": _encode_question(question), "said": to_plain_json(said)}
         case RunWaits(questions):
-            return {"questions": [_question(each) for each in questions]}
+            return {"questions": [_encode_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
         case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | RetryDelta():
-            return plain(asdict(body))
+            return to_plain_json(asdict(body))
         case RunEnded(state, result, error):
-            return {"state": state, **(final_json(result) if result is not None else _error(error))}
+            return {"state": state, **(final_json(result) if result is not None else _encode_error(error))}
 
 
-def _error(error: BaseException | None) -> dict[str, Any]:
+def _encode_error(error: BaseException | None) -> dict[str, Any]:
     run = getattr(error, "run", None)
-    return {"error": plain(str(error)), **(record_json(run) if isinstance(run, RunRecord) else {})}
+    return {"error": to_plain_json(str(error)), **(record_json(run) if isinstance(run, RunRecord) else {})}
 
 
-def _question(question: Question) -> dict[str, Any]:
-    call = {"call": _call(question.call)} if question.call is not None else {}
-    return {"id": question.id, "kind": question.kind, "text": plain(question.text), "who": plain(question.who), **call}
+def _encode_question(question: Question) -> dict[str, Any]:
+    call = {"call": _encode_call(question.call)} if question.call is not None else {}
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "text": to_plain_json(question.text),
+        "who": to_plain_json(question.who),
+        **call,
+    }
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
-    problem = {"problem": plain(call.problem)} if call.problem is not None else {}
-    return {"id": call.id, "name": call.name, "arguments": plain(call.arguments), **problem}
+def _encode_call(call: ToolCall) -> dict[str, Any]:
+    problem = {"problem": to_plain_json(call.problem)} if call.problem is not None else {}
+    return {"id": call.id, "name": call.name, "arguments": to_plain_json(call.arguments), **problem}
 
 
-def _result(result: ToolResult) -> dict[str, Any]:
-    content = result.content if isinstance(result.content, str) else [_part(part) for part in result.content]
+def _encode_result(result: ToolResult) -> dict[str, Any]:
+    content = result.content if isinstance(result.content, str) else [_encode_part(part) for part in result.content]
     return {
         "content": content,
         "is_error": result.is_error,
-        **({"handle": plain(result.handle)} if result.handle else {}),
+        **({"handle": to_plain_json(result.handle)} if result.handle else {}),
         **({"semantic": result.semantic.to_json()} if result.semantic else {}),
     }
 
 
-def _part(part: Text | Image | Foreign) -> dict[str, Any]:
+def _encode_part(part: Text | Image | OpaquePart) -> dict[str, Any]:
     match part:
         case Text(text):
             return {"type": "text", "text": text}
         case Image(data, media_type, url):
-            source = {"url": plain(url)} if url else {"data": data, "media_type": plain(media_type)}
+            source = {"url": to_plain_json(url)} if url else {"data": data, "media_type": to_plain_json(media_type)}
             return {"type": "image", **source}
-        case Foreign(native, text):
-            return {"type": "foreign", "text": text, "data": plain(native.data)}
+        case OpaquePart(native, text):
+            return {"type": "foreign", "text": text, "data": to_plain_json(native.data)}
 
 
-def _records(records: Iterable[ToolCallRecord]) -> list[dict[str, Any]]:
-    return [plain(each) for each in records]
+def _encode_records(records: Iterable[ToolCallRecord]) -> list[dict[str, Any]]:
+    return [to_plain_json(each) for each in records]
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     # The JSON escape of a character beyond the first 65,536 is a pair of surrogates.
     return json.dumps(found[0])[1:-1]

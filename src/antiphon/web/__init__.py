@@ -1,14 +1,14 @@
-"""The page: results, runs and what waits for people, in a browser. `app()` is an ASGI application.
+"""The web page: results, runs and pending questions in a browser. `app()` is an ASGI application.
 
-What is drawn is data from `antiphon.views`, what happens comes from the journal. Nothing is sent to the page as
-markup. It needs `antiphon[web]`.
+It renders data of `antiphon.views` and events of the journal. The server never sends markup made from
+data. It needs `antiphon[web]`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from antiphon._public import lazy
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
     from antiphon.web.application import app
@@ -17,4 +17,4 @@ _HOMES = {"app": "application"}
 
 __all__ = ["app"]
 
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = make_lazy_getattr(__name__, _HOMES)

@@ -1,8 +1,8 @@
-"""AG-UI 1.0: pages and servers of others have a model answer here, `POST /agui`, and are told what happens.
+"""The AG-UI 1.0 endpoint `POST /agui`: other pages and servers run a model here and receive its events.
 
-A thread is a saved conversation, and a run of it one of the journal. What a person is asked ends the run of the client
-as an interrupt, while that of the journal waits, for weeks if need be: whoever answers first, there, on the page or in
-a terminal, lets it go on.
+A thread is a saved conversation, and each run of it is a journal run. A question to a person ends the
+client's run with an interrupt, while the journal run waits. Whoever answers first, the client, the page
+or a terminal, lets it resume.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from antiphon.errors import AntiphonError, NotReadyError, OptionError
-from antiphon.web.sent import json_of, written
+from antiphon.web.json_response import dump_redacted_json, read_json_object
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,57 +24,59 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.journal import Journal, QuestionEntry
-    from antiphon.session import Asks
+    from antiphon.session import ModelProtocol
     from antiphon.tools import Tool
-    from antiphon.web.agui_input import Resume, RunInput
+    from antiphon.web.agui_input import AguiResumeEntry, AguiRunInput
     from antiphon.web.agui_runs import Work
 
-#: What is sent may have images in it, in bytes.
-_LARGEST = 30_000_000
-#: How long nothing is sent before the client hears that somebody is there, in seconds.
-_QUIET = 15.0
-#: A name that a saved conversation can have, and that none has which is named here.
-_NAME = re.compile(r"[0-9a-z][0-9a-z-]{8,63}")
+#: The largest request body, in bytes; it may contain images.
+_MAX_REQUEST_BYTES = 30_000_000
+#: Seconds of silence after which a keep-alive comment is sent.
+_KEEPALIVE_SECONDS = 15.0
+#: A thread id that can be used as the name of a saved conversation, distinct from generated names.
+_STORED_THREAD_NAME = re.compile(r"[0-9a-z][0-9a-z-]{8,63}")
 
-Sent = dict[str, Any]
+AguiEventJson = dict[str, Any]
 
 
-def routes(journal: Journal, model: str | Asks | None, tools: str | Iterable[Callable[..., Any] | Tool]) -> list[Route]:
-    """Where AG-UI is served."""
+def agui_routes(
+    journal: Journal, model: str | ModelProtocol | None, tools: str | Iterable[Callable[..., Any] | Tool]
+) -> list[Route]:
+    """Return the routes of the AG-UI endpoint."""
     from starlette.routing import Route
 
-    return [Route("/agui", Agui(journal, model, tools).answer, methods=["POST"])]
+    return [Route("/agui", AguiEndpoint(journal, model, tools).answer, methods=["POST"])]
 
 
-class Agui:
-    """Threads that go on here. `model` and `tools` are those that answer."""
+class AguiEndpoint:
+    """The AG-UI endpoint and its active threads. `model` and `tools` are used to answer."""
 
     def __init__(
-        self, journal: Journal, model: str | Asks | None, tools: str | Iterable[Callable[..., Any] | Tool]
+        self, journal: Journal, model: str | ModelProtocol | None, tools: str | Iterable[Callable[..., Any] | Tool]
     ) -> None:
         self._journal = journal
         self._model = model
         self._tools = tools
         self._lock = threading.Lock()
-        #: The threads in which somebody is at it: the second has to wait.
-        self._busy: set[str] = set()
+        #: Threads with an active run; a second request for one of them is rejected.
+        self._active_threads: set[str] = set()
 
     async def answer(self, request: Request) -> Response:
-        """Begin a run, or go on with one; what is wrong with the request is told before anything is begun."""
+        """Start or resume a run; an invalid request is rejected before anything starts."""
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import StreamingResponse
 
-        from antiphon.web.agui_history import Differs
-        from antiphon.web.agui_input import read
+        from antiphon.web.agui_history import HistoryMismatch
+        from antiphon.web.agui_input import parse_run_input
 
-        given = read(await json_of(request, _LARGEST))
-        name = _saved_as(given.thread_id)
+        given = parse_run_input(await read_json_object(request, _MAX_REQUEST_BYTES))
+        name = _conversation_name(given.thread_id)
         self._claim(name)
         try:
             stream = self._stream(name, given, await run_in_threadpool(self._begun, name, given))
-        except Differs as error:
+        except HistoryMismatch as error:
             self._free(name)
-            stream = _of(await run_in_threadpool(self._snapshot, name, given, str(error)))
+            stream = _iter_lines(await run_in_threadpool(self._make_snapshot_events, name, given, str(error)))
         except BaseException:
             self._free(name)
             raise
@@ -83,22 +85,22 @@ class Agui:
 
     def _claim(self, name: str) -> None:
         with self._lock:
-            if name in self._busy:
+            if name in self._active_threads:
                 raise NotReadyError("a run of this thread goes on; wait for its end, or stop it")
-            self._busy.add(name)
+            self._active_threads.add(name)
 
     def _free(self, name: str) -> None:
         with self._lock:
-            self._busy.discard(name)
+            self._active_threads.discard(name)
 
-    # Beginning
+    # Starting
 
-    def _begun(self, name: str, given: RunInput) -> Work | list[Sent]:
-        """A run that goes; or, where there is nothing to do, all there is to tell."""
+    def _begun(self, name: str, given: AguiRunInput) -> Work | list[AguiEventJson]:
+        """Start or resume a run; return the events to send instead if there is nothing to do."""
         from antiphon.web.agui_runs import Work, connected
 
         with self._lock:
-            # Once, and only when it is needed: its key may not be there before.
+            # Connect once, when first needed: the key may not be available earlier.
             asked = self._model = connected(self._model)
         agent = asked, self._tools
         if given.resume:
@@ -108,30 +110,33 @@ class Agui:
         if left is None:
             return Work.begun(self._journal, agent, name, given)
         if self._journal.questions(left, 1):
-            # Nobody has decided it, and it is not for us to do so.
-            return [*_first(given), _last(given, _interrupts(self._journal, left))]
+            # The pending questions still need answers of a person.
+            return [*_start_events(given), _finish_event(given, _make_interrupt_outcome(self._journal, left))]
         if given.messages and given.messages[-1].role == "user":
             raise NotReadyError(
                 f"run {left!r} of this thread has its answers, and goes on before anything else is said"
             )
         return Work.resumed(self._journal, agent, name, given, left, [])
 
-    def _settled(self, given: RunInput) -> tuple[str, list[Sent]]:
-        """The run that goes on, with what is said to its questions; and what is to be told of those answered before."""
-        from antiphon.web.agui_input import answer_json
+    def _settled(self, given: AguiRunInput) -> tuple[str, list[AguiEventJson]]:
+        """Apply the answers of a resume request; return the run, and events about earlier answers."""
+        from antiphon.web.agui_input import resume_answer_json
         from antiphon.web.inbox import settle_as
         from antiphon.web.stored import row_at
 
-        entries = {_asked(each): each for each in given.resume or ()}
-        id = self._run_of(given, entries)
+        entries = {_parse_interrupt_id(each): each for each in given.resume or ()}
+        id = self._find_resumed_run(given, entries)
         rows = {path: row_at(self._journal, id, path) for _, _, path in entries}
         if uncovered := [each.text for each in self._journal.questions(id) if each.path not in rows]:
             raise OptionError(f"`resume` answers every interrupt of a run, or gives it up; missing: {uncovered[0]}")
         answers = [
-            (each.interrupt_id, {"path": path, "hash": hash, **answer_json(_about(self._journal, rows[path]), each)})
+            (
+                each.interrupt_id,
+                {"path": path, "hash": hash, **resume_answer_json(_question_kind(self._journal, rows[path]), each)},
+            )
             for (_, hash, path), each in entries.items()
         ]
-        told: list[Sent] = []
+        told: list[AguiEventJson] = []
         for interrupt, said in answers:
             try:
                 settle_as(self._journal, id, said)
@@ -142,7 +147,7 @@ class Agui:
                 told.append({"type": "CUSTOM", "name": "antiphon.answered", "value": value})
         return id, told
 
-    def _run_of(self, given: RunInput, asked: Iterable[tuple[str, str, str]]) -> str:
+    def _find_resumed_run(self, given: AguiRunInput, asked: Iterable[tuple[str, str, str]]) -> str:
         runs = {run for run, _, _ in asked}
         if len(runs) != 1 or not self._journal.has(run := runs.pop()):
             raise OptionError("`resume` names interrupts of one run, as its end told them")
@@ -151,7 +156,7 @@ class Agui:
         return run
 
     def _left(self, name: str) -> str | None:
-        """The run of a thread that waits for a person, or has the answer by now."""
+        """Return the run of a thread that waits for a person or already has the answers."""
         rows = self._journal.read(
             "SELECT id FROM runs WHERE kind IN ('agui', 'chat') AND state IN ('waiting', 'ready')"
             " ORDER BY created DESC LIMIT 200",
@@ -159,117 +164,117 @@ class Agui:
         )
         return next((id for (id,) in rows if self._journal.find(id).begun_as.get("conversation") == name), None)
 
-    # Telling
+    # Streaming
 
-    async def _stream(self, name: str, given: RunInput, work: Work | list[Sent]) -> AsyncGenerator[str]:
+    async def _stream(self, name: str, given: AguiRunInput, work: Work | list[AguiEventJson]) -> AsyncGenerator[str]:
         from starlette.concurrency import run_in_threadpool
 
         if isinstance(work, list):
             self._free(name)
-            async for line in _of(work):
+            async for line in _iter_lines(work):
                 yield line
             return
         is_over = False
         try:
-            for each in (*_first(given), *work.told):
-                yield _line(each)
-            async for each in work.happening(_QUIET):
-                yield _line(each) if each else ": still here\n\n"
+            for each in (*_start_events(given), *work.told):
+                yield _format_sse(each)
+            async for each in work.happening(_KEEPALIVE_SECONDS):
+                yield _format_sse(each) if each else ": still here\n\n"
             ending = await run_in_threadpool(self._ended, given, work)
             is_over = True
             self._free(name)
-            yield _line(ending)
+            yield _format_sse(ending)
         finally:
             if not is_over:
-                # The client has gone. Nothing can be waited for here: this is being stopped itself.
+                # The client disconnected. This generator is being closed and cannot wait, so a thread stops the run.
                 threading.Thread(target=self._stopped, args=(name, work), daemon=True).start()
 
-    def _ended(self, given: RunInput, work: Work) -> Sent:
-        """How a run ended, once all that came of it is written down."""
+    def _ended(self, given: AguiRunInput, work: Work) -> AguiEventJson:
+        """Return the final event of a run, after everything is saved."""
         error = work.end()
         usage = {"usage": used} if (used := work.telling.usage) else {}
         if error is not None:
             return {"type": "RUN_ERROR", "message": str(error) or type(error).__name__, **usage}
         if work.state == "waiting":
-            return {**_last(given, _interrupts(self._journal, work.id)), **usage}
+            return {**_finish_event(given, _make_interrupt_outcome(self._journal, work.id)), **usage}
         pending = {"pendingToolCallIds": work.pending} if work.pending else {}
         outcome = {"type": "cancelled"} if work.state == "cancelled" else {"type": "success", **pending}
-        return {**_last(given, outcome), **usage}
+        return {**_finish_event(given, outcome), **usage}
 
     def _stopped(self, name: str, work: Work) -> None:
         with suppress(AntiphonError):
             work.stop()
         self._free(name)
 
-    def _snapshot(self, name: str, given: RunInput, why: str) -> list[Sent]:
-        from antiphon.web.agui_history import messages_json
+    def _make_snapshot_events(self, name: str, given: AguiRunInput, why: str) -> list[AguiEventJson]:
+        from antiphon.web.agui_history import conversation_to_agui
         from antiphon.web.agui_runs import loaded
 
         ours = loaded(self._journal, name)
-        messages = [] if ours is None else messages_json(ours, name)
+        messages = [] if ours is None else conversation_to_agui(ours, name)
         return [
-            *_first(given),
+            *_start_events(given),
             {"type": "MESSAGES_SNAPSHOT", "messages": messages},
             {"type": "RUN_ERROR", "message": why, "code": "differs"},
         ]
 
 
-def _saved_as(thread: str) -> str:
-    """The name under which a thread is saved; its own, where a saved conversation can be called so."""
-    if _NAME.fullmatch(thread):
+def _conversation_name(thread: str) -> str:
+    """Return the name under which a thread is saved: its id, if that is a valid name."""
+    if _STORED_THREAD_NAME.fullmatch(thread):
         return thread
     return f"thread-{hashlib.sha256(thread.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
-def _asked(entry: Resume) -> tuple[str, str, str]:
-    """The run, the fingerprint and the path of what an interrupt asked."""
+def _parse_interrupt_id(entry: AguiResumeEntry) -> tuple[str, str, str]:
+    """Return the run, fingerprint and path encoded in an interrupt id."""
     run, _, rest = entry.interrupt_id.partition("/")
     hash, _, path = rest.partition("/")
     return unquote(run), hash, path
 
 
-def _about(journal: Journal, row: tuple[Any, ...]) -> str:
-    from antiphon.web.steps import entry_at
+def _question_kind(journal: Journal, row: tuple[Any, ...]) -> str:
+    from antiphon.web.steps import load_effect_entry
 
-    return str(entry_at(journal, row).asked.get("about"))
-
-
-def _interrupts(journal: Journal, run: str) -> Sent:
-    return {"type": "interrupt", "interrupts": [_interrupt(journal, run, each) for each in journal.questions(run)]}
+    return str(load_effect_entry(journal, row).asked.get("about"))
 
 
-def _interrupt(journal: Journal, run: str, question: QuestionEntry) -> Sent:
-    from antiphon.web.agui_input import ANSWER, APPROVAL
-    from antiphon.web.steps import call_of, entry_at
+def _make_interrupt_outcome(journal: Journal, run: str) -> AguiEventJson:
+    return {"type": "interrupt", "interrupts": [_make_interrupt(journal, run, each) for each in journal.questions(run)]}
+
+
+def _make_interrupt(journal: Journal, run: str, question: QuestionEntry) -> AguiEventJson:
+    from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA
+    from antiphon.web.steps import get_pending_call, load_effect_entry
     from antiphon.web.stored import row_at
 
     row = row_at(journal, run, question.path)
-    asked = entry_at(journal, row).asked
-    about = {"reason": "tool_call", "responseSchema": APPROVAL}
+    asked = load_effect_entry(journal, row).asked
+    about = {"reason": "tool_call", "responseSchema": APPROVAL_SCHEMA}
     if question.about != "approval":
-        about = {"reason": "input_required", "responseSchema": ANSWER}
+        about = {"reason": "input_required", "responseSchema": ANSWER_SCHEMA}
     private = "this is private: it is answered in a terminal"
-    call = {"toolCallId": id} if (id := call_of(asked).get("id")) else {}
+    call = {"toolCallId": id} if (id := get_pending_call(asked).get("id")) else {}
     return {
         "id": f"{quote(run, safe='')}/{row[3]}/{question.path}", **about, **call,
         "message": private if asked.get("private") else question.text,
     }  # fmt: skip
 
 
-def _first(given: RunInput) -> list[Sent]:
+def _start_events(given: AguiRunInput) -> list[AguiEventJson]:
     return [
         {"type": "RUN_STARTED", "threadId": given.thread_id, "runId": given.run_id, "protocolVersion": "1.0"},
     ]
 
 
-def _last(given: RunInput, outcome: Sent) -> Sent:
+def _finish_event(given: AguiRunInput, outcome: AguiEventJson) -> AguiEventJson:
     return {"type": "RUN_FINISHED", "threadId": given.thread_id, "runId": given.run_id, "outcome": outcome}
 
 
-async def _of(events: Sequence[Sent]) -> AsyncGenerator[str]:
+async def _iter_lines(events: Sequence[AguiEventJson]) -> AsyncGenerator[str]:
     for each in events:
-        yield _line(each)
+        yield _format_sse(each)
 
 
-def _line(event: Sent) -> str:
-    return f"data: {written(event)}\n\n"
+def _format_sse(event: AguiEventJson) -> str:
+    return f"data: {dump_redacted_json(event)}\n\n"

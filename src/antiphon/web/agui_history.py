@@ -1,4 +1,4 @@
-"""A thread and what its client has of it: what we have is the truth, and what the client has besides is new."""
+"""Compare an AG-UI client's messages with the saved thread, and convert conversations to AG-UI messages."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from antiphon.conversation import (
     UserPart,
     UserTurn,
 )
-from antiphon.conversation.parts import legal_id
+from antiphon.conversation.parts import normalize_call_id
 from antiphon.errors import AntiphonError, ContentError, OptionError, PairingError
-from antiphon.web.agui_input import Answered, Assistant, Message, User
+from antiphon.web.agui_input import AguiAssistantMessage, AguiMessage, AguiToolMessage, AguiUserMessage
 
 
-class Differs(AntiphonError):
-    """A client has another history than we."""
+class HistoryMismatch(AntiphonError):
+    """Raised when a client's history differs from the saved conversation."""
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """What a client says that we did not know: results of its own tools, and what the user said then."""
+class NewMessages:
+    """The new part of a client's messages: results of its own tools, and what the user said."""
 
     results: tuple[ToolResult, ...] = ()
     said: tuple[UserPart, ...] = ()
 
 
 @dataclass(slots=True)
-class _Stretch:
-    """What one side said before the other did: parts of the user, or words and calls of the model."""
+class _Segment:
+    """Consecutive messages of one side: user parts, or text and calls of the model."""
 
     said: list[UserPart] = field(default_factory=list[UserPart])
     words: str = ""
@@ -47,74 +47,81 @@ class _Stretch:
     def is_users(self) -> bool:
         return bool(self.said)
 
-    def is_same(self, other: _Stretch) -> bool:
-        # Where a text is split or where it ends is not the same for all who put it together.
+    def is_same(self, other: _Segment) -> bool:
+        # Clients split and join text differently, so whitespace is ignored.
         words = self.words.split() == other.words.split()
         return self.said == other.said and words and self.calls == other.calls
 
 
-def new_in(messages: Sequence[Message], ours: Conversation, is_unfinished: Callable[[str], bool]) -> New:
-    """What is new to us; messages that a run of ours began to say and did not finish are nobody's history."""
-    mine = _of_turns(ours)
-    said = _said_after(mine, messages)
+def find_new_messages(
+    messages: Sequence[AguiMessage], ours: Conversation, is_unfinished: Callable[[str], bool]
+) -> NewMessages:
+    """Return what is new in a client's messages; raise `HistoryMismatch` if the rest differs.
+
+    Messages that a run began and never finished are ignored.
+    """
+    mine = _segments_of_turns(ours)
+    said = _new_user_parts(mine, messages)
     if said is None:
-        said = _said_after(mine, _finished(messages, is_unfinished))
+        said = _new_user_parts(mine, _drop_unfinished(messages, is_unfinished))
     if said is None:
-        raise Differs(
+        raise HistoryMismatch(
             "this thread is not what is written down here: it went on elsewhere, or was changed; what is written down"
             " is in the snapshot, from which the next run can go on"
         )
     waiting = {call.id for call in ours.open_calls}
-    answers = [each.result() for each in messages if isinstance(each, Answered)]
-    return New(tuple(each for each in answers if each.call_id in waiting), tuple(said))
+    answers = [each.result() for each in messages if isinstance(each, AguiToolMessage)]
+    return NewMessages(tuple(each for each in answers if each.call_id in waiting), tuple(said))
 
 
-def _said_after(mine: list[_Stretch], messages: Sequence[Message]) -> list[UserPart] | None:
-    """What the user says after all that is known; nothing, where that is not how the messages begin."""
-    theirs = _of_messages(messages)
-    if not _begins_with(theirs, mine):
+def _new_user_parts(mine: list[_Segment], messages: Sequence[AguiMessage]) -> list[UserPart] | None:
+    """Return the user parts after the known messages; `None` if the messages begin differently."""
+    theirs = _segments_of_messages(messages)
+    if not _starts_with(theirs, mine):
         return None
     known = len(mine[-1].said) if mine and mine[-1].is_users else 0
     rest = theirs[len(mine) - bool(known) :]
     return [part for each in rest for part in each.said][known:] if all(each.is_users for each in rest) else None
 
 
-def _finished(messages: Sequence[Message], is_unfinished: Callable[[str], bool]) -> list[Message]:
+def _drop_unfinished(messages: Sequence[AguiMessage], is_unfinished: Callable[[str], bool]) -> list[AguiMessage]:
     return [each for each in messages if each.role != "assistant" or not is_unfinished(each.id)]
 
 
-def taken(messages: Sequence[Message], system: str, is_unfinished: Callable[[str], bool]) -> tuple[Conversation, New]:
-    """The history of a thread that is not known here, by the rules of conversations; what was said last is new."""
-    messages = _finished(messages, is_unfinished)
+def import_thread(
+    messages: Sequence[AguiMessage], system: str, is_unfinished: Callable[[str], bool]
+) -> tuple[Conversation, NewMessages]:
+    """Build a conversation from the messages of an unknown thread; the last user messages count as new."""
+    messages = _drop_unfinished(messages, is_unfinished)
     last = len(messages)
-    while last and isinstance(messages[last - 1], User):
+    while last and isinstance(messages[last - 1], AguiUserMessage):
         last -= 1
     conversation = Conversation(system)
     try:
         for each in messages[:last]:
-            if isinstance(each, User):
+            if isinstance(each, AguiUserMessage):
                 conversation.add_user(each.parts())
-            elif isinstance(each, Assistant):
+            elif isinstance(each, AguiAssistantMessage):
                 words = [Text(each.content)] if each.content and each.content.strip() else []
                 conversation.add_assistant([*words, *each.calls()])
-            elif isinstance(each, Answered):
+            elif isinstance(each, AguiToolMessage):
                 conversation.add_tool_results([each.result()])
-        parts = [part for each in messages[last:] if isinstance(each, User) for part in each.parts()]
+        parts = [part for each in messages[last:] if isinstance(each, AguiUserMessage) for part in each.parts()]
         if parts:
             Conversation().add_user(parts)
     except (PairingError, ContentError) as error:
         raise OptionError(f"these messages are no conversation: {error}") from None
-    return conversation, New((), tuple(parts))
+    return conversation, NewMessages((), tuple(parts))
 
 
-def messages_json(conversation: Conversation, name: str) -> list[dict[str, Any]]:
-    """A conversation as AG-UI writes it."""
+def conversation_to_agui(conversation: Conversation, name: str) -> list[dict[str, Any]]:
+    """Convert a conversation to AG-UI messages."""
     found: list[dict[str, Any]] = []
     for number, turn in enumerate(conversation.turns):
         id = f"{name}.turn{number}"
         if isinstance(turn, UserTurn):
             if turn.visible_parts:
-                found.append({"id": id, "role": "user", "content": _said_json(turn)})
+                found.append({"id": id, "role": "user", "content": _user_content_json(turn)})
             continue
         calls = [
             {"id": each.id, "type": "function", "function": {"name": each.name, "arguments": each.arguments_json}}
@@ -126,15 +133,15 @@ def messages_json(conversation: Conversation, name: str) -> list[dict[str, Any]]
     return found
 
 
-def _said_json(turn: UserTurn) -> str | list[dict[str, Any]]:
-    """What somebody said, so that it comes back in the same parts."""
-    parts = [each for part in turn.parts if (each := _plain(part)) is not None]
+def _user_content_json(turn: UserTurn) -> str | list[dict[str, Any]]:
+    """Return the content of a user turn, so that it comes back in the same parts."""
+    parts = [each for part in turn.parts if (each := _to_plain_part(part)) is not None]
     only = parts[0] if len(parts) == 1 else None
     return only.text if isinstance(only, Text) else [_part_json(each) for each in parts]
 
 
-def content_json(parts: Sequence[Any]) -> str | list[dict[str, Any]]:
-    """Text, or parts where there are images in it."""
+def agui_content_json(parts: Sequence[Any]) -> str | list[dict[str, Any]]:
+    """Convert parts to text, or to a list of parts if there are images."""
     if not any(isinstance(each, Image) for each in parts):
         return "\n".join(each.text for each in parts)
     return [_part_json(each) for each in parts]
@@ -151,11 +158,11 @@ def _part_json(part: Any) -> dict[str, Any]:
 def _result_json(id: str, result: ToolResult) -> dict[str, Any]:
     failed = {"error": result.text or "it failed"} if result.is_error else {}
     return {
-        "id": id, "role": "tool", "toolCallId": result.call_id, "content": content_json(result.parts), **failed,
+        "id": id, "role": "tool", "toolCallId": result.call_id, "content": agui_content_json(result.parts), **failed,
     }  # fmt: skip
 
 
-def _begins_with(theirs: list[_Stretch], mine: list[_Stretch]) -> bool:
+def _starts_with(theirs: list[_Segment], mine: list[_Segment]) -> bool:
     if len(theirs) < len(mine):
         return False
     if not mine:
@@ -163,33 +170,40 @@ def _begins_with(theirs: list[_Stretch], mine: list[_Stretch]) -> bool:
     *before, last = mine
     there = theirs[len(before)]
     same = all(each.is_same(other) for each, other in zip(theirs, before, strict=False))
-    # What the user says next is added to what he said last.
+    # New user messages extend the last user segment.
     goes_on = last.is_users and there.is_users and there.said[: len(last.said)] == last.said
     return same and (goes_on or there.is_same(last))
 
 
-def _of_turns(conversation: Conversation) -> list[_Stretch]:
-    found: list[_Stretch] = []
+def _segments_of_turns(conversation: Conversation) -> list[_Segment]:
+    found: list[_Segment] = []
     for turn in conversation.turns:
         if isinstance(turn, UserTurn):
             if turn.visible_parts:
-                _add(found, _Stretch(said=[each for part in turn.parts if (each := _plain(part)) is not None]))
+                _append_segment(
+                    found, _Segment(said=[each for part in turn.parts if (each := _to_plain_part(part)) is not None])
+                )
         else:
-            _add(found, _Stretch(words=turn.text, calls=[each.id for each in turn.calls]))
+            _append_segment(found, _Segment(words=turn.text, calls=[each.id for each in turn.calls]))
     return found
 
 
-def _of_messages(messages: Sequence[Message]) -> list[_Stretch]:
-    found: list[_Stretch] = []
+def _segments_of_messages(messages: Sequence[AguiMessage]) -> list[_Segment]:
+    found: list[_Segment] = []
     for each in messages:
-        if isinstance(each, User):
-            _add(found, _Stretch(said=each.parts()))
-        elif isinstance(each, Assistant):
-            _add(found, _Stretch(words=each.content or "", calls=[legal_id(call.id) for call in each.tool_calls or ()]))
+        if isinstance(each, AguiUserMessage):
+            _append_segment(found, _Segment(said=each.parts()))
+        elif isinstance(each, AguiAssistantMessage):
+            _append_segment(
+                found,
+                _Segment(
+                    words=each.content or "", calls=[normalize_call_id(call.id) for call in each.tool_calls or ()]
+                ),
+            )
     return found
 
 
-def _add(found: list[_Stretch], each: _Stretch) -> None:
+def _append_segment(found: list[_Segment], each: _Segment) -> None:
     last = found[-1] if found else None
     if last is None or last.is_users != each.is_users:
         found.append(each)
@@ -199,16 +213,16 @@ def _add(found: list[_Stretch], each: _Stretch) -> None:
     last.calls += each.calls
 
 
-def _plain(part: UserPart) -> UserPart | None:
-    """A part as it would come back; nothing for what the program said itself."""
+def _to_plain_part(part: UserPart) -> UserPart | None:
+    """Return a user part as a client would send it back; `None` for notes of the program."""
     if isinstance(part, Note | Update):
         return None
     if isinstance(part, Image):
         return Image(part.data, part.media_type, part.url)
-    text = part.attributed if isinstance(part, Chat) else part.text
+    text = part.attributed_text if isinstance(part, Chat) else part.text
     return Text(text) if text else None
 
 
-def last_calls(conversation: Conversation) -> AssistantTurn | None:
-    """The last turn of the model, which may have calls that nobody was told of."""
+def find_last_reply(conversation: Conversation) -> AssistantTurn | None:
+    """Return the last assistant turn, which may have calls that the client has not received."""
     return next((turn for turn in reversed(conversation.turns[-2:]) if isinstance(turn, AssistantTurn)), None)

@@ -1,4 +1,4 @@
-"""What an AG-UI client sends, read and checked: what is wrong with it is told in a sentence."""
+"""Parse and validate the input of an AG-UI client."""
 
 from __future__ import annotations
 
@@ -8,120 +8,123 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from antiphon._shape import obj
+from antiphon._base.json_access import as_object
 from antiphon.conversation import Image, Text, ToolCall, ToolResult, ToolSpec, UserPart
-from antiphon.conversation.parts import legal_id
+from antiphon.conversation.parts import normalize_call_id
 from antiphon.errors import ContentError, OptionError
-from antiphon.tools.execution import as_text
+from antiphon.tools.execution import value_to_text
 
-#: Whether somebody allows a call, and what he answers: the shapes of what comes back for an interrupt.
-APPROVAL: dict[str, Any] = {
+#: JSON schemas of the answers to interrupts: an approval, and a text.
+APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
     "required": ["approved"],
 }
-ANSWER: dict[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+ANSWER_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 
 
-class _Shape(BaseModel):
-    # What a newer client sends besides is no mistake of it.
+class _AguiModel(BaseModel):
+    # Newer clients may send more fields.
     model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
 
 
-class Source(_Shape):
-    """Where the bytes of a part are."""
+class AguiSource(_AguiModel):
+    """The location of a part's bytes."""
 
     type: Literal["data", "url", "file"]
     value: str
     mime_type: str | None = None
 
 
-class Part(_Shape):
-    """A part of what somebody said, or of what a tool returned."""
+class AguiPart(_AguiModel):
+    """A part of a user message or of a tool result."""
 
     type: Literal["text", "image", "audio", "video", "document"]
     text: str = ""
-    source: Source | None = None
+    source: AguiSource | None = None
 
 
-class Function(_Shape):
-    """What is called, and with what, as JSON text."""
+class AguiFunction(_AguiModel):
+    """The called function and its arguments as JSON text."""
 
     name: str
     arguments: str
 
 
-class Call(_Shape):
-    """A call of the model's."""
+class AguiToolCall(_AguiModel):
+    """A tool call of the model."""
 
     id: str
-    function: Function
+    function: AguiFunction
 
 
-class Told(_Shape):
-    """What the system, or who made the application, says."""
+class AguiSystemMessage(_AguiModel):
+    """A message of the system or of the application's developer."""
 
     id: str
     role: Literal["system", "developer"]
     content: str
 
 
-class User(_Shape):
-    """What somebody said."""
+class AguiUserMessage(_AguiModel):
+    """A message of the user."""
 
     id: str
     role: Literal["user"]
-    content: str | list[Part]
+    content: str | list[AguiPart]
 
     def parts(self) -> list[UserPart]:
-        """As the parts of a turn; a part that no model here can use is left out, as the protocol wants it."""
-        return _parts(self.content)
+        """Convert the content to user parts; unsupported parts are dropped, as the protocol requires."""
+        return _convert_parts(self.content)
 
 
-class Assistant(_Shape):
-    """What the model said."""
+class AguiAssistantMessage(_AguiModel):
+    """A message of the model."""
 
     id: str
     role: Literal["assistant"]
     content: str | None = None
-    tool_calls: list[Call] | None = None
+    tool_calls: list[AguiToolCall] | None = None
 
     def calls(self) -> list[ToolCall]:
-        """Its calls."""
+        """Convert the tool calls of the message."""
         return [ToolCall.read(each.id, each.function.name, each.function.arguments) for each in self.tool_calls or ()]
 
 
-class Answered(_Shape):
-    """What a tool answered."""
+class AguiToolMessage(_AguiModel):
+    """The result of a tool."""
 
     id: str
     role: Literal["tool"]
     tool_call_id: str
-    content: str | list[Part]
+    content: str | list[AguiPart]
     error: str | None = None
 
     def result(self) -> ToolResult:
-        """As a result; a failure is told in words alone."""
-        parts = _parts(self.content)
+        """Convert it to a tool result; a failure has text only."""
+        parts = _convert_parts(self.content)
         texts = [each.text for each in parts if isinstance(each, Text)]
         if self.error is not None:
-            return ToolResult(legal_id(self.tool_call_id), "\n".join([self.error, *texts]), is_error=True)
+            return ToolResult(normalize_call_id(self.tool_call_id), "\n".join([self.error, *texts]), is_error=True)
         known = [each for each in parts if isinstance(each, Text | Image)]
         only_text = all(isinstance(each, Text) for each in known)
-        return ToolResult(legal_id(self.tool_call_id), "\n".join(texts) if only_text else tuple(known))
+        return ToolResult(normalize_call_id(self.tool_call_id), "\n".join(texts) if only_text else tuple(known))
 
 
-class Aside(_Shape):
-    """What is shown to people and is no part of the conversation: thinking, and activities."""
+class AguiDisplayMessage(_AguiModel):
+    """A message shown to people only: reasoning or an activity. It is no part of the conversation."""
 
     id: str
     role: Literal["reasoning", "activity"]
 
 
-Message = Annotated[Told | User | Assistant | Answered | Aside, Field(discriminator="role")]
+AguiMessage = Annotated[
+    AguiSystemMessage | AguiUserMessage | AguiAssistantMessage | AguiToolMessage | AguiDisplayMessage,
+    Field(discriminator="role"),
+]
 
 
-class Offered(_Shape):
+class AguiTool(_AguiModel):
     """A tool that the client runs."""
 
     name: str
@@ -129,47 +132,47 @@ class Offered(_Shape):
     parameters: dict[str, Any] | None = None
 
     def spec(self) -> ToolSpec:
-        """As a model is told of it."""
+        """Convert it to a tool specification for the model."""
         return ToolSpec(self.name, self.description, self.parameters or {"type": "object", "properties": {}})
 
 
-class Fact(_Shape):
-    """Something that the model should know."""
+class AguiContextItem(_AguiModel):
+    """Context information for the model."""
 
     description: str
     value: str
 
 
-class Resume(_Shape):
-    """What is said to an interrupt."""
+class AguiResumeEntry(_AguiModel):
+    """The answer to one interrupt."""
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
     payload: Any = None
 
 
-class RunInput(_Shape):
-    """All that a client sends to have a model answer."""
+class AguiRunInput(_AguiModel):
+    """The input of an AG-UI run request."""
 
     thread_id: str = Field(min_length=1, max_length=200)
     run_id: str = Field(min_length=1, max_length=150)
     protocol_version: str | None = None
-    messages: list[Message]
-    tools: list[Offered] | None = None
-    context: list[Fact] | None = None
-    resume: list[Resume] | None = None
+    messages: list[AguiMessage]
+    tools: list[AguiTool] | None = None
+    context: list[AguiContextItem] | None = None
+    resume: list[AguiResumeEntry] | None = None
 
     @property
     def system(self) -> str:
-        """What the model is told before all else."""
-        told = [each.content for each in self.messages if isinstance(each, Told)]
+        """The system prompt: system messages and context."""
+        told = [each.content for each in self.messages if isinstance(each, AguiSystemMessage)]
         return "\n\n".join([*told, *(f"{each.description}: {each.value}" for each in self.context or ())])
 
 
-def read(data: dict[str, Any]) -> RunInput:
-    """What was sent, as values."""
+def parse_run_input(data: dict[str, Any]) -> AguiRunInput:
+    """Parse the input of a run; raise `OptionError` if it is invalid."""
     try:
-        given = RunInput.model_validate(data)
+        given = AguiRunInput.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(str(each) for each in first["loc"]) or "the input"
@@ -180,32 +183,37 @@ def read(data: dict[str, Any]) -> RunInput:
     return given
 
 
-def answer_json(about: str, entry: Resume) -> dict[str, Any]:
-    """What somebody said to an interrupt, as the page takes it; one who gives it up allows nothing and says nothing."""
-    payload, cancelled = obj(entry.payload), entry.status == "cancelled"
+def resume_answer_json(about: str, entry: AguiResumeEntry) -> dict[str, Any]:
+    """Convert the answer to an interrupt to the page's format; a cancelled one denies or answers nothing."""
+    payload, cancelled = as_object(entry.payload), entry.status == "cancelled"
     if cancelled:
         return {"allowed": False, "text": "nobody decided it"} if about == "approval" else {"text": ""}
     if about == "approval":
         approved, reason = payload.get("approved"), payload.get("reason", "")
         if not isinstance(approved, bool) or not isinstance(reason, str):
-            raise OptionError(f"an approval is answered by {_shown(APPROVAL)}, not by {_shown(entry.payload)}")
+            raise OptionError(
+                f"an approval is answered by {_truncated_json(APPROVAL_SCHEMA)}, not by"
+                f" {_truncated_json(entry.payload)}"
+            )
         return {"allowed": approved, "text": "" if approved else reason}
     if not isinstance(payload.get("answer"), str):
-        raise OptionError(f"a question is answered by {_shown(ANSWER)}, not by {_shown(entry.payload)}")
+        raise OptionError(
+            f"a question is answered by {_truncated_json(ANSWER_SCHEMA)}, not by {_truncated_json(entry.payload)}"
+        )
     return {"text": payload["answer"]}
 
 
-def _shown(value: object) -> str:
-    return as_text(value)[:200]
+def _truncated_json(value: object) -> str:
+    return value_to_text(value)[:200]
 
 
-def _parts(content: str | Sequence[Part]) -> list[UserPart]:
+def _convert_parts(content: str | Sequence[AguiPart]) -> list[UserPart]:
     if isinstance(content, str):
         return [Text(content)]
-    return [each for part in content if (each := _part(part)) is not None]
+    return [each for part in content if (each := _convert_part(part)) is not None]
 
 
-def _part(part: Part) -> UserPart | None:
+def _convert_part(part: AguiPart) -> UserPart | None:
     if part.type == "text":
         return Text(part.text)
     source = part.source

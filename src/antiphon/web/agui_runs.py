@@ -13,26 +13,37 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
-from antiphon.errors import AntiphonError, NotSavedError, OptionError, Unsettled
+from antiphon.errors import AntiphonError, NotSavedError, OptionError, Suspended
 from antiphon.journal.asks import ask_json
-from antiphon.session import Asks, Cancelled, Compacted, Context, Event, Run, RunEnded, RunWaits, Session, current_run
+from antiphon.session import (
+    Cancelled,
+    Compacted,
+    Context,
+    Event,
+    ModelProtocol,
+    Run,
+    RunEnded,
+    RunWaits,
+    Session,
+    current_run,
+)
 from antiphon.store import Store
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
-from antiphon.tools.signature import Arguments
-from antiphon.web.agui_events import Sent, Telling
-from antiphon.web.agui_history import new_in, taken
-from antiphon.web.agui_input import Answered, Offered, RunInput
+from antiphon.tools.function_schema import FunctionSchema
+from antiphon.web.agui_events import AguiEvent, AguiEventEncoder
+from antiphon.web.agui_history import find_new_messages, import_thread
+from antiphon.web.agui_input import AguiRunInput, AguiTool, AguiToolMessage
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, Running
 
 #: The model and the tools that answer.
-Agent = tuple[Asks, str | Iterable[Callable[..., Any] | Tool]]
+Agent = tuple[ModelProtocol, str | Iterable[Callable[..., Any] | Tool]]
 #: How long is waited for what is being written down, in seconds.
 _PATIENCE = 60.0
 
 
-class AtClient(Unsettled):
+class AtClient(Suspended):
     """A call that the client carries out."""
 
 
@@ -83,16 +94,16 @@ class Work:
         kept.heard.noted = self._shortened
         #: The conversation as it was before it was made shorter, and how many turns there were then.
         self._whole: tuple[Conversation, int] | None = None
-        self.told: list[Sent] = []
+        self.told: list[AguiEvent] = []
 
     @classmethod
-    def begun(cls, journal: Journal, agent: Agent, name: str, given: RunInput) -> Work:
+    def begun(cls, journal: Journal, agent: Agent, name: str, given: AguiRunInput) -> Work:
         """A new run, which says what is new in the thread."""
         ours, is_unfinished = loaded(journal, name), partial(_is_unfinished, journal)
         if ours is None:
-            conversation, new = taken(given.messages, given.system, is_unfinished)
+            conversation, new = import_thread(given.messages, given.system, is_unfinished)
         else:
-            conversation, new = ours, new_in(given.messages, ours, is_unfinished)
+            conversation, new = ours, find_new_messages(given.messages, ours, is_unfinished)
             conversation.system = given.system or conversation.system
         _answer(conversation, new.results)
         if not new.said and not conversation.ready():
@@ -105,12 +116,14 @@ class Work:
         return work
 
     @classmethod
-    def resumed(cls, journal: Journal, agent: Agent, name: str, given: RunInput, id: str, told: list[Sent]) -> Work:
+    def resumed(
+        cls, journal: Journal, agent: Agent, name: str, given: AguiRunInput, id: str, told: list[AguiEvent]
+    ) -> Work:
         """A run that waited: with the tools that it had, and what the client's own have answered."""
         known = loaded(journal, name) or Conversation()
         about = journal.find(id).begun_as
-        offered = [Offered.model_validate(each) for each in about.get("offered", ())]
-        answers = {each.tool_call_id: each.result() for each in given.messages if isinstance(each, Answered)}
+        offered = [AguiTool.model_validate(each) for each in about.get("offered", ())]
+        answers = {each.tool_call_id: each.result() for each in given.messages if isinstance(each, AguiToolMessage)}
         kept = _Keeps(journal, name, given, "")
         session = _session(agent, kept, offered, answers, None)
         work = cls(journal, name, kept, session, known, id)
@@ -119,19 +132,19 @@ class Work:
             "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND path LIKE '1/r%'",
             (id,),
         )
-        work._watch(session.start_again(id), count)
+        work._watch(session.resume_in_background(id), count)
         return work
 
     def _watch(self, run: Run[Any], replayed: int) -> None:
         self._run = run
-        self.telling = Telling(run.id, self._session.conversation, self._known, replayed)
+        self.telling = AguiEventEncoder(run.id, self._session.conversation, self._known, replayed)
         self._kept.heard.listen(run)
 
     def _shortened(self, event: Event) -> None:
         if isinstance(event.body, Compacted) and event.run == self.id:
             self._whole = self._grown(event.body.before), len(self._session.conversation.turns)
 
-    async def happening(self, quiet: float) -> AsyncGenerator[Sent | None]:
+    async def happening(self, quiet: float) -> AsyncGenerator[AguiEvent | None]:
         """What is to be told, as it happens; nothing, where nothing has for a while."""
         more = asyncio.Event()
         heard = self._kept.heard
@@ -158,7 +171,7 @@ class Work:
         error: BaseException | None = None
         try:
             self._run.wait()
-        except Unsettled:
+        except Suspended:
             pass
         except BaseException as raised:
             error = raised
@@ -254,7 +267,7 @@ def _is_unfinished(journal: Journal, message: str) -> bool:
 def _session(
     agent: Agent,
     kept: _Keeps,
-    offered: Iterable[Offered],
+    offered: Iterable[AguiTool],
     answers: Mapping[str, ToolResult],
     conversation: Conversation | None,
 ) -> Session:
@@ -274,7 +287,7 @@ def _session(
     )  # fmt: skip
 
 
-def connected(model: str | Asks | None) -> Asks:
+def connected(model: str | ModelProtocol | None) -> ModelProtocol:
     """The model that answers; without a name, the one of the configuration."""
     if model is not None and not isinstance(model, str):
         return model
@@ -304,7 +317,7 @@ def _at_client(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
             raise AtClient(f"`{spec.name}` is run by the client")
         return result
 
-    arguments = Arguments(spec.description, spec.parameters, {}, "antiphon_context", None)
+    arguments = FunctionSchema(spec.description, spec.parameters, {}, "antiphon_context", None)
     return Tool(spec, answered, arguments, is_transparent=True)
 
 
@@ -314,7 +327,7 @@ class _Keeps:
 
     journal: Journal
     name: str
-    given: RunInput
+    given: AguiRunInput
     tools: str
     model: str = ""
     heard: _Heard = field(default_factory=_Heard)
@@ -352,8 +365,8 @@ class _Left:
         return self._running.id
 
     @property
-    def performer(self) -> Any:
-        return self._running.performer
+    def middleware(self) -> Any:
+        return self._running.middleware
 
     def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The application: what is served where. Who may ask for it is decided by the guard around it."""
+"""The ASGI application and its routes; `AuthMiddleware` around it decides who may use it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antiphon._extras import lacking
+from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import (
     AntiphonError,
     ConfigurationError,
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from antiphon.session import Asks
+    from antiphon.session import ModelProtocol
     from antiphon.tools import Tool
-    from antiphon.web.going import Going
+    from antiphon.web.run_launcher import RunLauncher
 
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
 
-#: What whoever asks can mend.
-_MISTAKES = (OptionError, ConfigurationError, ContentError)
-#: An answer larger than this, in bytes, is none of a person.
-_LARGEST = 1_000_000
+#: Errors that the client can fix.
+_CLIENT_ERRORS = (OptionError, ConfigurationError, ContentError)
+#: The largest answer of a person, in bytes.
+_MAX_ANSWER_BYTES = 1_000_000
 
 
 def app(
@@ -41,51 +41,53 @@ def app(
     token: str = "",
     origins: Sequence[str] = (),
     renderers: str | PathLike[str] | None = None,
-    model: str | Asks | None = None,
+    model: str | ModelProtocol | None = None,
     tools: str | Iterable[Callable[..., Any] | Tool] = "none",
     users: str | PathLike[str] | None = None,
     programs: str | PathLike[str] | None = None,
 ) -> ASGI:
-    """The page as an ASGI application, which can be mounted in another one.
+    """Return the page as an ASGI application, which can be mounted in another one.
 
-    Whoever opens `login?token=TOKEN` may use it; without a `token` nobody can. `origins` are the addresses at which
-    it is reached, such as `https://agents.example.org`; without them it is this machine, at any port. `renderers` is a
-    directory of modules that draw further kinds of results, besides those of packages and of the configuration. The
-    journal is the user's own unless another is given. `model` and `tools` are those of AG-UI: a name, `none`, `read`
-    or `all`, or functions. `users` is the file of further people, as `antiphon serve users` writes it.
-    `programs` is the directory whose programs can be started, the current one unless another is named.
+    Opening `login?token=TOKEN` grants access; without a `token` nobody has access. `origins` are the
+    addresses of the page, such as `https://agents.example.org`; by default this machine, at any port.
+    `renderers` is a directory of modules that render further kinds of results, besides those of packages
+    and of the configuration. `journal` defaults to the user's own. `model` and `tools` are used for AG-UI:
+    `tools` is `none`, `read`, `all` or functions. `users` is the file of further users that `antiphon serve
+    users` writes. `programs` is the directory of startable programs, by default the current one.
     """
     try:
         from starlette.applications import Starlette
         from starlette.routing import Route
     except ImportError as error:
-        raise missing(error) from None
-    from antiphon.web import agui, compared, conversations, forking, frames, search, teams
+        raise missing_web_extra(error) from None
+    from antiphon.web import agui, conversations, forking, search, teams
+    from antiphon.web import compare as compared
+    from antiphon.web import html_frames as frames
     from antiphon.web import programs as startable
+    from antiphon.web.auth import AuthMiddleware
     from antiphon.web.chat import Chats
     from antiphon.web.chat_routes import routes as chat_routes
-    from antiphon.web.files import Files
-    from antiphon.web.going import Going
-    from antiphon.web.guard import Guard
-    from antiphon.web.looking import routes as looks
-    from antiphon.web.renderers import Renderers
-    from antiphon.web.users import Users
+    from antiphon.web.renderers import RendererModules
+    from antiphon.web.run_details import run_detail_routes as looks
+    from antiphon.web.run_launcher import RunLauncher
+    from antiphon.web.static_files import StaticFiles
+    from antiphon.web.users import UserFile
 
-    known_users = None if users is None else Users(users)
+    known_users = None if users is None else UserFile(users)
     known = journal if journal is not None else Journal()
-    files = Files(Renderers(renderers))
-    going, chats = Going(known), Chats(known)
+    files = StaticFiles(RendererModules(renderers))
+    going, chats = RunLauncher(known), Chats(known)
     going.here["chat"] = chats.go_on
-    routes = _Routes(known, going)
+    routes = _JournalRoutes(known, going)
     run = "/api/runs/{id:path}"
     starlette = Starlette(
         routes=[
-            Route("/api/me", routes.me),
+            Route("/api/me", routes.get_me),
             *search.routes(known),
             *conversations.routes(known),
-            *compared.routes(known),
+            *compared.compare_routes(known),
             *forking.routes(known, going),
-            Route("/api/inbox", routes.inbox),
+            Route("/api/inbox", routes.get_inbox),
             Route("/api/events", routes.events),
             Route(f"{run}/events", routes.events),
             Route(f"{run}/step", routes.step),
@@ -93,84 +95,84 @@ def app(
             Route(f"{run}/answer", routes.answer, methods=["POST"]),
             Route(f"{run}/go", routes.go, methods=["POST"]),
             *looks(known),
-            *frames.routes(known),
-            *agui.routes(known, model, tools),
-            *teams.routes(known, going),
-            *startable.routes(known, going, Path(programs or ".").resolve()),
+            *frames.frame_routes(known),
+            *agui.agui_routes(known, model, tools),
+            *teams.team_routes(known, going),
+            *startable.program_routes(known, going, Path(programs or ".").resolve()),
             *chat_routes(known, chats),
             Route("/{name:path}", files.answer),
         ],
-        exception_handlers={AntiphonError: _told},
+        exception_handlers={AntiphonError: _error_response},
     )
-    return Guard(starlette, token or secrets.token_urlsafe(32), origins, files.policy, known_users)
+    return AuthMiddleware(starlette, token or secrets.token_urlsafe(32), origins, files.policy, known_users)
 
 
-def missing(error: ImportError) -> ConfigurationError:
-    """What is said where the libraries of the page are not installed."""
-    return ConfigurationError(lacking("the page needs", "web", error))
+def missing_web_extra(error: ImportError) -> ConfigurationError:
+    """Return the error for a missing optional dependency of the page."""
+    return ConfigurationError(describe_missing_extra("the page needs", "web", error))
 
 
-def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    from antiphon.web.sent import answer
+def _error_response(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    from antiphon.web.json_response import json_response
 
     status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | Unfinished) else 500
-    return answer({"error": str(error)}, 400 if isinstance(error, _MISTAKES) else status)
+    return json_response({"error": str(error)}, 400 if isinstance(error, _CLIENT_ERRORS) else status)
 
 
-class _Routes:
-    """What is asked of the journal. Reading it takes its time, so each is run in a thread."""
+class _JournalRoutes:
+    """Route handlers that query the journal; synchronous ones run in threads."""
 
-    def __init__(self, journal: Journal, going: Going) -> None:
+    def __init__(self, journal: Journal, going: RunLauncher) -> None:
         self._journal = journal
-        self._going = going
+        self._launcher = going
 
-    async def me(self, request: Request) -> Response:
-        from antiphon.web.guard import WHO
-        from antiphon.web.sent import answer
+    async def get_me(self, request: Request) -> Response:
+        from antiphon.web.auth import USER_SCOPE_KEY
+        from antiphon.web.json_response import json_response
 
-        who = request.scope[WHO]
-        return answer({"name": who.name, "mayAct": who.may_act})
+        who = request.scope[USER_SCOPE_KEY]
+        return json_response({"name": who.name, "mayAct": who.may_act})
 
-    def inbox(self, request: Request) -> Response:  # noqa: ARG002
+    def get_inbox(self, request: Request) -> Response:  # noqa: ARG002
         from antiphon.web.inbox import inbox
-        from antiphon.web.sent import answer
+        from antiphon.web.json_response import json_response
 
-        return answer({"inbox": inbox(self._journal)})
+        return json_response({"inbox": inbox(self._journal)})
 
     def about(self, request: Request) -> Response:
-        from antiphon.web.sent import answer
+        from antiphon.web.json_response import json_response
         from antiphon.web.stored import run
 
-        return answer(run(self._journal, request.path_params["id"]))
+        return json_response(run(self._journal, request.path_params["id"]))
 
     def step(self, request: Request) -> Response:
-        from antiphon.web.sent import answer, number
-        from antiphon.web.steps import opened, raw
+        from antiphon.web.json_response import json_response, parse_row_count
+        from antiphon.web.steps import raw_step_json, step_details_json
         from antiphon.web.stored import row_at
 
         asked = request.query_params
-        id, rows = request.path_params["id"], number(asked, "rows", 200)
+        id, rows = request.path_params["id"], parse_row_count(asked, "rows", 200)
         row = row_at(self._journal, id, asked.get("path", ""))
         if "raw" in asked:
-            return answer(raw(self._journal, row, rows))
-        return answer(opened(self._journal, id, row, rows, asked.get("own", "").split(",")))
+            return json_response(raw_step_json(self._journal, row, rows))
+        return json_response(step_details_json(self._journal, id, row, rows, asked.get("own", "").split(",")))
 
     async def events(self, request: Request) -> Response:
-        from antiphon.web.stream import events
+        from antiphon.web.sse import sse_response
 
-        return events(self._journal, self._going, request)
+        return sse_response(self._journal, self._launcher, request)
 
     async def answer(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
         from antiphon.web.inbox import settle
-        from antiphon.web.sent import answer, json_of
+        from antiphon.web.json_response import json_response, read_json_object
 
-        given = await json_of(request, _LARGEST)
+        given = await read_json_object(request, _MAX_ANSWER_BYTES)
         id = request.path_params["id"]
-        return answer(await run_in_threadpool(settle, self._journal, self._going, id, given))
+        return json_response(await run_in_threadpool(settle, self._journal, self._launcher, id, given))
 
     def go(self, request: Request) -> Response:
-        from antiphon.web.sent import answer
+        from antiphon.web.json_response import json_response
 
-        return answer({"goesOn": self._going.go_on(request.path_params["id"])})
+        return json_response({"goesOn": self._launcher.go_on(request.path_params["id"])})

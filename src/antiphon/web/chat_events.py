@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from antiphon.conversation import Turn
 from antiphon.errors import AntiphonError
 from antiphon.views.markdown import MarkdownStream
+from antiphon.web.conversation_turns import conversation_turn_json
 from antiphon.web.inbox import inbox
-from antiphon.web.sent import written
+from antiphon.web.json_response import dump_redacted_json
 from antiphon.web.stored import changes
-from antiphon.web.turns import turn_json
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal
@@ -38,7 +38,7 @@ async def stream(chat: Talking, journal: Journal) -> AsyncGenerator[str]:
             changed.clear()
             found = await run_in_threadpool(watch.new)
             for name, data in found:
-                yield f"event: {name}\ndata: {written(data)}\n\n"
+                yield f"event: {name}\ndata: {dump_redacted_json(data)}\n\n"
             quiet = 0.0 if found else quiet + _PAUSE
             if quiet >= _QUIET:
                 yield ": still here\n\n"
@@ -93,7 +93,7 @@ class ChatWatch:
                 break
             same += 1
         self._turns, self._live = turns, -1
-        fresh = [turn_json(turn, number) for number, turn in enumerate(turns[same:], same)]
+        fresh = [conversation_turn_json(turn, number) for number, turn in enumerate(turns[same:], same)]
         yield "turns", {"from": same, "turns": fresh}
 
     def _new_pieces(self, live: Any) -> Generator[Event]:

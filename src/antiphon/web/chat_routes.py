@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.web.chat import LARGEST, Chats
-from antiphon.web.sent import MOST_ROWS, answer, json_of
+from antiphon.web.json_response import MAX_ROWS_PARAMETER, json_response, read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,33 +50,33 @@ class _Routes:
         self._chats = chats
 
     def listed(self, request: Request) -> Response:  # noqa: ARG002
-        return answer(self._chats.listed())
+        return json_response(self._chats.listed())
 
     def chat(self, request: Request) -> Response:
-        from antiphon.web.turns import turn_json
+        from antiphon.web.conversation_turns import conversation_turn_json
 
         chat = self._chats.open(_id(request))
         chat.look()
-        turns = [turn_json(turn, number) for number, turn in enumerate(chat.talk.conversation.turns)]
-        return answer({"chat": chat.about(), "turns": turns, "accounts": chat.accounts})
+        turns = [conversation_turn_json(turn, number) for number, turn in enumerate(chat.talk.conversation.turns)]
+        return json_response({"chat": chat.about(), "turns": turns, "accounts": chat.accounts})
 
     def call(self, request: Request) -> Response:
-        from antiphon.web.turns import call_json
+        from antiphon.web.conversation_turns import conversation_call_json
 
         conversation = self._chats.open(_id(request)).talk.conversation
         rows = _number(request, "rows", 200)
-        if not 0 < rows <= MOST_ROWS:
-            raise OptionError(f"`rows` is a number from 1 to {MOST_ROWS}")
+        if not 0 < rows <= MAX_ROWS_PARAMETER:
+            raise OptionError(f"`rows` is a number from 1 to {MAX_ROWS_PARAMETER}")
         id = request.query_params.get("call", "")
-        return answer(call_json(conversation, _number(request, "turn"), id, rows))
+        return json_response(conversation_call_json(conversation, _number(request, "turn"), id, rows))
 
     def image(self, request: Request) -> Response:
         from starlette.responses import Response
 
-        from antiphon.web.turns import picture
+        from antiphon.web.conversation_turns import read_turn_image
 
         conversation = self._chats.open(_id(request)).talk.conversation
-        kind, content = picture(conversation, _number(request, "turn"), _number(request, "part"))
+        kind, content = read_turn_image(conversation, _number(request, "turn"), _number(request, "part"))
         return Response(content, headers={"cache-control": "no-store"}, media_type=kind)
 
     async def events(self, request: Request) -> Response:
@@ -94,9 +94,9 @@ def _acting(act: Callable[[Request, dict[str, Any]], Talking]) -> Callable[[Requ
     async def acted(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
-        given = await json_of(request, LARGEST)
+        given = await read_json_object(request, LARGEST)
         chat = await run_in_threadpool(act, request, given)
-        return answer(await run_in_threadpool(chat.about))
+        return json_response(await run_in_threadpool(chat.about))
 
     return acted
 

@@ -8,9 +8,9 @@ from antiphon.conversation import (
     AssistantTurn,
     Chat,
     Conversation,
-    Foreign,
     Image,
     Note,
+    OpaquePart,
     Reasoning,
     ServerCall,
     Text,
@@ -18,16 +18,16 @@ from antiphon.conversation import (
     ToolResult,
     UserTurn,
 )
-from antiphon.conversation.interruption import INTERRUPTED, follows_interruption, is_interruption
-from antiphon.conversation.parts import sources_of
+from antiphon.conversation.interruption import INTERRUPTED_TEXT, is_after_interruption, is_interruption
+from antiphon.conversation.parts import collect_sources
 from antiphon.errors import OptionError
 from antiphon.results import image
 from antiphon.store import Store
-from antiphon.views import results_of
+from antiphon.views import list_display_results
 from antiphon.views.markdown import markdown_json
-from antiphon.views.server_tools import list_sources, results_of_call
-from antiphon.web.sent import answer
-from antiphon.web.steps import called, drawn
+from antiphon.views.server_tools import format_markdown_sources, list_server_results
+from antiphon.web.json_response import json_response
+from antiphon.web.steps import render_result_json, tool_call_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -54,7 +54,7 @@ def routes(journal: Journal) -> list[Route]:
         asked = request.query_params
         found = store.list(_LISTED, query=asked.get("q"), after=asked.get("after"))
         more = found[-1].id if len(found) == _LISTED else None
-        return answer({"conversations": [_entry(each) for each in found], "next": more})
+        return json_response({"conversations": [_entry(each) for each in found], "next": more})
 
     def opened(request: Request) -> Response:
         entry = store.find(request.path_params["id"])
@@ -63,7 +63,7 @@ def routes(journal: Journal) -> list[Route]:
         some = conversation.turns[first : first + _TURNS]
         turns = [_turn(conversation, each, number) for number, each in enumerate(some, first) if _is_shown(each)]
         more = first + _TURNS if first + _TURNS < len(conversation.turns) else None
-        return answer({**_entry(entry), **_text("system", conversation.system), "said": turns, "next": more})
+        return json_response({**_entry(entry), **_text("system", conversation.system), "said": turns, "next": more})
 
     return [Route("/api/conversations", listed), Route("/api/conversations/{id}", opened)]
 
@@ -83,7 +83,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def _is_shown(turn: UserTurn | AssistantTurn) -> bool:
     """Return whether somebody sees the turn: one of notes alone is between the program and the model."""
-    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts) or follows_interruption(turn)
+    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts) or is_after_interruption(turn)
 
 
 def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: in
     parts = [_part(conversation, part, answers) for part in turn.parts]
     if isinstance(turn, AssistantTurn):
         parts += [_served(part, turn) for part in turn.parts if isinstance(part, ServerCall)]
-        if listed := list_sources(sources_of(turn.parts)):
+        if listed := format_markdown_sources(collect_sources(turn.parts)):
             parts.append({"type": "text", **_text("text", listed)})
         for part in parts:
             if part is not None and part["type"] == "text":
@@ -101,15 +101,15 @@ def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: in
 
 
 def _served(call: ServerCall, turn: AssistantTurn) -> dict[str, Any]:
-    told = called({"tool": call.tool, "arguments": call.input}, _ROWS)
-    views = [drawn(each, _ROWS) for each in results_of_call(call, turn)]
+    told = tool_call_json({"tool": call.tool, "arguments": call.input}, _ROWS)
+    views = [render_result_json(each, _ROWS) for each in list_server_results(call, turn)]
     return {"type": "call", "call": told, "state": "done", "views": views}
 
 
 def _part(conversation: Conversation, part: Any, answers: dict[str, ToolResult]) -> dict[str, Any] | None:
     match part:
         case Note() if is_interruption(part):
-            return {"type": "text", "text": INTERRUPTED}
+            return {"type": "text", "text": INTERRUPTED_TEXT}
         case Chat(author, text):
             return {"type": "text", "author": author, **_text("text", text)}
         case Text(text):
@@ -118,20 +118,20 @@ def _part(conversation: Conversation, part: Any, answers: dict[str, ToolResult])
             return {"type": "thought", **_text("text", text)} if text.strip() else None
         case Image():
             shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
-            return {"type": "image", "view": drawn(shown)}
+            return {"type": "image", "view": render_result_json(shown)}
         case ToolCall():
             return {"type": "call", **_call(conversation, part, answers.get(part.id))}
-        case Foreign():
+        case OpaquePart():
             return {"type": "foreign", "provider": part.native.origin.provider, **_text("text", part.text)}
         case _:
             return None
 
 
 def _call(conversation: Conversation, call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
-    told = called({"tool": call.name, "arguments": call.arguments}, _ROWS)
+    told = tool_call_json({"tool": call.name, "arguments": call.arguments}, _ROWS)
     if result is None:
         return {"call": told, "state": "waiting", "views": []}
-    views = [drawn(each, _ROWS) for each in results_of(result, conversation)]
+    views = [render_result_json(each, _ROWS) for each in list_display_results(result, conversation)]
     return {"call": told, "state": "failed" if result.is_error else "done", "views": views}
 
 

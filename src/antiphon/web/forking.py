@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError, StoreError
 from antiphon.runs.begun import begun_of
 from antiphon.runs.forking import TALKS, Change, edited, forked, prompt_of, refusal
-from antiphon.web.sent import answer, json_of
-from antiphon.web.steps import entry_at
+from antiphon.web.json_response import json_response, read_json_object
+from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import is_sealed, row_at
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.journal import EffectEntry, Journal, RunEntry
-    from antiphon.web.going import Going
+    from antiphon.web.run_launcher import RunLauncher
 
 #: A longer text is no program that somebody has typed, in bytes.
 _LARGEST = 2_000_000
@@ -26,17 +26,17 @@ _GIVEN = {"request": "reply", "tool": "result", "python": "value", "clock": "val
 _NAMES = ("given", "model", "source", "prompt")
 
 
-def routes(journal: Journal, going: Going) -> list[Route]:
+def routes(journal: Journal, going: RunLauncher) -> list[Route]:
     """Where a run is forked."""
     from starlette.concurrency import run_in_threadpool
     from starlette.routing import Route
 
     def choices(request: Request) -> Response:
-        return answer(choices_at(journal, request.path_params["id"], request.query_params.get("path", "")))
+        return json_response(choices_at(journal, request.path_params["id"], request.query_params.get("path", "")))
 
     async def fork(request: Request) -> Response:
-        given = await json_of(request, _LARGEST)
-        return answer(await run_in_threadpool(begin, journal, going, request.path_params["id"], given))
+        given = await read_json_object(request, _LARGEST)
+        return json_response(await run_in_threadpool(begin, journal, going, request.path_params["id"], given))
 
     where = "/api/runs/{id:path}/fork"
     return [Route(where, choices), Route(where, fork, methods=["POST"])]
@@ -45,7 +45,7 @@ def routes(journal: Journal, going: Going) -> list[Route]:
 def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
     """What can be different from a step on; or why nothing can."""
     row = row_at(journal, id, path)
-    entry, step = journal.find(id), entry_at(journal, row)
+    entry, step = journal.find(id), load_effect_entry(journal, row)
     told: dict[str, Any] = {"run": id, "path": path, "hash": row[3], "kind": step.kind}
     if why := _refused(journal, entry):
         return {**told, "why": why}
@@ -60,7 +60,7 @@ def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
     return {**told, "source": {"name": begun.file, "text": begun.source}}
 
 
-def begin(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dict[str, Any]:
+def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) -> dict[str, Any]:
     """Fork a run as somebody has said, and let the fork go on; or what is wrong with the text of its program."""
     path, change = _taken(given)
     row = row_at(journal, id, path)
@@ -69,7 +69,7 @@ def begin(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dic
     entry = journal.find(id)
     if why := _refused(journal, entry):
         raise NotReadyError(f"run {id} cannot be forked: {why}")
-    if change.given is not None and entry_at(journal, row).asked.get("private"):
+    if change.given is not None and load_effect_entry(journal, row).asked.get("private"):
         raise NotReadyError("what came of a private step is said in a terminal: `antiphon runs fork`")
     if change.source is not None and (wrong := _wrong(journal, entry, change.source)):
         return {"diagnostics": wrong}
@@ -115,7 +115,7 @@ def _model(journal: Journal, entry: RunEntry) -> str:
 
 
 def _wrong(journal: Journal, entry: RunEntry, source: str) -> list[dict[str, Any]]:
-    from antiphon.lang.run.errors import VibeError
+    from antiphon.lang.runtime.errors import VibeError
     from antiphon.lang.syntax.diagnostics import ProgramErrors
 
     try:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from antiphon.agents.looking import open_questions, sort_of
-from antiphon.effects import Said
+from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError, StoreError
+from antiphon.team.queries import classify_question, open_team_questions
 from antiphon.views.markdown import markdown_json
-from antiphon.web.steps import WHOLE, call_of, called, entry_at
+from antiphon.web.steps import MAX_CHARACTERS, get_pending_call, load_effect_entry, tool_call_json
 from antiphon.web.stored import STEP, row_at, run
 
 if TYPE_CHECKING:
-    from antiphon.agents import Message
     from antiphon.journal import Journal
-    from antiphon.web.going import Going
+    from antiphon.team import ChannelMessage
+    from antiphon.web.run_launcher import RunLauncher
 
 #: So many are listed, those that wait longest first.
 _MOST = 100
@@ -62,7 +62,7 @@ def _of_runs(journal: Journal) -> Generator[Item]:
 
 def _of_teams(journal: Journal) -> Generator[Item]:
     """Questions of teams, each by its number. A call is where it waits, and is shown as those of runs are."""
-    for asked in open_questions(journal, _MOST):
+    for asked in open_team_questions(journal, _MOST):
         question = asked.message
         about: dict[str, Any] = {
             "run": str(question.data.get("run", asked.team)),
@@ -78,8 +78,8 @@ def _of_teams(journal: Journal) -> Generator[Item]:
         yield about, len(question.text), partial(_asked, journal, question, about["run"], about["path"])
 
 
-def _asked(journal: Journal, question: Message, run: str, path: str) -> dict[str, Any]:
-    sort = sort_of(question)
+def _asked(journal: Journal, question: ChannelMessage, run: str, path: str) -> dict[str, Any]:
+    sort = classify_question(question)
     if sort != "approval":
         blocks = markdown_json(question.text)
         return {"about": sort, "text": question.text, "blocks": blocks, "ways": question.data.get("ways", [])}
@@ -91,7 +91,7 @@ def _asked(journal: Journal, question: Message, run: str, path: str) -> dict[str
 
 def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     try:
-        entry = entry_at(journal, row)
+        entry = load_effect_entry(journal, row)
     except StoreError as error:
         return {"about": "question", "text": str(error), "isPrivate": True}
     if entry.asked.get("private"):
@@ -100,11 +100,11 @@ def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
         "about": str(entry.asked.get("about", "question")),
         "text": str(entry.asked.get("text", "")),
     }
-    call = call_of(entry.asked)
-    return {**told, "call": called(call, _ROWS, WHOLE)} if call else told
+    call = get_pending_call(entry.asked)
+    return {**told, "call": tool_call_json(call, _ROWS, MAX_CHARACTERS)} if call else told
 
 
-def settle(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dict[str, Any]:
+def settle(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) -> dict[str, Any]:
     """Take what somebody said to the question that was shown, and let the run go on; how it does."""
     settle_as(journal, id, given)
     now = run(journal, id)
@@ -120,7 +120,7 @@ def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
         raise NotReadyError("this is not what was asked any more; look at it again")
-    entry = entry_at(journal, row)
+    entry = load_effect_entry(journal, row)
     if entry.asked.get("private"):
         raise NotReadyError(f"this is private: `antiphon runs answer {id} {path} TEXT` in a terminal answers it")
     if entry.asked.get("about") != "approval" and not said.allowed:
@@ -130,18 +130,18 @@ def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
     journal.answer(id, path, said)
 
 
-def _taken(given: dict[str, Any]) -> tuple[str, str, Said]:
+def _taken(given: dict[str, Any]) -> tuple[str, str, HumanAnswer]:
     path, hash, text = given.get("path"), given.get("hash"), given.get("text", "")
     allowed, always = given.get("allowed", True), given.get("always", False)
     if not isinstance(path, str) or not isinstance(hash, str) or not isinstance(text, str):
         raise OptionError("`path`, `hash` and `text` are texts")
     if not isinstance(allowed, bool) or not isinstance(always, bool):
         raise OptionError("`allowed` and `always` are true or false")
-    return path, hash, Said(text, allowed, always)
+    return path, hash, HumanAnswer(text, allowed, always)
 
 
 def _settled(value: Any) -> str:
-    if not isinstance(value, Said):
+    if not isinstance(value, HumanAnswer):
         return "somebody else was faster"
     said = value.text or ("allowed" if value.allowed else "not allowed")
     return f"somebody else was faster: {said[:500]}"

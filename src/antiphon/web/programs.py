@@ -1,4 +1,4 @@
-"""Programs that can be started from the page: those below one directory, each with a form made of its inputs."""
+"""Programs that the page can start: those below one directory, each with a form for its inputs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon._files import open_named_file
+from antiphon._base.files import open_named_file
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
-from antiphon.lang.syntax.source import first_comment
+from antiphon.lang.syntax.source import extract_first_comment
 from antiphon.runs.found import looked_at, programs_below
 
 if TYPE_CHECKING:
@@ -19,89 +19,91 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.journal import Journal
-    from antiphon.lang.compile.code import Given
-    from antiphon.lang.run.program import Program
-    from antiphon.web.going import Going
+    from antiphon.lang.codegen.code_object import ProgramInput
+    from antiphon.lang.runtime.program import Program
+    from antiphon.web.run_launcher import RunLauncher
 
-#: So many programs are listed, and in so many directories they are looked for.
-_MOST, _DIRECTORIES = 300, 2000
-#: So much of a program is read to see what it does, in bytes, and so much of that is told, in characters.
-_HEAD, _TOLD = 4000, 2000
-#: What a form brings is no larger than this, in bytes.
-_LARGEST = 1_000_000
+#: The most programs listed, and the most directories searched.
+_MAX_PROGRAMS, _MAX_DIRECTORIES = 300, 2000
+#: Bytes read of a program for its description, and characters shown of that.
+_MAX_HEAD_BYTES, _MAX_DESCRIPTION = 4000, 2000
+#: The largest form, in bytes.
+_MAX_FORM_BYTES = 1_000_000
 
 
-def routes(journal: Journal, going: Going, directory: Path) -> list[Route]:
-    """What is asked about programs."""
+def program_routes(journal: Journal, going: RunLauncher, directory: Path) -> list[Route]:
+    """Return the routes for startable programs."""
     from starlette.concurrency import run_in_threadpool
     from starlette.routing import Route
 
-    from antiphon.web.sent import answer, json_of
+    from antiphon.web.json_response import json_response, read_json_object
 
-    def listed(request: Request) -> Response:  # noqa: ARG001
-        return answer(programs(directory))
+    def get_programs(request: Request) -> Response:  # noqa: ARG001
+        return json_response(list_programs_json(directory))
 
-    def about(request: Request) -> Response:
-        return answer(program(directory, request.path_params["file"]))
+    def get_program(request: Request) -> Response:
+        return json_response(describe_program_json(directory, request.path_params["file"]))
 
-    async def begin(request: Request) -> Response:
-        given = await json_of(request, _LARGEST)
-        status, told = await run_in_threadpool(partial(start, journal, going, directory, given))
-        return answer(told, status)
+    async def post_start(request: Request) -> Response:
+        given = await read_json_object(request, _MAX_FORM_BYTES)
+        status, told = await run_in_threadpool(partial(start_program, journal, going, directory, given))
+        return json_response(told, status)
 
     return [
-        Route("/api/programs", listed),
-        Route("/api/programs/start", begin, methods=["POST"]),
-        Route("/api/programs/{file:path}", about),
+        Route("/api/programs", get_programs),
+        Route("/api/programs/start", post_start, methods=["POST"]),
+        Route("/api/programs/{file:path}", get_program),
     ]
 
 
-def programs(directory: Path) -> dict[str, Any]:
-    """The programs there are, with what the comment at the top of each says."""
-    found = list(islice(programs_below(directory, _DIRECTORIES), _MOST + 1))
+def list_programs_json(directory: Path) -> dict[str, Any]:
+    """Return the programs below a directory, with their descriptions."""
+    found = list(islice(programs_below(directory, _MAX_DIRECTORIES), _MAX_PROGRAMS + 1))
     listed = [
-        {"file": Path(each).relative_to(directory).as_posix(), "description": _described(each)}
-        for each in found[:_MOST]
+        {"file": Path(each).relative_to(directory).as_posix(), "description": _read_description(each)}
+        for each in found[:_MAX_PROGRAMS]
     ]
-    return {"programs": listed, "directory": str(directory), "hasMore": len(found) > _MOST}
+    return {"programs": listed, "directory": str(directory), "hasMore": len(found) > _MAX_PROGRAMS}
 
 
-def program(directory: Path, file: str) -> dict[str, Any]:
-    """What is known of a program: its inputs, whether it may be run, or what is wrong with it."""
-    from antiphon.lang.check.notation import show
+def describe_program_json(directory: Path, file: str) -> dict[str, Any]:
+    """Return the description and inputs of a program, and whether it may run; or its errors."""
+    from antiphon.lang.typecheck.type_printer import format_type
 
-    path = _path(directory, file)
-    loaded = _loaded(path)
+    path = _resolve_program(directory, file)
+    loaded = _load_or_diagnose(path)
     if isinstance(loaded, list):
-        return {"file": file, "description": _described(path), "inputs": [], "diagnostics": loaded}
+        return {"file": file, "description": _read_description(path), "inputs": [], "diagnostics": loaded}
     code = loaded.code
     return {
         "file": file,
-        "description": loaded.description[:_TOLD],
-        "inputs": _inputs(loaded),
-        "returns": None if code.returns is None else show(code.returns),
-        "refused": _refused(loaded, path),
+        "description": loaded.description[:_MAX_DESCRIPTION],
+        "inputs": _inputs_json(loaded),
+        "returns": None if code.returns is None else format_type(code.returns),
+        "refused": _explain_untrusted(loaded, path),
         "diagnostics": [],
     }
 
 
-def start(journal: Journal, going: Going, directory: Path, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Begin a program with what a form says; the name of its run, or what is wrong with the form, by field."""
-    from antiphon.lang.run.inputs import InputError, read
+def start_program(
+    journal: Journal, going: RunLauncher, directory: Path, given: dict[str, Any]
+) -> tuple[int, dict[str, Any]]:
+    """Start a program with the values of a form; return a status and the run id, or errors by field."""
+    from antiphon.lang.runtime.inputs import InputError, parse_inputs
     from antiphon.runs.begun import Begun, sources_of
     from antiphon.runs.rows import has_private
 
     file, values = given.get("file"), given.get("inputs", {})
     if not isinstance(file, str) or not isinstance(values, dict):
         raise OptionError("`file` is a text, and `inputs` an object")
-    path = _path(directory, file)
-    loaded = _loaded(path)
+    path = _resolve_program(directory, file)
+    loaded = _load_or_diagnose(path)
     if isinstance(loaded, list):
         raise NotReadyError(f"{file} cannot be run: `antiphon check {file}` says why")
-    if refused := _refused(loaded, path):
+    if refused := _explain_untrusted(loaded, path):
         raise NotReadyError(refused)
     try:
-        inputs = read(loaded.code, cast(dict[str, Any], values))
+        inputs = parse_inputs(loaded.code, cast(dict[str, Any], values))
     except InputError as error:
         return 400, {"error": error.message, "errors": {each.name: each.said for each in error.faults}}
     begun = Begun(file, str(directory), loaded.source.name, sources_of(loaded), inputs=inputs)
@@ -110,8 +112,8 @@ def start(journal: Journal, going: Going, directory: Path, given: dict[str, Any]
     return 200, {"run": id, "goesOn": going.go_on(id)}
 
 
-def _path(directory: Path, file: str) -> Path:
-    """Where a program is; one that is not below the directory, or hidden there, is not there."""
+def _resolve_program(directory: Path, file: str) -> Path:
+    """Return the path of a program; raise `NotSavedError` if it is hidden or outside the directory."""
     named = PurePosixPath(file)
     is_plain = file and "\0" not in file and not named.is_absolute() and named.as_posix() == file
     if is_plain and named.suffix == ".vibe" and not any(part.startswith((".", "__")) for part in named.parts):
@@ -121,10 +123,10 @@ def _path(directory: Path, file: str) -> Path:
     raise NotSavedError(f"there is no program {file[:200]!r} here")
 
 
-def _loaded(path: Path) -> Program | list[dict[str, Any]]:
-    """The program, or what is wrong with it."""
-    from antiphon.lang.run.errors import VibeError
-    from antiphon.lang.run.program import load
+def _load_or_diagnose(path: Path) -> Program | list[dict[str, Any]]:
+    """Return the program, or its errors as JSON."""
+    from antiphon.lang.runtime.errors import VibeError
+    from antiphon.lang.runtime.program import load
     from antiphon.lang.syntax.diagnostics import ProgramErrors
 
     try:
@@ -135,52 +137,61 @@ def _loaded(path: Path) -> Program | list[dict[str, Any]]:
         return [error.to_json()]
 
 
-def _refused(loaded: Program, path: Path) -> str:
-    """Why `antiphon run` would not run it, as nobody can be asked here."""
+def _explain_untrusted(loaded: Program, path: Path) -> str:
+    """Return why `antiphon run` would refuse the program without asking; empty if it would not."""
     refused = looked_at(loaded.modules.compiled, str(path)).refused
     return f"{path.name} {refused}: `antiphon trust` in a terminal shows all of it, and allows it" if refused else ""
 
 
-def _inputs(loaded: Program) -> list[dict[str, Any]]:
-    from antiphon.lang.run.inputs import schema_of
+def _inputs_json(loaded: Program) -> list[dict[str, Any]]:
+    from antiphon.lang.runtime.inputs import make_inputs_schema
 
-    schema = schema_of(loaded.inputs)
+    schema = make_inputs_schema(loaded.inputs)
     shared = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    return [_input(each, {**schema["properties"][name], **shared}) for name, each in loaded.inputs.items()]
+    return [_input_json(each, {**schema["properties"][name], **shared}) for name, each in loaded.inputs.items()]
 
 
-def _input(each: Given, schema: dict[str, Any]) -> dict[str, Any]:
-    from antiphon.lang.check.notation import show
-    from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, PROMPT, TEXT, Literal, options_of, plain
+def _input_json(each: ProgramInput, schema: dict[str, Any]) -> dict[str, Any]:
+    from antiphon.lang.typecheck.type_printer import format_type
+    from antiphon.lang.typecheck.types import (
+        BOOLEAN,
+        NULL,
+        NUMBER,
+        PROMPT,
+        TEXT,
+        Literal,
+        strip_ai_result,
+        union_options,
+    )
 
-    options = options_of(each.type)
+    options = union_options(each.type)
     values = [option for option in options if option != NULL]
     told: dict[str, Any] = {"kind": "json"}
     if all(isinstance(option, Literal) for option in values):
-        # As texts, which are read as they are: a text literal is itself, any other is JSON.
-        texts = [option.value if isinstance(option.value, str) else show(option) for option in values]  # type: ignore[union-attr]
+        # Text literals stay as they are; other literals are JSON.
+        texts = [option.value if isinstance(option.value, str) else format_type(option) for option in values]  # type: ignore[union-attr]
         told = {"kind": "choice", "options": texts}
     elif TEXT in values or PROMPT in values:
         told["kind"] = "text"
     elif values == [NUMBER]:
         told["kind"] = "number"
-    elif plain(each.type) == BOOLEAN:
+    elif strip_ai_result(each.type) == BOOLEAN:
         told["kind"] = "boolean"
     return {
         **told,
         "name": each.name,
-        "type": show(each.type),
+        "type": format_type(each.type),
         "schema": schema,
         "description": each.description,
         "default": each.default,
-        "initial": _typed(each.default, told["kind"]),
+        "initial": _format_default(each.default, told["kind"]),
         "isRequired": each.is_required,
         "isPrivate": each.is_private,
     }
 
 
-def _typed(value: Any, kind: str) -> str:
-    """A default as it would be typed into a form."""
+def _format_default(value: Any, kind: str) -> str:
+    """Return a default as a user would type it into a form."""
     if value is None:
         return ""
     if isinstance(value, str) and kind != "json":
@@ -188,9 +199,9 @@ def _typed(value: Any, kind: str) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1 if kind == "json" and value else None)
 
 
-def _described(path: str | Path) -> str:
+def _read_description(path: str | Path) -> str:
     try:
         with open_named_file(path) as file:
-            return first_comment(file.read(_HEAD).decode("utf-8", "replace"))[:_TOLD]
+            return extract_first_comment(file.read(_MAX_HEAD_BYTES).decode("utf-8", "replace"))[:_MAX_DESCRIPTION]
     except OSError:
         return ""

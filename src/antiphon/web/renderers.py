@@ -1,7 +1,7 @@
-"""Modules of others that draw results on the page: from packages, from the configuration, and from who serves it.
+"""Third-party modules that render results on the page, from packages, configuration and options.
 
-Each directory is at an address of its own, `renderers/NUMBER/FILE`. Where two of them draw the same kind, the later one
-counts: what is nearer to the user.
+Each directory has its own address, `renderers/NUMBER/FILE`. If two of them render the same kind, the
+later one wins, which is closer to the user.
 """
 
 from __future__ import annotations
@@ -19,29 +19,26 @@ from antiphon.config import load_configuration
 from antiphon.errors import ConfigurationError
 
 #: Entry points of this group name a directory of modules: `acme.page` is the directory `page` of the package `acme`.
-GROUP = "antiphon.page"
-_MODULE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\.m?js")
-_NAME = re.compile(rf"([0-9]{{1,4}})/({_MODULE.pattern})")
+ENTRY_POINT_GROUP = "antiphon.page"
+_MODULE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\.m?js")
+_MODULE_ADDRESS = re.compile(rf"([0-9]{{1,4}})/({_MODULE_NAME.pattern})")
 
 
-class Renderers:
-    """The directories. They are looked at whenever the page is asked for: whoever writes a module reloads it.
-
-    A module of a trusted project is served only as it was when the server started.
-    """
+class RendererModules:
+    """The directories of renderer modules. They are read for each page load, so that edits apply on reload."""
 
     def __init__(self, given: str | PathLike[str] | None) -> None:
-        self._directories = [*_of_packages(), *_of_the_configuration(), *_given(given)]
+        self._directories = [*_package_directories(), *_configured_directories(), *_explicit_directory(given)]
         self._pins = _project_pins()
 
     def names(self) -> list[str]:
-        """The modules in the order in which they are loaded."""
-        there = ((number, path) for number, each in enumerate(self._directories) for path in _listed(each))
-        return [f"{number}/{path.name}" for number, path in there if _MODULE.fullmatch(path.name)]
+        """Return the names of the modules in loading order."""
+        there = ((number, path) for number, each in enumerate(self._directories) for path in _list_directory(each))
+        return [f"{number}/{path.name}" for number, path in there if _MODULE_NAME.fullmatch(path.name)]
 
     def module(self, name: str) -> bytes | None:
-        """What is in a module; nothing where there is none, or none that can be read."""
-        found = _NAME.fullmatch(name)
+        """Return the content of a module; `None` if it cannot be read."""
+        found = _MODULE_ADDRESS.fullmatch(name)
         if found is None or int(found[1]) >= len(self._directories):
             return None
         try:
@@ -57,14 +54,14 @@ class Renderers:
         return inside is None or inside.get(path.name) == sha256(data).hexdigest()
 
 
-def _given(directory: str | PathLike[str] | None) -> Iterator[Path]:
+def _explicit_directory(directory: str | PathLike[str] | None) -> Iterator[Path]:
     if directory is not None:
-        yield _checked(Path(directory), "")
+        yield _require_directory(Path(directory), "")
 
 
-def _of_the_configuration() -> Iterator[Path]:
+def _configured_directories() -> Iterator[Path]:
     for file, directory in load_configuration().renderers():
-        yield _checked(directory, f"{file}: ")
+        yield _require_directory(directory, f"{file}: ")
 
 
 def _project_pins() -> dict[Path, dict[str, str]]:
@@ -82,10 +79,10 @@ def _project_pins() -> dict[Path, dict[str, str]]:
     return pins
 
 
-def _of_packages() -> Iterator[Path]:
-    """The directories of packages. Nothing of a package is imported: where it is, is enough."""
-    for each in sorted(metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
-        said = f"the entry point `{each.name} = {each.value}` of the group `{GROUP}`: "
+def _package_directories() -> Iterator[Path]:
+    """Yield the directories of packages without importing them."""
+    for each in sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda each: (each.name, each.value)):
+        said = f"the entry point `{each.name} = {each.value}` of the group `{ENTRY_POINT_GROUP}`: "
         package, *inner = f"{each.module}.{each.attr or ''}".strip(".").split(".")
         try:
             spec = find_spec(package)
@@ -94,16 +91,16 @@ def _of_packages() -> Iterator[Path]:
         places = [Path(place, *inner) for place in (spec and spec.submodule_search_locations) or ()]
         if not places:
             raise ConfigurationError(f"{said}there is no package `{package}`")
-        yield next((place for place in places if place.is_dir()), None) or _checked(places[0], said)
+        yield next((place for place in places if place.is_dir()), None) or _require_directory(places[0], said)
 
 
-def _checked(directory: Path, said: str) -> Path:
+def _require_directory(directory: Path, said: str) -> Path:
     if not directory.is_dir():
         raise ConfigurationError(f"{said}the renderers of the page are in a directory, and {directory} is none")
     return directory.resolve()
 
 
-def _listed(directory: Path) -> list[Path]:
+def _list_directory(directory: Path) -> list[Path]:
     try:
         return sorted(directory.iterdir())
     except OSError:

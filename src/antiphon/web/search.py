@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import ToolResult
-from antiphon.effects import Answered, Returned, Said
+from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned
 from antiphon.errors import StoreError
 from antiphon.journal.looking import EffectEntry
 from antiphon.store.search import excerpt, found_in, said, strings, terms
-from antiphon.web.sent import answer, number
-from antiphon.web.steps import entry_at
+from antiphon.web.json_response import json_response, parse_row_count
+from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import LISTED, STEP, parts, runs
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def routes(journal: Journal) -> list[Route]:
     def listed(request: Request) -> Response:
         asked = request.query_params
         if (parent := asked.get("of")) is not None:
-            return answer({"runs": parts(journal, parent, number(asked, "after", 0))})
+            return json_response({"runs": parts(journal, parent, parse_row_count(asked, "after", 0))})
         which = Which(asked.get("state", ""), asked.get("kind", ""), asked.get("after", ""))
         wanted = terms(asked.get("q", ""))
-        return answer(searched(journal, wanted, which) if wanted else page(journal, which))
+        return json_response(searched(journal, wanted, which) if wanted else page(journal, which))
 
     return [Route("/api/runs", listed)]
 
@@ -119,7 +119,7 @@ class _Search:
     def _step(self, journal: Journal, of: str, row: tuple[Any, ...]) -> None:
         try:
             self.looked += sum(len(journal.raw(each)) for each in (row[4], row[6]) if each)
-            text = text_of(entry_at(journal, row))
+            text = text_of(load_effect_entry(journal, row))
         except StoreError:
             return
         found = found_in(text, self.wanted)
@@ -145,12 +145,12 @@ def _texts(entry: EffectEntry) -> Generator[str]:
     if outcome.error is not None:
         yield str(outcome.error)
     match outcome.value:
-        case Answered(reply):
+        case ModelReplied(reply):
             for part in reply.parts:
                 yield from said(part)
-        case Returned(ToolResult() as result):
+        case ToolReturned(ToolResult() as result):
             yield result.text
-        case Said(text):
+        case HumanAnswer(text):
             yield text
         case value:
             yield from strings(value)

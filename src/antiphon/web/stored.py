@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon._shape import obj
+from antiphon._base.json_access import as_object
 from antiphon.errors import NotSavedError, StoreError
 from antiphon.journal.owner import is_there
 from antiphon.journal.seal import MARK
@@ -133,5 +133,5 @@ def _ending(journal: Journal, id: str, state: str, kept: str | None) -> dict[str
         ending = shown(journal.text(kept), f"run {id}")
     except StoreError as error:
         return {"failure": str(error)}
-    error = obj(ending.get("error")) if state not in _GOING else {}
+    error = as_object(ending.get("error")) if state not in _GOING else {}
     return {"failure": str(error["message"])[:2000]} if "message" in error else {}

@@ -24,7 +24,7 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.talks.toolbox import NAMES, Chosen
-from antiphon.views.run import describe_attempt
+from antiphon.views.run_state import describe_attempt
 from antiphon.wire import CallDelta, ReasoningDelta, RetryDelta, TextDelta
 
 if TYPE_CHECKING:

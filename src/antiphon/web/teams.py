@@ -1,4 +1,4 @@
-"""Teams on the page: which there are, what each has changed, and what people say to them."""
+"""Teams on the page: list, tasks, changes, and the messages and answers of the user."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from antiphon.agents import SecretRefused, Team
-from antiphon.agents.changes import Contents, contents_between
-from antiphon.agents.git import RepositoryError
-from antiphon.agents.looking import span, task_of
-from antiphon.agents.state import ACCEPTS, word
 from antiphon.errors import ContentError, NotReadyError, NotSavedError, OptionError
 from antiphon.journal.owner import is_there
 from antiphon.results import diff, terminal
+from antiphon.team import SecretRefused, Team
+from antiphon.team.diffs import FileVersions, file_versions_between
+from antiphon.team.git import RepositoryError
+from antiphon.team.queries import find_commit_range, get_task
+from antiphon.team.state import ACCEPT_WORDS, normalize_decision
 from antiphon.views.markdown import markdown_json
-from antiphon.web.steps import drawn
+from antiphon.web.steps import render_result_json
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,28 +27,30 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.journal import Journal
-    from antiphon.web.going import Going
+    from antiphon.web.run_launcher import RunLauncher
 
-#: So many teams are listed, the newest first.
-_LISTED = 200
-#: What is sent of a diff: so many files, and of all of them together so many bytes.
-_FILES, _BYTES = 300, 4_000_000
-#: What a person sends is no longer than this, in bytes.
-_LARGEST = 1_000_000
-#: For how long it is waited for a process that is about to leave a team, in seconds.
-_LEAVING, _OFTEN = 5.0, 0.1
-ONE_MACHINE = "A team works on one machine: in a journal that many share there is none."
+#: The most teams listed, newest first.
+_MAX_TEAMS = 200
+#: The most files, and the most bytes in all, of a diff.
+_MAX_FILES, _MAX_DIFF_BYTES = 300, 4_000_000
+#: The largest request of a person, in bytes.
+_MAX_REQUEST_BYTES = 1_000_000
+#: How long, and how often, to wait for a process that is releasing a team, in seconds.
+_RELEASE_SECONDS, _RELEASE_POLL_SECONDS = 5.0, 0.1
+SHARED_JOURNAL_NOTE = "A team works on one machine: in a journal that many share there is none."
 
 
-def routes(journal: Journal, going: Going) -> list[Route]:
-    """What the page asks for, and what it sends."""
+def team_routes(journal: Journal, going: RunLauncher) -> list[Route]:
+    """Return the routes for teams."""
     from starlette.routing import Route
 
-    made = _Routes(journal, going)
+    made = _TeamRoutes(journal, going)
     team = "/api/teams/{id:path}"
-    acts = [Route(f"{team}/{name}", made.acting(act), methods=["POST"]) for name, act in _ACTS.items()]
+    acts = [
+        Route(f"{team}/{name}", made.make_action_handler(act), methods=["POST"]) for name, act in _TEAM_ACTIONS.items()
+    ]
     return [
-        Route("/api/teams", made.teams),
+        Route("/api/teams", made.get_teams),
         Route("/api/teams/events", made.events),
         Route(f"{team}/events", made.events),
         Route(f"{team}/task", made.task),
@@ -57,103 +59,103 @@ def routes(journal: Journal, going: Going) -> list[Route]:
     ]
 
 
-class _Routes:
-    """What is asked of teams. Each is run in a thread, as it reads and waits."""
+class _TeamRoutes:
+    """Route handlers for teams; they run in threads, because they read and wait."""
 
-    def __init__(self, journal: Journal, going: Going) -> None:
+    def __init__(self, journal: Journal, going: RunLauncher) -> None:
         self._journal = journal
-        self._going = going
+        self._launcher = going
 
-    def teams(self, request: Request) -> Response:  # noqa: ARG002
-        from antiphon.web.sent import answer
+    def get_teams(self, request: Request) -> Response:  # noqa: ARG002
+        from antiphon.web.json_response import json_response
 
-        return answer(listed(self._journal))
+        return json_response(list_teams_json(self._journal))
 
     def task(self, request: Request) -> Response:
-        from antiphon.web.sent import answer
+        from antiphon.web.json_response import json_response
 
-        team = found(self._journal, request.path_params["id"])
-        return answer(task(team, request.query_params.get("task", "")))
+        team = load_team(self._journal, request.path_params["id"])
+        return json_response(task_details_json(team, request.query_params.get("task", "")))
 
     def diff(self, request: Request) -> Response:
-        from antiphon.web.sent import answer, number
+        from antiphon.web.json_response import json_response, parse_row_count
 
-        team = found(self._journal, request.path_params["id"])
-        rows = number(request.query_params, "rows", 400)
-        return answer(changed(team, request.query_params.get("task"), rows))
+        team = load_team(self._journal, request.path_params["id"])
+        rows = parse_row_count(request.query_params, "rows", 400)
+        return json_response(team_diff_json(team, request.query_params.get("task"), rows))
 
     async def events(self, request: Request) -> Response:
-        from antiphon.web.stream import events
-        from antiphon.web.teamwatch import TeamWatch
+        from antiphon.web.sse import sse_response
+        from antiphon.web.team_events import TeamEventFeed
 
-        return events(self._journal, self._going, request, TeamWatch)
+        return sse_response(self._journal, self._launcher, request, TeamEventFeed)
 
-    def acting(self, act: Act) -> Callable[[Request], Any]:
-        """Take what is sent, and do something with a team."""
+    def make_action_handler(self, act: TeamAction) -> Callable[[Request], Any]:
+        """Return a handler that reads a request and performs an action on a team."""
 
-        async def acted(request: Request) -> Response:
+        async def handle_action(request: Request) -> Response:
             from starlette.concurrency import run_in_threadpool
 
-            from antiphon.web.sent import answer, json_of
+            from antiphon.web.json_response import json_response, read_json_object
 
-            given = await json_of(request, _LARGEST)
-            return answer(await run_in_threadpool(self._act, act, request.path_params["id"], given))
+            given = await read_json_object(request, _MAX_REQUEST_BYTES)
+            return json_response(await run_in_threadpool(self._perform, act, request.path_params["id"], given))
 
-        return acted
+        return handle_action
 
-    def _act(self, act: Act, id: str, given: dict[str, Any]) -> dict[str, Any]:
-        with _told():
-            return act(found(self._journal, id), self._going, given)
-
-
-# Looking
+    def _perform(self, act: TeamAction, id: str, given: dict[str, Any]) -> dict[str, Any]:
+        with _map_errors():
+            return act(load_team(self._journal, id), self._launcher, given)
 
 
-def listed(journal: Journal) -> dict[str, Any]:
-    """All teams, the newest first, with how many questions of each are open."""
+# Queries
+
+
+def list_teams_json(journal: Journal) -> dict[str, Any]:
+    """Return all teams, newest first, with their numbers of open questions."""
     if journal.is_shared:
-        return {"teams": [], "note": ONE_MACHINE}
+        return {"teams": [], "note": SHARED_JOURNAL_NOTE}
     rows = journal.read(
         "SELECT id, title, state, created, owner, (SELECT count(*) FROM messages AS asked"
         " WHERE channel IN (runs.id || '/product', runs.id || '/development') AND asked.kind = 'question'"
         " AND NOT EXISTS (SELECT 1 FROM messages AS said WHERE said.kind = 'answer' AND said.reply_to = asked.id))"
-        f" FROM runs WHERE kind = 'team' ORDER BY created DESC LIMIT {_LISTED}",
+        f" FROM runs WHERE kind = 'team' ORDER BY created DESC LIMIT {_MAX_TEAMS}",
         (),
     )
-    return {"teams": [_line(*row) for row in rows]}
+    return {"teams": [_team_line_json(*row) for row in rows]}
 
 
-def _line(id: str, title: str, state: str, created: float, owner: str, asked: int) -> dict[str, Any]:
+def _team_line_json(id: str, title: str, state: str, created: float, owner: str, asked: int) -> dict[str, Any]:
     is_run = bool(owner) and is_there(owner)
     now = "done" if state == "done" else "running" if is_run else "waiting" if asked else "ready"
     return {"id": id, "title": title, "state": now, "created": created, "waiting": 0 if state == "done" else asked}
 
 
-def found(journal: Journal, id: str) -> Team:
-    """The team of this name, as it stands."""
-    team = named(journal, id)
+def load_team(journal: Journal, id: str) -> Team:
+    """Return a team with its current state; raise `NotReadyError` if its creation is unfinished."""
+    team = find_team(journal, id)
     if team.refresh().begun is None:
-        raise NotReadyError(half_begun(id))
+        raise NotReadyError(describe_unfinished_creation(id))
     return team
 
 
-def half_begun(id: str) -> str:
-    """What is told of a team that somebody begins, or was broken off at: nothing of it is made here."""
+def describe_unfinished_creation(id: str) -> str:
+    """Return the message about a team whose creation is unfinished."""
     return f"team {id} is just being begun; `antiphon team resume {id}` does the rest if nobody does"
 
 
-def named(journal: Journal, id: str) -> Team:
-    """The team of this name, of which nothing is read yet."""
+def find_team(journal: Journal, id: str) -> Team:
+    """Return a team without loading its state; raise `NotSavedError` if there is none."""
     if journal.is_shared:
-        raise NotSavedError(ONE_MACHINE)
+        raise NotSavedError(SHARED_JOURNAL_NOTE)
     if not journal.read("SELECT 1 FROM runs WHERE id = ? AND kind = 'team'", (id,)):
         raise NotSavedError(f"there is no team {id!r}")
     return Team(id, journal)
 
 
-def task(team: Team, which: str) -> dict[str, Any]:
-    """What there is of a task: what is wanted, how it is planned, what was found of it."""
-    known = task_of(team, which)
+def task_details_json(team: Team, which: str) -> dict[str, Any]:
+    """Return the details of a task: specification, plan, summary, notes and test result."""
+    known = get_task(team, which)
     texts = {"spec": known.spec, "plan": known.plan, "summary": known.summary, "notes": known.notes}
     blocks = {name: markdown_json(text) for name, text in texts.items()}
     seen: dict[str, Any] = {"id": known.id, "checks": list(known.checks), **texts, "blocks": blocks}
@@ -165,61 +167,64 @@ def task(team: Team, which: str) -> dict[str, Any]:
             "tests": list(check.tests),
             "leftOut": list(check.left_out),
             "marks": list(check.marks),
-            **({} if output is None else {"output": drawn(output, 2000)}),
+            **({} if output is None else {"output": render_result_json(output, 2000)}),
         }
     return seen
 
 
-def changed(team: Team, which: str | None, rows: int) -> dict[str, Any]:
-    """What a task has changed, or the team in all: each file as a diff."""
-    with _told():
-        between = span(team, which)
-        files = [] if between is None else contents_between(team.workshop().work, *between, _BYTES)
-    return {"files": [_file(each, rows) for each in files[:_FILES]], "more": max(0, len(files) - _FILES)}
+def team_diff_json(team: Team, which: str | None, rows: int) -> dict[str, Any]:
+    """Return the changes of a task, or of the whole team, as a diff for each file."""
+    with _map_errors():
+        between = find_commit_range(team, which)
+        files = [] if between is None else file_versions_between(team.task_files().work, *between, _MAX_DIFF_BYTES)
+    return {
+        "files": [_file_diff_json(each, rows) for each in files[:_MAX_FILES]],
+        "more": max(0, len(files) - _MAX_FILES),
+    }
 
 
-def _file(file: Contents, rows: int) -> dict[str, Any]:
+def _file_diff_json(file: FileVersions, rows: int) -> dict[str, Any]:
     about = {"path": file.path, "status": file.status, "role": file.role, "unseen": file.unseen}
     if file.unseen:
         return about
-    return {**about, "view": drawn(diff(file.path, file.before, file.after or ""), rows)}
+    return {**about, "view": render_result_json(diff(file.path, file.before, file.after or ""), rows)}
 
 
-# Saying and doing
+# Actions
 
 
-Act = Callable[[Team, "Going", dict[str, Any]], dict[str, Any]]
+TeamAction = Callable[[Team, "RunLauncher", dict[str, Any]], dict[str, Any]]
 
 
-def answer(team: Team, going: Going, given: dict[str, Any]) -> dict[str, Any]:
-    """Answer a question, and let the team go on."""
-    number, said = given.get("question"), _text(given)
+def answer_question(team: Team, going: RunLauncher, given: dict[str, Any]) -> dict[str, Any]:
+    """Answer a question and resume the team."""
+    number, said = given.get("question"), _require_text(given)
     if not isinstance(number, int) or isinstance(number, bool):
         raise OptionError("`question` is the number of a question")
     allowed = given.get("allowed")
     if not (allowed is None or isinstance(allowed, bool)):
         raise OptionError("`allowed` is true or false")
-    team.answer(number, said if allowed is None else "yes" if allowed else _denied(said))
-    return _going_on(team, going)
+    team.answer(number, said if allowed is None else "yes" if allowed else _format_denial(said))
+    return _resume_when_released(team, going)
 
 
-def _denied(reason: str) -> str:
-    """Why not, so that no word of it is taken for leave."""
-    return f"no: {reason}" if word(reason) in ACCEPTS else reason if reason.strip() else "no"
+def _format_denial(reason: str) -> str:
+    """Return the text of a denial, such that it cannot be mistaken for an approval."""
+    return f"no: {reason}" if normalize_decision(reason) in ACCEPT_WORDS else reason if reason.strip() else "no"
 
 
-def say(team: Team, _: Going, given: dict[str, Any]) -> dict[str, Any]:
-    """Say something in a channel, to somebody or to whom it is for."""
-    channel, to, said = _text(given, "channel"), _text(given, "to"), _text(given).strip()
+def post_message(team: Team, _: RunLauncher, given: dict[str, Any]) -> dict[str, Any]:
+    """Post a message of the user in a channel."""
+    channel, to, said = _require_text(given, "channel"), _require_text(given, "to"), _require_text(given).strip()
     if said:
         message = team.say(said, to, channel or "product") if to else team.say_line(said, channel or None)
         return {"id": message.id, "running": team.is_running()}
     raise OptionError("there is nothing in this message")
 
 
-def raise_limits(team: Team, going: Going, given: dict[str, Any]) -> dict[str, Any]:
-    """Let a team use more; one that waits for that goes on."""
-    cost, requests = _amount(given.get("cost"), "cost"), _amount(given.get("requests"), "requests")
+def raise_limits(team: Team, going: RunLauncher, given: dict[str, Any]) -> dict[str, Any]:
+    """Raise the limits of a team; resume it if it was paused by one of them."""
+    cost, requests = _require_amount(given.get("cost"), "cost"), _require_amount(given.get("requests"), "requests")
     if requests is not None and requests != int(requests):
         raise OptionError("`requests` is a whole number")
     if cost is None and requests is None:
@@ -229,43 +234,49 @@ def raise_limits(team: Team, going: Going, given: dict[str, Any]) -> dict[str, A
         team.raise_cost(cost)
     if requests is not None:
         team.raise_requests(int(requests))
-    return _going_on(team, going) if waited else {"goesOn": team.is_running()}
+    return _resume_when_released(team, going) if waited else {"goesOn": team.is_running()}
 
 
-def stop(team: Team, _: Going, __: dict[str, Any]) -> dict[str, Any]:
-    """Have whoever runs a team leave it as it is."""
+def stop_team(team: Team, _: RunLauncher, __: dict[str, Any]) -> dict[str, Any]:
+    """Ask the process that runs a team to suspend it."""
     if not team.is_running():
         raise NotReadyError(f"nobody runs team {team.id}")
     team.stop()
     return {"stops": True}
 
 
-def go_on(team: Team, going: Going, _: dict[str, Any]) -> dict[str, Any]:
-    """Go on with a team that was left."""
+def resume_team(team: Team, going: RunLauncher, _: dict[str, Any]) -> dict[str, Any]:
+    """Resume a suspended team."""
     if team.state.ended is not None:
         raise NotReadyError(f"team {team.id} is done")
-    return _going_on(team, going)
+    return _resume_when_released(team, going)
 
 
-_ACTS: dict[str, Act] = {"answer": answer, "say": say, "limits": raise_limits, "stop": stop, "go": go_on}
+_TEAM_ACTIONS: dict[str, TeamAction] = {
+    "answer": answer_question,
+    "say": post_message,
+    "limits": raise_limits,
+    "stop": stop_team,
+    "go": resume_team,
+}
 
 
-def _going_on(team: Team, going: Going) -> dict[str, Any]:
-    """Whether the team goes on now. Whoever has just left it may need a moment until he is gone."""
-    until = time.monotonic() + _LEAVING
+def _resume_when_released(team: Team, going: RunLauncher) -> dict[str, Any]:
+    """Resume a team, and return whether it runs. Another process may need a moment to release it."""
+    until = time.monotonic() + _RELEASE_SECONDS
     while not (goes_on := team.is_running() or going.go_on(team.id)) and time.monotonic() < until:
-        time.sleep(_OFTEN)
+        time.sleep(_RELEASE_POLL_SECONDS)
     return {"goesOn": goes_on, "resume": f"antiphon team resume {team.id}"}
 
 
-def _text(given: dict[str, Any], name: str = "text") -> str:
+def _require_text(given: dict[str, Any], name: str = "text") -> str:
     value = given.get(name, "")
     if not isinstance(value, str):
         raise OptionError(f"`{name}` is a text")
     return value
 
 
-def _amount(value: Any, name: str) -> float | None:
+def _require_amount(value: Any, name: str) -> float | None:
     if value is None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
@@ -274,8 +285,8 @@ def _amount(value: Any, name: str) -> float | None:
 
 
 @contextmanager
-def _told() -> Generator[None]:
-    """What a person can do something about is no failure of ours."""
+def _map_errors() -> Generator[None]:
+    """Convert errors that the user can fix into client errors."""
     try:
         yield
     except (SecretRefused, ContentError) as error:

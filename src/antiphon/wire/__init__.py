@@ -1,6 +1,7 @@
-"""How conversations travel: one package for each provider API, pure functions both ways.
+"""Codecs for provider APIs: one subpackage of pure functions per API converts requests and replies.
 
-`wire(api)` gives the functions of one API; `rules` says what each API rejects. Nothing here opens a connection.
+`load_codec(api)` returns the functions of one API. `rules` lists what each API rejects. Nothing
+here opens a connection.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from antiphon._public import lazy, publish
-from antiphon._shape import arr, obj, string
+from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.conversation import Conversation, Origin
 from antiphon.errors import FormatError, OptionError
 from antiphon.wire.cache import CacheOutcome, CacheReport
@@ -18,23 +19,23 @@ from antiphon.wire.prompt import PrefixChange, Prompt
 from antiphon.wire.reply import (
     CallDelta,
     Decoder,
-    Delta,
-    ErrorText,
     FactWrong,
     Healed,
     ProgressDelta,
+    ProviderErrorInfo,
     ReasoningDelta,
     Reply,
+    ReplyDelta,
     RetryDelta,
     Stop,
     TextDelta,
     Usage,
 )
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
-from antiphon.wire.request import Request
+from antiphon.wire.request import EncodedRequest
 
 if TYPE_CHECKING:
-    from antiphon.wire.reading import Reading
+    from antiphon.wire.history_reader import ReadHistory
 
 #: The APIs by name, with the provider who owns each.
 APIS = {
@@ -44,9 +45,17 @@ APIS = {
     "gemini": "google",
 }
 
-_ANTHROPIC = ("thinking", "redacted_thinking", "image", "document", "search_result", "container_upload", "compaction")
-#: What parts of Gemini say what they are by, where no role does.
-_GEMINI = {
+_ANTHROPIC_BLOCK_TYPES = (
+    "thinking",
+    "redacted_thinking",
+    "image",
+    "document",
+    "search_result",
+    "container_upload",
+    "compaction",
+)
+#: Fields that identify a Gemini part in a content without a role.
+_GEMINI_PART_FIELDS = {
     "text",
     "functionCall",
     "function_call",
@@ -55,8 +64,8 @@ _GEMINI = {
     "inlineData",
     "inline_data",
 }
-#: Items of the Responses API that have a name of their own; the others end alike.
-_ITEMS = (
+#: Item types of the Responses API that none of the common suffixes covers.
+_RESPONSES_ITEM_TYPES = (
     "reasoning",
     "item_reference",
     "compaction",
@@ -65,11 +74,11 @@ _ITEMS = (
     "additional_tools",
     "program",
 )
-_ITEM_ENDINGS = ("_call", "_output", "_approval_request", "_approval_response")
+_RESPONSES_ITEM_SUFFIXES = ("_call", "_output", "_approval_request", "_approval_response")
 
 
-class Wire(Protocol):
-    """What the package of every API offers."""
+class ApiCodec(Protocol):
+    """Protocol that the subpackage of every API implements."""
 
     @property
     def API(self) -> str:
@@ -77,119 +86,119 @@ class Wire(Protocol):
         ...
 
     def path(self, target: Target, stream: bool) -> str:
-        """Where requests go, below the base URL."""
+        """Return the path of the request URL, below the base URL."""
         ...
 
-    def encode(self, conversation: Conversation, target: Target, options: Options) -> Request:
+    def encode(self, conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
         """Return the request: its body, its headers and the prompt that it holds."""
         ...
 
     def history(self, conversation: Conversation, target: Target) -> dict[str, Any]:
-        """The conversation in this API's shape, as data."""
+        """Return the conversation in this API's shape, as JSON data."""
         ...
 
     def decode(self, response: object, origin: Origin) -> Reply:
-        """A response body as a reply."""
+        """Convert a response body into a reply."""
         ...
 
     def Decoder(self, origin: Origin) -> Decoder:
-        """A decoder for one stream."""
+        """Return a decoder for one stream."""
         ...
 
-    def error_text(self, data: object) -> ErrorText:
-        """What an error body says."""
+    def parse_error(self, data: object) -> ProviderErrorInfo:
+        """Extract message, kind and request id from an error body."""
         ...
 
-    def read(self, data: object, origin: Origin) -> Reading:
-        """A history or a whole request of this API as a conversation."""
+    def read(self, data: object, origin: Origin) -> ReadHistory:
+        """Convert a history or a complete request of this API into a conversation."""
         ...
 
 
-def wire(api: str) -> Wire:
-    """The functions of one API, imported when first asked for."""
+def wire(api: str) -> ApiCodec:
+    """Return the codec of one API and import it on first use."""
     if api not in APIS:
         raise OptionError(f"there is no API {api!r}; there are {', '.join(APIS)}")
-    return cast(Wire, import_module(f"antiphon.wire.{api.replace('-', '_')}"))
+    return cast(ApiCodec, import_module(f"antiphon.wire.{api.replace('-', '_')}"))
 
 
-def detect(data: object) -> str:
-    """The API whose shape a history has, told by its parts; a FormatError if it has none."""
-    top = obj(data)
+def detect_api(data: object) -> str:
+    """Return the API whose shape a history has. Raise FormatError if it has none."""
+    top = as_object(data)
     key = next((key for key in ("contents", "input", "messages") if key in top), "")
     given: object = top[key] if key else data
-    messages = arr(given) or ([obj(given)] if key == "contents" and obj(given) else [])
-    found = next((api for message in messages if (api := _api_of(obj(message)))), "")
-    known = given == [] or found or any(map(_is_message, messages))
+    messages = as_array(given) or ([as_object(given)] if key == "contents" and as_object(given) else [])
+    found = next((api for message in messages if (api := _detect_message_api(as_object(message)))), "")
+    known = given == [] or found or any(map(_is_chat_message, messages))
     if key == "contents" and (found == "gemini" or given == []):
         return "gemini"
     if key == "input" and (isinstance(given, str) or (known and found in ("", "openai-responses"))):
         return "openai-responses"
     if found and key in ("", "messages"):
         return found
-    if not (key == "messages" and given == []) and not any(map(_is_message, messages)):
+    if not (key == "messages" and given == []) and not any(map(_is_chat_message, messages)):
         raise FormatError("this is no history: neither a list of messages nor a request that holds one")
-    if "system" in top or any("input_schema" in obj(tool) for tool in arr(top.get("tools"))):
+    if "system" in top or any("input_schema" in as_object(tool) for tool in as_array(top.get("tools"))):
         return "anthropic"
-    # Nothing but text is the same to both; Anthropic wants a limit with it.
+    # Plain text looks the same in both APIs, but Anthropic requires `max_tokens`.
     claude = str(top.get("model")).startswith("claude-") and "max_tokens" in top
     return "anthropic" if claude else "openai-chat"
 
 
-def _api_of(message: dict[str, Any]) -> str:
-    """The API that alone has such a message, or ""."""
+def _detect_message_api(message: dict[str, Any]) -> str:
+    """Return the only API that has such a message, or ""."""
     if "parts" in message:
-        return "gemini" if _is_content(message) else ""
+        return "gemini" if _is_gemini_content(message) else ""
     if message.get("role") == "model":
         return "gemini"
     if "tool_calls" in message or message.get("role") in ("tool", "function"):
         return "openai-chat"
     kind = message.get("type")
     if isinstance(kind, str) and kind != "message":
-        return "openai-responses" if kind in _ITEMS or kind.endswith(_ITEM_ENDINGS) else ""
-    return next((api for block in arr(message.get("content")) if (api := _api_of_block(obj(block)))), "")
+        return "openai-responses" if kind in _RESPONSES_ITEM_TYPES or kind.endswith(_RESPONSES_ITEM_SUFFIXES) else ""
+    return next((api for block in as_array(message.get("content")) if (api := _detect_block_api(as_object(block)))), "")
 
 
-def _api_of_block(block: dict[str, Any]) -> str:
-    kind = string(block.get("type"))
+def _detect_block_api(block: dict[str, Any]) -> str:
+    kind = as_string(block.get("type"))
     if kind in ("input_text", "output_text", "input_image", "input_file", "refusal"):
         return "openai-responses"
     if kind in ("image_url", "input_audio", "file"):
         return "openai-chat"
-    return "anthropic" if kind in _ANTHROPIC or kind.endswith(("tool_use", "tool_result")) else ""
+    return "anthropic" if kind in _ANTHROPIC_BLOCK_TYPES or kind.endswith(("tool_use", "tool_result")) else ""
 
 
-def _is_content(message: dict[str, Any]) -> bool:
-    """Whether the parts are Gemini's: each says what it is by a field, none by a tag."""
-    parts = [obj(part) for part in arr(message["parts"]) or [message["parts"]]]
+def _is_gemini_content(message: dict[str, Any]) -> bool:
+    """Return whether the parts are Gemini's: named by a field, never by a type tag."""
+    parts = [as_object(part) for part in as_array(message["parts"]) or [message["parts"]]]
     if any(tag in each for each in (*parts, message) for tag in ("type", "kind", "part_kind", "partKind")):
         return False
     if message.get("role") is None:
-        return any(not _GEMINI.isdisjoint(part) for part in parts)
-    return string(message["role"]).lower() in ("user", "model", "function", "assistant", "system")
+        return any(not _GEMINI_PART_FIELDS.isdisjoint(part) for part in parts)
+    return as_string(message["role"]).lower() in ("user", "model", "function", "assistant", "system")
 
 
-def _is_message(message: object) -> bool:
-    data = obj(message)
+def _is_chat_message(message: object) -> bool:
+    data = as_object(message)
     role = data.get("role") in ("user", "assistant", "system", "developer", "tool", "function")
     content: object = data.get("content")
     return role and "parts" not in data and (content is None or isinstance(content, str | list))
 
 
-def read(data: object, api: str | None = None, model: str = "") -> Reading:
-    """A foreign history as a conversation; the API is recognised where it is not named."""
-    api = api or detect(data)
-    model = model or str(obj(data).get("model") or "")
+def read(data: object, api: str | None = None, model: str = "") -> ReadHistory:
+    """Convert a provider's history into a conversation. Detect the API if `api` is not given."""
+    api = api or detect_api(data)
+    model = model or str(as_object(data).get("model") or "")
     return wire(api).read(data, Origin(APIS.get(api, ""), api, model))
 
 
 __all__ = [
     "APIS",
+    "ApiCodec",
     "CacheOutcome",
     "CacheReport",
     "CallDelta",
     "Decoder",
-    "Delta",
-    "ErrorText",
+    "EncodedRequest",
     "FactWrong",
     "Healed",
     "Options",
@@ -197,22 +206,22 @@ __all__ = [
     "Profile",
     "ProgressDelta",
     "Prompt",
-    "Reading",
+    "ProviderErrorInfo",
+    "ReadHistory",
     "ReasoningDelta",
     "RefusalDetails",
     "Reply",
+    "ReplyDelta",
     "ReplyState",
-    "Request",
     "RetryDelta",
     "Stop",
     "Target",
     "TextDelta",
     "Usage",
-    "Wire",
-    "detect",
+    "detect_api",
     "read",
     "wire",
 ]
 
-__getattr__ = lazy(__name__, {"Reading": "reading"})
-publish(globals())
+__getattr__ = make_lazy_getattr(__name__, {"ReadHistory": "history_reader"})
+publish_exports(globals())

@@ -1,4 +1,6 @@
-"""Request bodies as bytes: each turn is encoded once for each target, and what is settled is only copied."""
+"""Incremental encoding of request bodies: each turn is encoded once per target, and settled turns are
+only copied.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, Self
 
-from antiphon._json import dumps, loads
+from antiphon._base.json import dump_json, load_json
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
@@ -20,18 +22,19 @@ from antiphon.conversation import (
 )
 from antiphon.errors import OptionError
 
-#: Said in the place of a user's turn that holds only content of another provider.
-NOTHING = "(This message holds content that cannot be shown to this model.)"
-#: How many hexadecimal digits of a hash are kept.
-_DIGEST = 32
+#: Text that replaces a user turn which holds only another provider's content.
+UNSHOWABLE_TEXT = "(This message holds content that cannot be shown to this model.)"
+#: Number of hexadecimal digits kept of a hash.
+_DIGEST_LENGTH = 32
 
 
-class Segment(NamedTuple):
-    """A piece of a message. Neighbours of the same role become one message; those of role "" stay by themselves.
+class MessageSegment(NamedTuple):
+    """A piece of a message. Adjacent segments of one role are merged; those of role "" stay separate.
 
-    `blocks` is the JSON of its content blocks, separated by commas. `text` is the inside of a JSON string with the same
-    content, for APIs that take plain text too; `None` where there is more than text. `bound` is the only hash behind
-    which the piece may stand; `None` where it may stand anywhere.
+    `blocks` is the JSON of its content blocks, separated by commas. `text` is the inside of a JSON
+    string with the same content, for APIs that also take plain text, or None if there is more than
+    text. `bound` is the only prefix hash after which the segment may appear, or None if it may appear
+    anywhere.
     """
 
     role: str
@@ -40,14 +43,14 @@ class Segment(NamedTuple):
     bound: str | None = None
 
 
-#: Bytes in pieces, to be joined only once: copying a long history costs more than encoding a new turn.
-Pieces = list[bytes | bytearray]
-EncodeTurn = Callable[[Turn], Iterable[Segment]]
-Wrap = Callable[[Segment], bytes]
+#: Bytes in chunks, joined only once: copying a long history costs more than encoding a new turn.
+BodyChunks = list[bytes | bytearray]
+TurnEncoder = Callable[[Turn], Iterable[MessageSegment]]
+SegmentWrapper = Callable[[MessageSegment], bytes]
 
 
-class Hash(Protocol):
-    """A running hash, as those of `hashlib` are."""
+class RunningHash(Protocol):
+    """Protocol of a running hash, as in `hashlib`."""
 
     def update(self, data: bytes, /) -> None: ...
     def digest(self) -> bytes: ...
@@ -55,27 +58,27 @@ class Hash(Protocol):
     def copy(self) -> Self: ...
 
 
-class _Chain:
-    """A running hash over segments: after each of them its value, its turn, and how many bytes there were so far."""
+class _HashChain:
+    """A running hash over segments, with its value, turn and byte count after each segment."""
 
     __slots__ = ("bytes", "digests", "hash", "left_out", "turns")
 
-    def __init__(self, hash: Hash, size: int = 0) -> None:
+    def __init__(self, hash: RunningHash, size: int = 0) -> None:
         self.hash = hash
         self.bytes = size
         self.left_out = 0
         self.digests: list[bytes] = []
         self.turns: list[tuple[int, int]] = []
 
-    def copy(self) -> _Chain:
-        return _Chain(self.hash.copy(), self.bytes)
+    def copy(self) -> _HashChain:
+        return _HashChain(self.hash.copy(), self.bytes)
 
     @property
     def digest(self) -> str:
-        return self.hash.hexdigest()[:_DIGEST]
+        return self.hash.hexdigest()[:_DIGEST_LENGTH]
 
-    def add(self, segment: Segment, turn: int) -> None:
-        # Roles and lengths part the pieces, so that no other pieces have the same hash.
+    def add(self, segment: MessageSegment, turn: int) -> None:
+        # Roles and lengths delimit the segments, so different segments never hash alike.
         size = len(segment.blocks)
         self.hash.update(b"%s %d\n%s" % (segment.role.encode(), size, segment.blocks))
         self.bytes += size
@@ -83,18 +86,18 @@ class _Chain:
         self.turns.append((turn, self.bytes))
 
 
-class _Fold:
-    """The messages of the settled turns as bytes, and the last segment, which may still grow."""
+class _EncodedPrefix:
+    """The encoded messages of the settled turns, and the last segment, which may still grow."""
 
     __slots__ = ("chain", "count", "done", "last", "pending", "seed")
 
     def __init__(self, seed: tuple[str, ...]) -> None:
         self.seed = seed
-        self.chain = _Chain(sha256("\n".join(seed).encode()))
+        self.chain = _HashChain(sha256("\n".join(seed).encode()))
         self.count = 0
         self.last: Turn | None = None
         self.done = bytearray()
-        self.pending: Segment | None = None
+        self.pending: MessageSegment | None = None
 
     def continues(self, turns: tuple[Turn, ...], settled: int, seed: tuple[str, ...]) -> bool:
         same = self.seed == seed and self.count <= settled
@@ -102,16 +105,17 @@ class _Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
-    """The messages of a request in pieces, separated by commas, and the running hash over what they hold.
+class EncodedMessages:
+    """The encoded messages of a request in pieces, separated by commas, and the running hash over their
+    content.
 
-    `left_out` counts the pieces that are bound to something else than what stands before them.
+    `left_out` counts the segments omitted because they are bound to another prefix.
     """
 
-    pieces: Pieces
-    _settled: _Chain
+    pieces: BodyChunks
+    _settled: _HashChain
     _count: int
-    _tail: _Chain
+    _tail: _HashChain
     left_out: int
 
     def __len__(self) -> int:
@@ -119,80 +123,80 @@ class Messages:
 
     @property
     def digest(self) -> str:
-        """The hash of all of it."""
+        """The hash of all content."""
         return self._tail.digest
 
     @property
     def bytes(self) -> int:
-        """How many bytes of content there are."""
+        """The number of content bytes."""
         return self._tail.bytes
 
     def digest_at(self, place: int) -> bytes:
-        """Return the hash of the content up to a piece and with it."""
+        """Return the hash of the content up to and including a segment."""
         chain, at = (self._settled, place) if place < self._count else (self._tail, place - self._count)
         return chain.digests[at]
 
     def turn_at(self, place: int) -> tuple[int, int]:
-        """Return the number of the turn that a piece belongs to, and the bytes up to its end."""
+        """Return the number of a segment's turn, and the bytes up to the segment's end."""
         chain, at = (self._settled, place) if place < self._count else (self._tail, place - self._count)
         return chain.turns[at]
 
-    def chain(self) -> _Chain:
-        """Return a running hash that goes on behind all of it."""
+    def chain(self) -> _HashChain:
+        """Return a running hash that continues after all content."""
         return self._tail.copy()
 
 
 #: The encoding of a conversation, of a turn and of its tools, each by target.
-_FOLD = DerivedKey[_Fold]("messages", grows=True)
-_SEGMENTS = DerivedKey[tuple[Segment, ...]]("segments")
+_FOLD = DerivedKey[_EncodedPrefix]("messages", grows=True)
+_SEGMENTS = DerivedKey[tuple[MessageSegment, ...]]("segments")
 _TOOLS = DerivedKey[tuple[tuple[ToolSpec, ...], str]]("tools")
 
 
-def messages(
+def encode_messages(
     conversation: Conversation,
     key: str,
-    encode_turn: EncodeTurn,
-    wrap: Wrap,
+    encode_turn: TurnEncoder,
+    wrap: SegmentWrapper,
     seed: tuple[str, ...] = (),
     *,
-    nothing: Segment,
-) -> Messages:
-    """All messages of the conversation, separated by commas, in pieces that are copied once, into the body.
+    nothing: MessageSegment,
+) -> EncodedMessages:
+    """Encode all messages of the conversation in chunks that are copied once, into the body.
 
-    `nothing` takes the place of what a user said of which nothing can be shown to this provider, now and later.
-
-    Only the last two turns of a conversation can still be replaced (results arrive, texts are merged), so everything
-    before them is encoded and hashed once and kept with the conversation. `seed` stands for what comes before them.
+    `nothing` replaces a user turn of which nothing can be sent to this provider. Only the last two
+    turns of a conversation can still change, because results arrive and texts are merged. So all
+    earlier turns are encoded and hashed once and cached with the conversation. `seed` is the content
+    before the messages.
     """
     turns = conversation.turns
     settled = max(len(turns) - 2, 0)
     fold = conversation.derived.get(_FOLD, key)
     if fold is None or not fold.continues(turns, settled, seed):
-        fold = conversation.derived.set(_FOLD, _Fold(seed), key)
+        fold = conversation.derived.set(_FOLD, _EncodedPrefix(seed), key)
     chain = fold.chain
     if fold.count < settled:
         fresh = turns[fold.count : settled]
-        fold.pending = _fold(fresh, fold.count, key, encode_turn, wrap, fold.done, fold.pending, chain, nothing)
+        fold.pending = _append_turns(fresh, fold.count, key, encode_turn, wrap, fold.done, fold.pending, chain, nothing)
         fold.count, fold.last = settled, turns[settled - 1]
     tail, ends = bytearray(), chain.copy()
-    pending = _fold(turns[settled:], settled, key, encode_turn, wrap, tail, fold.pending, ends, nothing)
+    pending = _append_turns(turns[settled:], settled, key, encode_turn, wrap, tail, fold.pending, ends, nothing)
     if pending:
         tail += wrap(pending)
-    pieces: Pieces = [fold.done, tail] if tail else [bytes(fold.done).removesuffix(b",")] if fold.done else []
-    return Messages(pieces, chain, len(chain.digests), ends, chain.left_out + ends.left_out)
+    pieces: BodyChunks = [fold.done, tail] if tail else [bytes(fold.done).removesuffix(b",")] if fold.done else []
+    return EncodedMessages(pieces, chain, len(chain.digests), ends, chain.left_out + ends.left_out)
 
 
-def _fold(
+def _append_turns(
     turns: Iterable[Turn],
     number: int,
     key: str,
-    encode_turn: EncodeTurn,
-    wrap: Wrap,
+    encode_turn: TurnEncoder,
+    wrap: SegmentWrapper,
     out: bytearray,
-    pending: Segment | None,
-    chain: _Chain,
-    nothing: Segment,
-) -> Segment | None:
+    pending: MessageSegment | None,
+    chain: _HashChain,
+    nothing: MessageSegment,
+) -> MessageSegment | None:
     for turn in turns:
         segments = turn.derived.get(_SEGMENTS, key)
         if segments is None:
@@ -202,12 +206,12 @@ def _fold(
             turn.derived.set(_SEGMENTS, segments, key)
         for segment in segments:
             if segment.bound is not None and segment.bound != chain.digest:
-                # It is bound to something else than what stands before it here.
+                # It is bound to another prefix than the one before it here.
                 chain.left_out += 1
                 continue
             chain.add(segment, number)
             if pending and pending.role == segment.role != "":
-                pending = _merged(pending, segment)
+                pending = _merge_segments(pending, segment)
                 continue
             if pending:
                 out += wrap(pending) + b","
@@ -216,8 +220,10 @@ def _fold(
     return pending
 
 
-def bind(parts: Sequence[AssistantPart], before: Messages, encode_turn: EncodeTurn) -> tuple[AssistantPart, ...]:
-    """Return the parts of a reply with each of its thinking blocks bound to the request and what stands before it."""
+def bind_thinking(
+    parts: Sequence[AssistantPart], before: EncodedMessages, encode_turn: TurnEncoder
+) -> tuple[AssistantPart, ...]:
+    """Return the parts of a reply with each thinking block bound to the request and the parts before it."""
     chain, bound = before.chain(), list(parts)
     for place, part in enumerate(parts):
         if isinstance(part, Reasoning) and part.native is not None:
@@ -227,17 +233,17 @@ def bind(parts: Sequence[AssistantPart], before: Messages, encode_turn: EncodeTu
     return tuple(bound)
 
 
-def _merged(first: Segment, second: Segment) -> Segment:
+def _merge_segments(first: MessageSegment, second: MessageSegment) -> MessageSegment:
     text = None
     if first.text is not None and second.text is not None:
         text = first.text + rb"\n\n" + second.text
-    return Segment(first.role, first.blocks + b"," + second.blocks, text)
+    return MessageSegment(first.role, first.blocks + b"," + second.blocks, text)
 
 
-def tools_json(
+def encode_tools(
     conversation: Conversation, tools: tuple[ToolSpec, ...], key: str, encode_tool: Callable[[ToolSpec], str | None]
 ) -> str:
-    """The declarations of tools, separated by commas; encoded again only when the tools change."""
+    """Return the tool declarations, separated by commas. Encode them again only when the tools change."""
     known = conversation.derived.get(_TOOLS, key)
     if known is None or known[0] is not tools:
         declared = [text for tool in tools if (text := encode_tool(tool)) is not None]
@@ -246,21 +252,21 @@ def tools_json(
 
 
 #: Where the assistant speaks first, this is said before it, where the API wants the user first. Recordings show that
-#: Anthropic and OpenAI take such a history as it is.
+#: Anthropic and OpenAI accept such a history unchanged.
 _OPENINGS = {"gemini": "(The conversation begins with the assistant.)"}
 
 
-def opening(messages: Pieces, api: str) -> str:
-    """What the user is made to say before messages that begin with the assistant's, where the API wants it."""
+def opening_text(messages: BodyChunks, api: str) -> str:
+    """Return the user text to insert before messages that begin with the assistant's, or ""."""
     start = next((piece for piece in messages if piece), b"")
     return _OPENINGS.get(api, "") if start.startswith((b'{"role":"assistant"', b'{"role":"model"')) else ""
 
 
-def assemble(fields: dict[str, Any], lists: dict[str, Pieces], **raw: str) -> bytes:
-    """One JSON object from ordinary fields, from values that are JSON already, and from lists in pieces.
+def assemble_body(fields: dict[str, Any], lists: dict[str, BodyChunks], **raw: str) -> bytes:
+    """Return one JSON object from plain fields, from values that are JSON already, and from chunked lists.
 
-    `extra` is among the fields. Tools in it are declared behind those of the conversation; anything else that the
-    conversation says must not be said in it a second time.
+    `extra` is among the fields. Its tools are declared after those of the conversation. Any other field
+    that the conversation sets itself raises OptionError.
     """
     for name in sorted(fields.keys() & (raw.keys() | lists.keys())):
         if name != "tools" or not isinstance(fields[name], list):
@@ -270,10 +276,10 @@ def assemble(fields: dict[str, Any], lists: dict[str, Pieces], **raw: str) -> by
         more = fields[name]
         fields = {k: v for k, v in fields.items() if k != name}
         if more:
-            raw[name] = f"{raw[name][:-1]},{dumps(more)[1:]}"
-    texts = [f"{dumps(name)}:{dumps(value)}" for name, value in fields.items()]
+            raw[name] = f"{raw[name][:-1]},{dump_json(more)[1:]}"
+    texts = [f"{dump_json(name)}:{dump_json(value)}" for name, value in fields.items()]
     texts += [f'"{name}":{value}' for name, value in raw.items()]
-    pieces: Pieces = [("{" + ",".join(texts)).encode()]
+    pieces: BodyChunks = [("{" + ",".join(texts)).encode()]
     for name, value in lists.items():
         pieces += [f'{"," if texts else ""}"{name}":['.encode(), *value, b"]"]
     return b"".join([*pieces, b"}"])
@@ -289,6 +295,6 @@ _INSTEAD = {
 }
 
 
-def parsed(pieces: Pieces) -> list[Any]:
-    """A list in pieces as data."""
-    return loads(b"".join([b"[", *pieces, b"]"]))
+def parse_chunks(pieces: BodyChunks) -> list[Any]:
+    """Parse a chunked list as JSON data."""
+    return load_json(b"".join([b"[", *pieces, b"]"]))

@@ -1,4 +1,4 @@
-"""What became of the cached beginning of a prompt: how much could be read from the cache, and how much was."""
+"""Reports on the provider's prompt cache: how much could be read from it, and how much was."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from antiphon._json import dumps
-from antiphon._shape import obj, string
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import Conversation, DerivedKey
-from antiphon.facts import Cache
+from antiphon.facts import CacheFacts
 from antiphon.wire.options import Target
 from antiphon.wire.prompt import PrefixChange, Prompt
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from antiphon.wire.reply import Usage
     from antiphon.wire.reply_state import ReplyState
 
-#: `first` has nothing before it; `changed`, `expired` and `too_short` say why less was read; `missed` is unexplained.
+#: `first` has no predecessor; `changed`, `expired` and `too_short` explain a miss; `missed` is unexplained.
 CacheOutcome = Literal["first", "hit", "changed", "expired", "too_short", "missed"]
-#: The part of what was expected that may be missing from a hit: caches are read in steps.
-TOLERANCE = 0.1
+#: The share of the expected tokens that may be missing from a hit: caches are read in blocks.
+CACHE_TOLERANCE = 0.1
 #: The providers that serve OpenAI's models themselves.
-_KEYED = ("openai", "openai-chat", "azure")
+_CACHE_KEY_PROVIDERS = ("openai", "openai-chat", "azure")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 class SentPrompt(NamedTuple):
-    """A prompt that was answered: when, with how many tokens, under which id, and whether the cache failed it."""
+    """A prompt that was answered: its time, tokens and reply id, and whether the cache missed it."""
 
     prompt: Prompt
     at: float
@@ -39,10 +39,11 @@ class SentPrompt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CacheReport:
-    """How a prompt met the provider's cache.
+    """Cache usage of one prompt.
 
-    `expected` tokens were sent before and could be read from the cache, `read` ones were; `written` ones are new there.
-    `change` is the first piece that differs from the prompt before. `server` is the provider's own reason.
+    `expected` tokens were sent before and could be read from the cache; `read` were read and `written`
+    are new in it. `change` is the first piece that differs from the previous prompt. `server` is the
+    provider's own reason.
     """
 
     outcome: CacheOutcome
@@ -55,12 +56,12 @@ class CacheReport:
 
     @property
     def lost(self) -> int:
-        """The tokens that were read again although they had been sent before."""
+        """Tokens that were processed again although they had been sent before."""
         return max(self.expected - self.read, 0) if self.outcome not in ("first", "hit") else 0
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CacheReport:
-        """Read what `dataclasses.asdict` made."""
+        """Restore a report from the data of `dataclasses.asdict`."""
         change = data.get("change")
         given: dict[str, Any] = {**data, "change": PrefixChange(**change) if change else None}
         return cls(**given)
@@ -89,64 +90,66 @@ _SENT = DerivedKey[SentPrompt]("prompt", forks=True)
 
 
 def cache_key(conversation: Conversation, target: Target) -> str:
-    """Return what is the same for all requests of a conversation and its forks, for providers that take such a key."""
-    if target.provider not in _KEYED or not target.facts.cache.key:
+    """Return a key shared by all requests of a conversation and its forks, or "" if the provider takes
+    none.
+    """
+    if target.provider not in _CACHE_KEY_PROVIDERS or not target.facts.cache.key:
         return ""
     known = conversation.derived.get(_CACHE_KEY, target.model)
     if known is None:
         head = conversation.head
-        told = [target.model, head.system, *(f"{tool.name} {dumps(tool.parameters)}" for tool in head.tools)]
+        told = [target.model, head.system, *(f"{tool.name} {dump_json(tool.parameters)}" for tool in head.tools)]
         key = sha256("\n".join(told).encode()).hexdigest()[:16]
         known = conversation.derived.set(_CACHE_KEY, key, target.model)
     return known
 
 
-def last_sent(conversation: Conversation, target: Target) -> SentPrompt | None:
-    """Return the last prompt that a target answered in this conversation, where it is remembered."""
+def get_last_prompt(conversation: Conversation, target: Target) -> SentPrompt | None:
+    """Return the last prompt that a target answered in this conversation, or None."""
     return conversation.derived.get(_SENT, (target.provider, target.api, target.model))
 
 
-def remember_sent(conversation: Conversation, target: Target, sent: SentPrompt) -> None:
-    """Keep the prompt that a target has answered."""
+def store_last_prompt(conversation: Conversation, target: Target, sent: SentPrompt) -> None:
+    """Store the prompt that a target has answered."""
     conversation.derived.set(_SENT, sent, (target.provider, target.api, target.model))
 
 
-def report_cache(
+def build_cache_report(
     before: SentPrompt | None,
     change: PrefixChange | None,
     usage: Usage,
     state: ReplyState,
-    known: Cache,
+    known: CacheFacts,
     now: float,
     ttl: str,
 ) -> CacheReport | None:
-    """Return how a prompt met the cache, or nothing where the provider does not tell what it read."""
+    """Return a prompt's cache report, or None if the provider does not report what it read."""
     if usage.cache_read_tokens is None:
         return None
     read, written = usage.cache_read_tokens, usage.cache_write_tokens or 0
     if before is None or before.tokens is None:
         return CacheReport("first", 0, read, written)
-    idle, server = now - before.at, _server_reason(state)
+    idle, server = now - before.at, _read_miss_reason(state)
     expected = before.tokens
     outcome: CacheOutcome = "missed"
-    if read >= expected * (1 - TOLERANCE):
+    if read >= expected * (1 - CACHE_TOLERANCE):
         outcome, change = "hit", None
     elif change is not None:
         outcome = "changed"
     elif known.min is not None and expected < known.min:
         outcome = "too_short"
-    elif (lifetime := _lifetime(ttl, known)) is not None and idle > lifetime:
+    elif (lifetime := _parse_lifetime(ttl, known)) is not None and idle > lifetime:
         outcome = "expired"
     return CacheReport(outcome, expected, read, written, change, idle, server)
 
 
-def _server_reason(state: ReplyState) -> str:
-    found = obj(state.diagnostics)
+def _read_miss_reason(state: ReplyState) -> str:
+    found = as_object(state.diagnostics)
     reason = found.get("cache_miss_reason")
-    return string(obj(reason).get("type")) or string(reason) or string(found.get("reason"))
+    return as_string(as_object(reason).get("type")) or as_string(reason) or as_string(found.get("reason"))
 
 
-def _lifetime(ttl: str, known: Cache) -> float | None:
-    """Return how many seconds the cache keeps what it read last, where that is known."""
+def _parse_lifetime(ttl: str, known: CacheFacts) -> float | None:
+    """Return how many seconds the cache keeps an unused entry, or None if unknown."""
     word = ttl or (known.ttls[0] if known.ttls else "")
     return float(word[:-1]) * _SECONDS[word[-1]] if word and word[-1] in _SECONDS and word[:-1].isdigit() else None

@@ -1,4 +1,6 @@
-"""Which images a model can be shown. One that it cannot would make its provider refuse the whole conversation."""
+"""Checks which images a model accepts. One unsupported image would make its provider reject the whole
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import Any
 from antiphon.conversation import AssistantTurn, Image, Text, ToolResult, Turn, UserTurn
 from antiphon.wire.options import Target
 
-#: How files of these types begin, and where.
-_BEGINNINGS = (
+#: Magic bytes of image types: offset, bytes, media type.
+_MAGIC_BYTES = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
     (0, b"GIF8", "image/gif"),
@@ -24,31 +26,31 @@ _BEGINNINGS = (
     (0, b"II*\0", "image/tiff"),
     (0, b"MM\0*", "image/tiff"),
 )
-KNOWN_TYPES = frozenset(kind for _, _, kind in _BEGINNINGS)
-#: A file of the one is called the other as well.
-_SAME = {"image/heif": "image/heic"}
+KNOWN_IMAGE_TYPES = frozenset(kind for _, _, kind in _MAGIC_BYTES)
+#: Media types that count as the same.
+_TYPE_ALIASES = {"image/heif": "image/heic"}
 
 
-def refusal(image: Image, target: Target) -> str:
-    """Why the model cannot be shown an image, and what to do; nothing where it can."""
-    if not target.sees_images():
+def find_image_problem(image: Image, target: Target) -> str:
+    """Return why the model cannot see an image and what to do, or "" if it can."""
+    if not target.accepts_images():
         return f"{target.model} cannot see images; describe it, or ask a model that can"
     if not image.data:
         return ""
-    # What this API gave itself goes back as it came.
+    # An image that came from this API is sent back unchanged.
     theirs = image.native is not None and image.native.origin.api == target.api
-    return ("" if theirs else _false_type(image)) or _over_limits(image, target)
+    return ("" if theirs else _find_type_mismatch(image)) or _find_exceeded_limit(image, target)
 
 
-def _false_type(image: Image) -> str:
-    kind, actual = image.media_type.lower(), actual_type(image.data)
-    if _SAME.get(kind, kind) == _SAME.get(actual, actual) or not (actual or kind in KNOWN_TYPES):
+def _find_type_mismatch(image: Image) -> str:
+    kind, actual = image.media_type.lower(), detect_image_type(image.data)
+    if _TYPE_ALIASES.get(kind, kind) == _TYPE_ALIASES.get(actual, actual) or not (actual or kind in KNOWN_IMAGE_TYPES):
         return ""
     found = f"are {actual}; give it that type" if actual else "are none; was it read whole, as bytes?"
     return f"it is called {kind}, but its bytes {found}"
 
 
-def _over_limits(image: Image, target: Target) -> str:
+def _find_exceeded_limit(image: Image, target: Target) -> str:
     kind = image.media_type.lower()
     limits = (target.facts.inputs or {}).get("images")
     if limits and limits.types and kind not in limits.types:
@@ -60,42 +62,42 @@ def _over_limits(image: Image, target: Target) -> str:
     return ""
 
 
-def shown(turn: Turn, target: Target) -> Turn:
-    """The turn as the model can be shown it: a line of text takes the place of an image that it cannot."""
+def replace_unsupported_images(turn: Turn, target: Target) -> Turn:
+    """Return the turn with a line of text in place of every image that the model cannot see."""
     if isinstance(turn, UserTurn):
-        parts = _shown_parts(turn.parts, target)
+        parts = _replace_in_parts(turn.parts, target)
         return turn if parts is turn.parts else UserTurn(parts)
-    results = tuple(_shown_result(result, target) for result in turn.results)
+    results = tuple(_replace_in_result(result, target) for result in turn.results)
     same = all(new is old for new, old in zip(results, turn.results, strict=True))
     return turn if same else AssistantTurn(turn.parts, results)
 
 
-def _shown_result(result: ToolResult, target: Target) -> ToolResult:
-    theirs = result.native is not None and result.native.origin.api == target.api and target.sees_images()
+def _replace_in_result(result: ToolResult, target: Target) -> ToolResult:
+    theirs = result.native is not None and result.native.origin.api == target.api and target.accepts_images()
     if isinstance(result.content, str) or theirs:
         return result
-    parts = _shown_parts(result.content, target)
+    parts = _replace_in_parts(result.content, target)
     return result if parts is result.content else replace(result, content=parts, native=None)
 
 
-def _shown_parts(parts: tuple[Any, ...], target: Target) -> tuple[Any, ...]:
-    if not any(isinstance(part, Image) and refusal(part, target) for part in parts):
+def _replace_in_parts(parts: tuple[Any, ...], target: Target) -> tuple[Any, ...]:
+    if not any(isinstance(part, Image) and find_image_problem(part, target) for part in parts):
         return parts
-    return tuple(_line(part, target) if isinstance(part, Image) else part for part in parts)
+    return tuple(_image_or_text(part, target) if isinstance(part, Image) else part for part in parts)
 
 
-def _line(image: Image, target: Target) -> Image | Text:
-    reason = refusal(image, target)
+def _image_or_text(image: Image, target: Target) -> Image | Text:
+    reason = find_image_problem(image, target)
     if not reason:
         return image
     address = f" at {image.url[:500]}" if image.url and not image.url.startswith("data:") else ""
     return Text(f"[an image{address} that is not shown: {reason}]")
 
 
-def actual_type(data: str) -> str:
-    """Return the media type that an image's bytes have, or "" where they are none of a known type."""
+def detect_image_type(data: str) -> str:
+    """Return the media type that an image's bytes have, or "" if it is unknown."""
     try:
         head = binascii.a2b_base64(data[:64].encode())
     except (binascii.Error, UnicodeEncodeError):
         return ""
-    return next((kind for place, start, kind in _BEGINNINGS if head.startswith(start, place)), "")
+    return next((kind for place, start, kind in _MAGIC_BYTES if head.startswith(start, place)), "")

@@ -1,4 +1,4 @@
-"""What may be asked of a model besides the conversation, and to whom it goes."""
+"""Request options and the target of a request."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Literal, get_args
 from antiphon.conversation import Origin
 from antiphon.errors import OptionError
 from antiphon.facts.model_facts import Facts, InputLimits
-from antiphon.facts.resolution import lookup
+from antiphon.facts.resolution import lookup_facts
 from antiphon.facts.statements import STATEMENTS
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
-_KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
+_OPTION_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("max_tokens", (int,), "a number of tokens"),
     ("temperature", (int, float), "a number"),
     ("top_p", (int, float), "a number"),
@@ -33,7 +33,9 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to answer. `None` leaves a thing to the provider; `extra` goes into the body as it is, last."""
+    """Options of a request. None leaves an option to the provider. `extra` is added to the body last,
+    unchanged.
+    """
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -42,29 +44,29 @@ class Options:
     #: "auto", "none", "required" or the name of the one tool to call.
     tool_choice: str | None = None
     parallel_tool_calls: bool | None = None
-    #: How much to think: a word, or a number of tokens where the provider takes one.
+    #: Reasoning effort: a word, or a number of tokens if the provider takes one.
     reasoning: Effort | int | None = None
     #: The JSON Schema of the answer, for providers that guarantee such answers.
     output_schema: Mapping[str, Any] | None = None
-    #: Whether to mark the prompt for the provider's cache; a time such as "1h" says how long it is kept there.
+    #: Whether to mark the prompt for the provider's cache, or the lifetime there, such as "1h".
     cache: bool | str = True
-    #: What is the same for the requests of a conversation and its forks, for OpenAI's cache; set by the library.
+    #: Key shared by the requests of a conversation and its forks, for OpenAI's cache; set by the library.
     cache_key: str = ""
-    #: The reply to compare the prompt with, for the provider to say why its cache was missed; set by the library.
+    #: Id of the reply to compare with, so that the provider explains a cache miss; set by the library.
     compare_with: str = ""
     #: How long the cache keeps tools and system text that conversations share, such as "1h"; set by the library.
     head_cache: str = ""
-    #: What to do about a prompt that does not begin with the one before it: `tell` of it, or raise an `error`.
+    #: Reaction to a prompt that does not extend the previous one: report it (`tell`) or raise an `error`.
     prefix: Literal["tell", "error"] = "tell"
     #: Whether the provider makes the answer while nobody is connected; it is fetched by its id (OpenAI Responses).
     background: bool = False
     stream: bool = False
-    #: Whether the conversation ends with what the model said so far, for it to go on; set for such requests only.
+    #: Whether the conversation ends with a partial answer that the model must continue.
     continues: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        for name, kinds, wanted in _KINDS:
+        for name, kinds, wanted in _OPTION_TYPES:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
                 raise OptionError(f"`{name}` is {wanted}, not {value!r:.60}")
@@ -79,65 +81,67 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Where servers that speak the same API differ. The defaults are the API's owner."""
+    """Differences between servers that implement the same API. The defaults are those of its owner."""
 
     #: Chat: the field that holds the token limit.
     max_tokens_field: str = "max_completion_tokens"
     #: Chat: call ids are exactly nine letters and digits (Mistral).
     short_ids: bool = False
-    #: Chat: an assistant message must stand between tool results and the user's text (Mistral).
+    #: Chat: an assistant message is required between tool results and the user's text (Mistral).
     assistant_after_tool: bool = False
-    #: Chat: the fields of an assistant message in which a model takes its own thinking back, the best one first;
-    #: "content" is for parts of the content. With none, it is not sent back.
+    #: Chat: the fields of an assistant message that return a model's own thinking to it, preferred first;
+    #: "content" means content parts. Without any, thinking is not sent back.
     reasoning_fields: tuple[str, ...] = ()
-    #: Chat: calls whose thinking is not this model's need the first of these fields all the same, empty (DeepSeek).
+    #: Chat: calls with another model's thinking still need the first of these fields, empty (DeepSeek).
     reasoning_required: bool = False
-    #: Chat: whether `stream_options` is understood.
+    #: Chat: whether the server supports `stream_options`.
     stream_usage: bool = True
     #: Chat: the system text's role.
     system_role: str = "system"
-    #: Whether images may be sent; otherwise a line of text takes their place.
+    #: Whether images may be sent; otherwise a line of text replaces them.
     images: bool = True
-    #: Whether `temperature` and `top_p` are taken.
+    #: Whether the server accepts `temperature` and `top_p`.
     sampling: bool = True
-    #: Tools that the history calls are declared even when none are in force (proxies that insist).
+    #: Declare tools that the history calls even if none are active (some proxies require it).
     declare_called_tools: bool = False
 
 
 @dataclass(frozen=True)
 class Target:
-    """The provider, API and model a request goes to."""
+    """The provider, API and model that a request goes to."""
 
     provider: str
     api: str
     model: str
     profile: Profile = field(default_factory=Profile)
-    #: Where the model is reached, if that is not what the provider's name says: `bedrock`, `vertex`, `foundry`.
+    #: The platform that serves the model, if the provider's name does not imply it: `bedrock`, `vertex`, `foundry`.
     platform: str = ""
 
     @property
     def facts(self) -> Facts:
-        """Return what is known about the model here and now."""
+        """The currently known facts about the model."""
         known: tuple[int, Facts] | None = self.__dict__.get("_facts")
-        # Requests ask for facts a dozen times, and these seldom change.
+        # A request reads the facts a dozen times, and they seldom change.
         if known is not None and known[0] == STATEMENTS.version and STATEMENTS.load is None:
             return known[1]
-        facts, version = lookup(self.provider, self.model, platform=self.platform), STATEMENTS.version
+        facts, version = lookup_facts(self.provider, self.model, platform=self.platform), STATEMENTS.version
         self.__dict__["_facts"] = (version, facts)
         return facts
 
-    def sees_images(self) -> bool:
+    def accepts_images(self) -> bool:
         """Return whether images may be sent, as far as is known."""
         return self.profile.images and (self.facts.inputs or {}).get("images", InputLimits()) is not None
 
     @cached_property
     def origin(self) -> Origin:
-        """What this target's own opaque data is marked with."""
+        """The origin that marks this target's own payloads."""
         return Origin(self.provider, self.api, self.model)
 
     @property
     def key(self) -> str:
-        """Under what a turn keeps its encoding for this target, with the facts that have a say in it."""
+        """The key under which a turn caches its encoding for this target. It covers all facts that affect
+        it.
+        """
         facts = self.facts
         known: tuple[Facts, str] | None = self.__dict__.get("_key")
         if known is None or known[0] is not facts:
@@ -149,28 +153,25 @@ class Target:
         return known[1]
 
 
-#: The words for how much to think, least first.
+#: The reasoning efforts, lowest first.
 EFFORTS: tuple[str, ...] = get_args(Effort)
 
 
-def nearest_effort(target: Target, asked: str) -> str:
-    """Return the word that the model takes for how much to think: the one asked for, else the next below it.
-
-    Where there is none below, it is the lowest.
-    """
+def choose_effort(target: Target, asked: str) -> str:
+    """Return the effort that the model supports: the requested one, else the next lower, else the lowest."""
     known = target.facts.efforts
     if not known or asked in known:
         return asked
-    # Some servers have words of their own.
+    # Some servers have efforts of their own.
     below = [word for word in known if word in EFFORTS and EFFORTS.index(word) < EFFORTS.index(asked)]
     return below[-1] if below else known[0]
 
 
-def fit_options(target: Target, options: Options) -> Options:
-    """Return the options as the model takes them; raise an OptionError for one that it cannot have."""
+def adapt_options(target: Target, options: Options) -> Options:
+    """Return the options in the form that the model accepts. Raise OptionError for an unsupported one."""
     facts = target.facts
     most = facts.max_output
-    # Where an answer goes on in several requests, the limit is that of all of them.
+    # If an answer spans several requests, the limit applies to all of them together.
     is_limited = most is not None and facts.continuation != "token"
     if options.max_tokens is not None and is_limited and options.max_tokens > (most or 0):
         raise OptionError(
@@ -190,8 +191,8 @@ def fit_options(target: Target, options: Options) -> Options:
     return replace(options, reasoning=None)
 
 
-def cache_fields(options: Options) -> dict[str, Any]:
-    """Return what tells OpenAI's cache which requests belong together, how long to keep them, and what to compare."""
+def build_cache_fields(options: Options) -> dict[str, Any]:
+    """Return the fields for OpenAI's cache: key, lifetime, and the response to compare with."""
     more: dict[str, str] = {"ttl": options.cache} if isinstance(options.cache, str) else {}
     if options.compare_with.startswith("resp"):
         more["comparison_response_id"] = options.compare_with
@@ -199,8 +200,8 @@ def cache_fields(options: Options) -> dict[str, Any]:
     return key | ({"prompt_cache_options": more} if more else {})
 
 
-def check_forced_choice(target: Target, options: Options) -> None:
-    """Raise an OptionError where a tool is to be forced on a model that refuses that."""
+def check_forced_tool(target: Target, options: Options) -> None:
+    """Raise OptionError if the model cannot be forced to call a tool."""
     if target.facts.forced_choice == "no" or (
         target.facts.forced_choice == "no_required" and options.tool_choice == "required"
     ):
@@ -210,8 +211,8 @@ def check_forced_choice(target: Target, options: Options) -> None:
         )
 
 
-def sampling(target: Target, options: Options) -> dict[str, float]:
-    """Return `temperature` and `top_p` where they are set; raise an OptionError for a model that takes neither."""
+def build_sampling_fields(target: Target, options: Options) -> dict[str, float]:
+    """Return `temperature` and `top_p` if they are set. Raise OptionError if the model takes neither."""
     given = {name: value for name in ("temperature", "top_p") if (value := getattr(options, name)) is not None}
     known = target.facts.sampling
     if given and (known == "no" or not target.profile.sampling):

@@ -1,4 +1,4 @@
-"""The part of a request that a model reads, in the order in which it is read: each prompt extends the one before it."""
+"""The part of a request that a model reads, in order. Each prompt should extend the previous one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon._json import dumps
-from antiphon._shape import obj
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_object
 from antiphon.conversation import Conversation, Update
-from antiphon.wire.body import Messages
-from antiphon.wire.options import Options, Target, nearest_effort
-from antiphon.wire.server_tools import tell_findings
+from antiphon.wire.body import EncodedMessages
+from antiphon.wire.options import Options, Target, choose_effort
+from antiphon.wire.server_tools import add_findings_note
 
-#: Bytes of JSON to the token, roughly.
+#: Approximate bytes of JSON per token.
 BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixChange:
-    """Where a prompt stops to be what the prompt before it was.
+    """The first difference between a prompt and the previous one.
 
-    `at` names the first piece that differs: `tools`, `system`, a field of the body, or `messages`, of which `turn`
-    counts from 1. `tokens` is about how much of the earlier prompt has to be read again. `left_out` counts the thinking
-    blocks that are no longer sent, because they are bound to the earlier prompt.
+    `at` names the first piece that differs: `tools`, `system`, a field of the body, or `messages`, of
+    which `turn` counts from 1. `tokens` estimates how much of the earlier prompt must be processed
+    again. `left_out` counts the thinking blocks no longer sent because they are bound to the earlier
+    prompt.
     """
 
     at: str
@@ -39,18 +40,18 @@ class PrefixChange:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What stands before the messages, piece by piece, and the messages with their running hash."""
+    """The head of a prompt by name, and its messages with their running hash."""
 
     head: Mapping[str, str] = field(repr=False)
-    messages: Messages = field(repr=False)
+    messages: EncodedMessages = field(repr=False)
 
     @property
     def tokens(self) -> int:
-        """The size of the prompt, estimated."""
+        """The estimated size of the prompt in tokens."""
         return (sum(map(len, self.head.values())) + self.messages.bytes) // BYTES_PER_TOKEN
 
-    def change_since(self, before: Prompt) -> PrefixChange | None:
-        """Return what keeps this prompt from beginning with the whole of an earlier one, or nothing."""
+    def find_change(self, before: Prompt) -> PrefixChange | None:
+        """Return why this prompt does not begin with an earlier one, or None if it does."""
         newly_left_out = max(self.messages.left_out - before.messages.left_out, 0)
         for name in dict.fromkeys((*before.head, *self.head)):
             if self.head.get(name, "") != before.head.get(name, ""):
@@ -58,7 +59,7 @@ class Prompt:
         known = len(before.messages)
         if not known or (len(self.messages) >= known and self._is_same(before, known - 1)):
             return None
-        place = self._first_difference(before, min(known, len(self.messages)))
+        place = self._find_first_difference(before, min(known, len(self.messages)))
         head = before.messages.bytes - (before.messages.turn_at(place - 1)[1] if place else 0)
         turn = before.messages.turn_at(place)[0] + 1
         return PrefixChange("messages", turn, head // BYTES_PER_TOKEN, newly_left_out)
@@ -66,7 +67,7 @@ class Prompt:
     def _is_same(self, before: Prompt, place: int) -> bool:
         return self.messages.digest_at(place) == before.messages.digest_at(place)
 
-    def _first_difference(self, before: Prompt, known: int) -> int:
+    def _find_first_difference(self, before: Prompt, known: int) -> int:
         low, high = 0, known
         while low < high:
             middle = (low + high) // 2
@@ -74,40 +75,42 @@ class Prompt:
         return low
 
 
-def new_instructions(system: str) -> str:
-    """Return the words that tell a model of a system text that takes the place of the one at the head."""
+def format_new_instructions(system: str) -> str:
+    """Return the message that replaces the system text at the head."""
     if not system:
         return "From here on, the instructions at the beginning no longer hold."
     return f"From here on, these instructions take the place of those at the beginning:\n\n{system}"
 
 
-def announce(conversation: Conversation, target: Target, options: Options) -> Update | None:
-    """Record what changed since the last request as an update, where the provider can be told of it there.
+def announce_request_changes(conversation: Conversation, target: Target, options: Options) -> Update | None:
+    """Record changes since the last request as an update, if the provider accepts them within messages.
 
-    What tools of another provider found is told in a note. Return the update. Calling it again before the request is
-    sent changes nothing.
+    Results of another provider's tools are reported in a note. Return the update. A second call before
+    the request is sent changes nothing.
     """
-    tell_findings(conversation, target)
+    add_findings_note(conversation, target)
     change, effort = target.facts.config_change, options.reasoning
-    # Claude's thinking is turned off by another field.
+    # Another field turns Claude's thinking off.
     is_word = isinstance(effort, str) and not (effort == "none" and change == "effort_only")
     can_change = change in ("items", "effort_only") and is_word
     form = dict(options.output_schema or {}) if change == "items" else None
-    return conversation.announce(nearest_effort(target, str(effort)) if can_change else None, form)
+    return conversation.announce(choose_effort(target, str(effort)) if can_change else None, form)
 
 
-def prefix_fields(fields: Mapping[str, Any], target: Target) -> dict[str, str]:
-    """Return the fields of a body that are part of the cached prompt besides tools, system and messages."""
+def extract_prefix_fields(fields: Mapping[str, Any], target: Target) -> dict[str, str]:
+    """Return the body fields that belong to the cached prompt besides tools, system and messages."""
     found: dict[str, str] = {}
     for name in target.facts.in_prefix or ():
         value: Any = fields
         for step in name.split("."):
-            value = obj(value).get(step)
+            value = as_object(value).get(step)
         if value is not None:
-            found[name] = dumps(value)
+            found[name] = dump_json(value)
     return found
 
 
-def is_costly(change: PrefixChange, target: Target) -> bool:
-    """Return whether a change loses anything: what is too short to be cached costs nothing to be read again."""
+def is_costly_change(change: PrefixChange, target: Target) -> bool:
+    """Return whether a change loses cached tokens or thinking. Prompts too short to be cached cost
+    nothing.
+    """
     return change.left_out > 0 or change.tokens >= (target.facts.cache.min or 0)

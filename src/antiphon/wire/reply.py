@@ -1,4 +1,4 @@
-"""What a model answered: its parts, why it stopped, what it used, and the pieces of it while they stream."""
+"""A model's reply: its parts, stop reason and usage, and its deltas while it streams."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from operator import attrgetter
 from typing import Any, Literal, Protocol
 
 from antiphon.conversation import AssistantPart, Conversation, Image, Text, ToolCall, ToolResult
-from antiphon.conversation.parts import Citation, citations_of, reasoning_of, text_of
+from antiphon.conversation.parts import Citation, collect_citations, extract_answer_text, extract_reasoning
 from antiphon.errors import NotReadyError
 from antiphon.wire.cache import CacheReport
 from antiphon.wire.prompt import PrefixChange
 from antiphon.wire.reply_state import ReplyState
-from antiphon.wire.wording import short
+from antiphon.wire.text_conventions import truncate_server_text
 
-#: `pause` is an answer that was not continued to its end, `malformed` one that cannot be read, `not_done` one that
-#: stopped before its end for another reason, and `failed` one that broke off. None of them is an answer.
+#: `pause` is an answer that was not continued to its end, `malformed` an unreadable one, `not_done` one that
+#: stopped early for another reason, and `failed` one that was cut off. None of them is an answer.
 Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause", "malformed", "not_done", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one exchange. `input_tokens` counts all of the prompt, `cache_*` what of it was read or written.
+    """Token counts of one exchange. `input_tokens` covers the whole prompt, `cache_*` its cached part.
 
-    `None` is unknown: a provider that does not say is not the same as zero. `output_tokens` includes the reasoning.
+    None means unknown, not zero. `output_tokens` includes the reasoning.
     """
 
     input_tokens: int | None = None
@@ -32,23 +32,23 @@ class Usage:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
-    #: Of those written to the cache, the ones that stay for an hour, where the provider tells them apart.
+    #: Of the tokens written to the cache, those kept for an hour, if the provider separates them.
     cache_write_1h_tokens: int | None = None
 
     def plus(self, other: Usage) -> Usage:
-        """Return what two exchanges used together; what one of them does not tell is not counted."""
-        pairs = zip(_counts(self), _counts(other), strict=True)
+        """Return the sum of two exchanges. Unknown counts are ignored."""
+        pairs = zip(_get_counts(self), _get_counts(other), strict=True)
         return Usage(*[one if more is None else more if one is None else one + more for one, more in pairs])
 
 
-_counts = attrgetter(*(each.name for each in fields(Usage)))
+_get_counts = attrgetter(*(each.name for each in fields(Usage)))
 
 
 @dataclass(frozen=True, slots=True)
 class Healed:
-    """A refusal that was answered by changing a fact about the model and sending the request once more.
+    """A correction of a model fact after a rejected request, which was then sent again.
 
-    `fact` names what changed from `was` to `now`; `said` holds the server's words.
+    `fact` changed from `was` to `now`. `said` is the server's message.
     """
 
     model: str
@@ -60,10 +60,10 @@ class Healed:
 
 @dataclass(frozen=True, slots=True)
 class FactWrong:
-    """A fact about a model that an answer contradicts: nothing failed, and the fact is used as before.
+    """A fact about a model that an answer contradicts. Nothing failed, and the fact stays in use.
 
-    `fact` names it, `ours` is its value or the part of it that is wrong, `theirs` is what the answer shows; `said`
-    holds the server's words or figures.
+    `ours` is its value or the wrong part of it, `theirs` is what the answer shows, and `said` holds the
+    server's words or figures.
     """
 
     model: str
@@ -75,13 +75,13 @@ class FactWrong:
 
 @dataclass(slots=True)
 class Reply:
-    """The result of a chat: what came, and the conversation it was added to.
+    """The result of a chat: the parts of the answer, and the conversation they were added to.
 
-    `stop_reason` is the provider's own word for `stop`. `window` is the number of tokens that the conversation fills
-    with this reply, where the provider tells it. An answer may come in several steps, which `hops` counts; `usage` adds
-    them up. `healed` names the facts that were changed to get the answer, and `wrong_facts` those that it contradicts.
-    `prefix_change` is where its prompt was not the one before it with more behind, and `cache` what came from the
-    cache. The helpers act on the conversation.
+    `stop_reason` is the provider's own word for `stop`. `window` is the number of tokens that the
+    conversation fills with this reply, if known. An answer may take several requests, which `hops`
+    counts and `usage` sums. `corrections` lists the facts that were corrected, and `contradicted_facts`
+    those that the answer contradicts. `prefix_change` says why the prompt did not extend the previous
+    one, and `cache` reports cache use. The helpers act on the conversation.
     """
 
     parts: tuple[AssistantPart, ...]
@@ -95,7 +95,7 @@ class Reply:
     window: int | None = None
     hops: int = 1
     healed: tuple[Healed, ...] = ()
-    wrong_facts: tuple[FactWrong, ...] = ()
+    contradicted_facts: tuple[FactWrong, ...] = ()
     prefix_change: PrefixChange | None = None
     cache: CacheReport | None = None
     _conversation: Conversation | None = field(default=None, compare=False, repr=False)
@@ -107,17 +107,17 @@ class Reply:
     @property
     def text(self) -> str:
         """The text of the answer, without comments that the model made on the way."""
-        return text_of(self.parts)
+        return extract_answer_text(self.parts)
 
     @property
     def reasoning(self) -> str:
         """The readable part of the model's thinking."""
-        return reasoning_of(self.parts)
+        return extract_reasoning(self.parts)
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """The sources that the answer names, each once."""
-        return citations_of(self.parts)
+        """The sources that the answer cites, each once."""
+        return collect_citations(self.parts)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -170,7 +170,7 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """The next piece of a call's arguments; the first of each call has its name. `index` counts the reply's calls."""
+    """The next piece of a call's arguments. The first one has the name. `index` counts the reply's calls."""
 
     index: int
     name: str
@@ -179,7 +179,7 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ProgressDelta:
-    """How many tokens of the prompt have been read, of how many; told by models of this machine only."""
+    """The number of prompt tokens processed so far, and their total. Only local models report it."""
 
     read: int
     total: int
@@ -187,7 +187,9 @@ class ProgressDelta:
 
 @dataclass(frozen=True, slots=True)
 class RetryDelta:
-    """A request failed before anything was said: the n-th of at most `attempts` follows after so many seconds."""
+    """A retry after a request failed without output: attempt number, maximum, delay in seconds, and
+    reason.
+    """
 
     attempt: int
     attempts: int
@@ -195,28 +197,28 @@ class RetryDelta:
     reason: str
 
 
-Delta = TextDelta | ReasoningDelta | CallDelta | ProgressDelta | RetryDelta
+ReplyDelta = TextDelta | ReasoningDelta | CallDelta | ProgressDelta | RetryDelta
 
 
 class Decoder(Protocol):
-    """Takes a stream's bytes in any pieces; `reply` is complete when the stream has ended well."""
+    """Protocol of a stream decoder. It takes bytes in any chunks; `finish` returns the complete reply."""
 
-    def feed(self, chunk: bytes) -> list[Delta]:
-        """The deltas that these bytes complete."""
+    def feed(self, chunk: bytes) -> list[ReplyDelta]:
+        """Return the deltas that these bytes complete."""
         ...
 
     def reply(self) -> Reply:
-        """The whole reply; StreamCut if the stream ended too early."""
+        """Return the complete reply. Raise StreamCut if the stream ended too early."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorText:
-    """What a provider's error body says; `retry_after` where it is told there and not in a header.
+class ProviderErrorInfo:
+    """The content of a provider's error body. `retry_after` is set if the body states it.
 
-    `sizes` are the tokens of a prompt that is too long, and those that fit, where that is told. `calls` are those that
-    the model made and the server refused to pass on, with its reason as their problem. `quota` names a quota that is
-    used up and does not come back soon.
+    `sizes` are the tokens of a prompt that is too long, and the limit, if stated. `calls` are the
+    model's calls that the server rejected, with the reason as their problem. `quota` names an exhausted
+    quota that does not recover soon.
     """
 
     message: str
@@ -228,10 +230,10 @@ class ErrorText:
     quota: str = ""
 
     def __post_init__(self) -> None:
-        # Servers that echo the request say megabytes.
+        # Servers that echo the request send megabytes.
         for name in ("message", "kind", "request_id", "quota"):
-            object.__setattr__(self, name, short(getattr(self, name)))
+            object.__setattr__(self, name, truncate_server_text(getattr(self, name)))
 
     def reply(self) -> Reply | None:
-        """The reply that the refused calls are, so that the model is told what is wrong with them."""
+        """Return the rejected calls as a reply, so that the model learns what is wrong with them, or None."""
         return Reply(self.calls, "tool_calls", self.kind, request_id=self.request_id) if self.calls else None

@@ -1,4 +1,4 @@
-"""What a provider says beside an answer: state to send back, and details that no part of the answer holds."""
+"""Provider data beside an answer: state to send back, and details that no part of the answer holds."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from antiphon._shape import arr, obj, string
+from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Origin, ProviderState
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalDetails:
-    """Why a model or a filter declined to answer, as far as the provider says."""
+    """The reason why a model or a filter declined to answer, as far as the provider states it."""
 
     category: str = ""
     explanation: str = ""
@@ -21,12 +21,12 @@ class RefusalDetails:
 
 @dataclass(frozen=True, slots=True)
 class ReplyState:
-    """What came with a reply besides its parts.
+    """Data that came with a reply besides its parts.
 
-    `container` is where the provider's tools keep files, `continuation_token` how an unfinished answer goes on.
-    `transformations` are changes that the provider made to the request, `diagnostics` what it says about its cache.
-    `sources` are the grounding and citation records, one for each step of an answer that came in several. `other` holds
-    the fields that this release does not know.
+    `container` is where the provider's tools keep files, and `continuation_token` continues an
+    unfinished answer. `transformations` are changes that the provider made to the request,
+    `diagnostics` its statements about the cache. `sources` are the grounding and citation records, one
+    per step of the answer. `other` holds unknown fields.
     """
 
     container: Mapping[str, Any] | None = None
@@ -39,7 +39,7 @@ class ReplyState:
     other: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def joined(self, later: ReplyState) -> ReplyState:
-        """Return this state with that of the next step of the same answer, which wins where both speak."""
+        """Return this state merged with that of the next step of the same answer, which takes precedence."""
         return ReplyState(
             container=later.container or self.container,
             continuation_token=later.continuation_token,
@@ -51,8 +51,8 @@ class ReplyState:
             other={**self.other, **later.other},
         )
 
-    def keep_in(self, state: ProviderState, origin: Origin) -> None:
-        """Keep what later requests of the conversation need with the conversation."""
+    def save_to(self, state: ProviderState, origin: Origin) -> None:
+        """Store what later requests need in the conversation's provider state."""
         if self.container is not None:
             state.keep(origin, container=dict(self.container))
         if self.transformations or "transformations" in state.of(origin):
@@ -61,7 +61,7 @@ class ReplyState:
             state.keep(origin, diagnostics=None if self.diagnostics is None else dict(self.diagnostics))
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is set as JSON data."""
+        """Return the fields that are set as JSON data."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         if self.refusal is not None:
             data["refusal"] = {each.name: getattr(self.refusal, each.name) for each in fields(self.refusal)}
@@ -70,15 +70,15 @@ class ReplyState:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ReplyState:
-        """Read what `to_json` made."""
-        refusal = obj(data.get("refusal"))
+        """Restore a state from the data of `to_json`."""
+        refusal = as_object(data.get("refusal"))
         return cls(
-            container=obj(data.get("container")) or None,
-            continuation_token=string(data.get("continuation_token")),
-            refusal=RefusalDetails(**{name: string(value) for name, value in refusal.items()}) if refusal else None,
-            transformations=tuple(arr(data.get("transformations"))),
-            diagnostics=obj(data.get("diagnostics")) or None,
-            sources=tuple(obj(each) for each in arr(data.get("sources"))),
-            service_tier=string(data.get("service_tier")),
-            other=obj(data.get("other")),
+            container=as_object(data.get("container")) or None,
+            continuation_token=as_string(data.get("continuation_token")),
+            refusal=RefusalDetails(**{name: as_string(value) for name, value in refusal.items()}) if refusal else None,
+            transformations=tuple(as_array(data.get("transformations"))),
+            diagnostics=as_object(data.get("diagnostics")) or None,
+            sources=tuple(as_object(each) for each in as_array(data.get("sources"))),
+            service_tier=as_string(data.get("service_tier")),
+            other=as_object(data.get("other")),
         )

@@ -1,19 +1,19 @@
-"""What tools of a provider found: who can read their blocks, and the note that tells everybody else."""
+"""Results of server tools: which targets can read them, and the note that reports them to all others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from antiphon._json import dumps
-from antiphon._shape import string
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_string
 from antiphon.conversation import (
     AssistantTurn,
     Citation,
     Conversation,
     DerivedKey,
-    Native,
     Note,
+    ProviderPayload,
     ServerCall,
     ServerResult,
     Text,
@@ -22,16 +22,18 @@ from antiphon.conversation import (
 )
 from antiphon.wire.options import Target
 
-#: So many characters of a result are kept beside its native block.
-KEPT = 4_000
+#: Maximum number of characters of a result kept beside its original block.
+MAX_RESULT_TEXT = 4_000
 _NOTE = "Tools of another provider were used earlier in this conversation. They found:"
-_INPUT, _RESULT, _SOURCES, _NAME = 400, 1_000, 10, 200
-#: Tools that say something about tools, which the next model has declared for itself.
-_SILENT = frozenset({"tool_search"})
+_MAX_INPUT, _MAX_RESULT, _MAX_SOURCES, _MAX_NAME = 400, 1_000, 10, 200
+#: Tools whose results are about tools; the next model has its own declarations.
+_UNREPORTED_TOOLS = frozenset({"tool_search"})
 
 
-def is_readable(native: Native, target: Target) -> bool:
-    """Return whether a block goes back as it came: to its own provider, and to its own model where it is sealed."""
+def can_send_payload(native: ProviderPayload, target: Target) -> bool:
+    """Return whether a block can be sent back: to its own provider, and encrypted data only to its own
+    model.
+    """
     origin = native.origin
     if (origin.provider, origin.api) != (target.provider, target.api):
         return False
@@ -41,15 +43,15 @@ def is_readable(native: Native, target: Target) -> bool:
 
 #: How many turns were looked at, the last of them, and the lines that they found.
 _FOUND_LINES = DerivedKey[tuple[int, Turn | None, list[str]]]("found lines")
-_FINDINGS = DerivedKey[tuple[tuple[Native, str], ...]]("findings")
+_FINDINGS = DerivedKey[tuple[tuple[ProviderPayload, str], ...]]("findings")
 
 
-def tell_findings(conversation: Conversation, target: Target) -> Note | None:
-    """Add a note about what tools of other providers found, as far as nobody has told it yet; return the note."""
-    lines = _all_lines(conversation, target)
+def add_findings_note(conversation: Conversation, target: Target) -> Note | None:
+    """Add a note about results of other providers' tools that were not reported yet. Return it, or None."""
+    lines = _collect_lines(conversation, target)
     if not lines:
         return None
-    told = "\n".join(_told(conversation))
+    told = "\n".join(_iter_reported(conversation))
     new = [line for line in dict.fromkeys(lines) if line not in told]
     if not new:
         return None
@@ -58,43 +60,43 @@ def tell_findings(conversation: Conversation, target: Target) -> Note | None:
     return note
 
 
-def _all_lines(conversation: Conversation, target: Target) -> list[str]:
-    """Return what all turns found that the target cannot read; only the last two turns are looked at again."""
+def _collect_lines(conversation: Conversation, target: Target) -> list[str]:
+    """Return a line for every result that the target cannot read. Only the last two turns are read again."""
     turns, subject = conversation.turns, (target.provider, target.api, target.model)
     settled = max(len(turns) - 2, 0)
     count, last, known = conversation.derived.get(_FOUND_LINES, subject) or (0, None, list[str]())
     if count > settled or (count and turns[count - 1] is not last):
         count, known = 0, []
-    known = known + _lines_of(turns[count:settled], target) if count < settled else known
+    known = known + _describe_turns(turns[count:settled], target) if count < settled else known
     conversation.derived.set(_FOUND_LINES, (settled, turns[settled - 1] if settled else None, known), subject)
-    return known + _lines_of(turns[settled:], target)
+    return known + _describe_turns(turns[settled:], target)
 
 
-def _lines_of(turns: Sequence[Turn], target: Target) -> list[str]:
-    return [line for turn in turns if isinstance(turn, AssistantTurn) for line in _lines(turn, target)]
+def _describe_turns(turns: Sequence[Turn], target: Target) -> list[str]:
+    return [line for turn in turns if isinstance(turn, AssistantTurn) for line in _describe_turn(turn, target)]
 
 
-def _told(conversation: Conversation) -> Iterable[str]:
+def _iter_reported(conversation: Conversation) -> Iterable[str]:
     for turn in conversation.turns:
         if isinstance(turn, UserTurn):
             yield from (part.text for part in turn.parts if isinstance(part, Note) and part.text.startswith(_NOTE))
 
 
-def _lines(turn: AssistantTurn, target: Target) -> Sequence[str]:
-    """Return what one turn found that the target cannot read, a line for each call."""
-    found = _findings(turn)
-    return [line for native, line in found if not is_readable(native, target)] if found else ()
+def _describe_turn(turn: AssistantTurn, target: Target) -> Sequence[str]:
+    """Return a line for each result of a turn that the target cannot read."""
+    found = _get_findings(turn)
+    return [line for native, line in found if not can_send_payload(native, target)] if found else ()
 
 
-def _findings(turn: AssistantTurn) -> tuple[tuple[Native, str], ...]:
-    """Return the blocks of a turn that hold findings, with the line for each; made once for each turn."""
+def _get_findings(turn: AssistantTurn) -> tuple[tuple[ProviderPayload, str], ...]:
+    """Return the blocks of a turn that hold results, with a line for each, cached per turn."""
     known = turn.derived.get(_FINDINGS)
     if known is None:
-        known = turn.derived.set(_FINDINGS, tuple(_found(turn)))
+        known = turn.derived.set(_FINDINGS, tuple(_iter_findings(turn)))
     return known
 
 
-def _found(turn: AssistantTurn) -> Iterable[tuple[Native, str]]:
+def _iter_findings(turn: AssistantTurn) -> Iterable[tuple[ProviderPayload, str]]:
     if not any(isinstance(part, ServerCall | ServerResult | Text) for part in turn.parts):
         return
     calls = [part for part in turn.parts if isinstance(part, ServerCall)]
@@ -104,51 +106,51 @@ def _found(turn: AssistantTurn) -> Iterable[tuple[Native, str]]:
     answered = {result.call_id for result in results}
     for call in calls:
         if call.native and call.id not in answered and call.input:
-            yield from _line(call, None)
+            yield from _describe_result(call, None)
     for result in results:
-        yield from _line(by_call.get(result.call_id), result)
+        yield from _describe_result(by_call.get(result.call_id), result)
     for part in cited:
-        named = [each for each in part.citations if not any(each.url in _urls(result) for result in results)]
+        named = [each for each in part.citations if not any(each.url in _get_urls(result) for result in results)]
         if part.native and named:
-            yield part.native, f"- Sources of an answer: {_names(named)}"
+            yield part.native, f"- Sources of an answer: {_format_sources(named)}"
 
 
-def _urls(result: ServerResult) -> set[str]:
+def _get_urls(result: ServerResult) -> set[str]:
     return {source.url for source in result.sources}
 
 
-def _line(call: ServerCall | None, result: ServerResult | None) -> Iterable[tuple[Native, str]]:
+def _describe_result(call: ServerCall | None, result: ServerResult | None) -> Iterable[tuple[ProviderPayload, str]]:
     native = (result.native if result else None) or (call.native if call else None)
     tool = call.tool if call else "a tool"
-    if native is None or tool in _SILENT:
+    if native is None or tool in _UNREPORTED_TOOLS:
         return
     words = [f"- {tool}"]
     if call and call.input:
-        words.append(f" with {shorten(dumps(call.input), _INPUT)}")
+        words.append(f" with {truncate_result(dump_json(call.input), _MAX_INPUT)}")
     if result and result.sources:
-        words.append(f". Sources: {_names(result.sources)}")
+        words.append(f". Sources: {_format_sources(result.sources)}")
     if result and result.files:
-        words.append(f". Files: {', '.join(result.files[:_SOURCES])}")
+        words.append(f". Files: {', '.join(result.files[:_MAX_SOURCES])}")
     if result and result.text.strip():
-        words.append(f". Result: {shorten(result.text.strip(), _RESULT)}")
+        words.append(f". Result: {truncate_result(result.text.strip(), _MAX_RESULT)}")
     if len(words) > 1:
         yield native, "".join(words)
 
 
-def _names(sources: Sequence[Citation]) -> str:
-    names = list(dict.fromkeys(shorten(source.name, _NAME) for source in sources if source.name))
-    more = f" and {len(names) - _SOURCES} more" if len(names) > _SOURCES else ""
-    return "; ".join(names[:_SOURCES]) + more
+def _format_sources(sources: Sequence[Citation]) -> str:
+    names = list(dict.fromkeys(truncate_result(source.name, _MAX_NAME) for source in sources if source.name))
+    more = f" and {len(names) - _MAX_SOURCES} more" if len(names) > _MAX_SOURCES else ""
+    return "; ".join(names[:_MAX_SOURCES]) + more
 
 
-def shorten(text: str, limit: int = KEPT) -> str:
-    """Return the text, or its beginning with a mark behind it."""
+def truncate_result(text: str, limit: int = MAX_RESULT_TEXT) -> str:
+    """Return the text, truncated with an ellipsis if it is too long."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
-def cite(data: dict[str, Any], quote: str = "", start: int | None = None, end: int | None = None) -> Citation:
-    """Return a citation from an object that has an address or a title under one of the usual names."""
-    url = next((string(data.get(name)) for name in ("url", "uri", "source") if string(data.get(name))), "")
+def make_citation(data: dict[str, Any], quote: str = "", start: int | None = None, end: int | None = None) -> Citation:
+    """Return a citation from an object with a URL or title under one of the usual names."""
+    url = next((as_string(data.get(name)) for name in ("url", "uri", "source") if as_string(data.get(name))), "")
     names = ("title", "document_title", "filename", "file_name", "file_id")
-    title = next((string(data.get(name)) for name in names if string(data.get(name))), "")
-    return Citation(url, title, shorten(quote, _RESULT), start, end)
+    title = next((as_string(data.get(name)) for name in names if as_string(data.get(name))), "")
+    return Citation(url, title, truncate_result(quote, _MAX_RESULT), start, end)

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes that arrive in any pieces."""
+"""Parser of server-sent events from bytes in any chunks."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event: its name, if it has one, and its data lines joined."""
 
     name: str
     data: str
 
 
-class EventParser:
-    """Splits a byte stream into events as the HTML standard says: lines end in LF, CR or CRLF, a blank line ends an
-    event. Written here because the decoders must work on bytes without a connection, which the client's own does not.
+class SseParser:
+    """Incremental parser of an event stream according to the HTML standard.
 
-    Every byte is looked at once, however the stream is cut into pieces.
+    Lines end in LF, CR or CRLF, and a blank line ends an event. The decoders need a parser that works
+    on bytes without a connection, which that of the HTTP client does not. It scans every byte once.
     """
 
     def __init__(self) -> None:
         self._rest = bytearray()
-        # A CR ends its line at once; an LF that follows belongs to it, also in the next piece.
+        # A CR ends its line at once; a following LF belongs to it, also in the next chunk.
         self._after_cr = False
         self._start = True
         self._name = ""
         self._data: list[str] = []
 
-    def feed(self, chunk: bytes) -> list[Event]:
-        """The events that these bytes complete."""
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Return the events that these bytes complete."""
         if self._after_cr and chunk:
             chunk, self._after_cr = chunk.removeprefix(b"\n"), False
         if b"\r" in chunk:
@@ -47,15 +47,17 @@ class EventParser:
             lines[0], self._start = lines[0].removeprefix(_BOM), False
         return [event for line in lines if (event := self._line(line)) is not None]
 
-    def end(self) -> list[Event]:
-        """The event left unfinished at the end of the stream, which lenient servers do not close with a blank line."""
+    def end(self) -> list[ServerSentEvent]:
+        """Return the unfinished event at the end of the stream. Lenient servers do not close it with a
+        blank line.
+        """
         self._after_cr = False
         return self.feed(b"\n\n")
 
-    def _line(self, raw: bytes) -> Event | None:
+    def _line(self, raw: bytes) -> ServerSentEvent | None:
         line = raw.decode("utf-8", "replace")
         if not line:
-            event = Event(self._name, "\n".join(self._data)) if self._data else None
+            event = ServerSentEvent(self._name, "\n".join(self._data)) if self._data else None
             self._name, self._data = "", []
             return event
         field, _, value = line.partition(":")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable
-from antiphon.cli.colours import faint
-from antiphon.cli.configured import configuration
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.configuration import current_configuration
+from antiphon.cli.style import style_faint
 from antiphon.cli.talk.loading import get_ready
 from antiphon.cli.talk.printing import Written, is_terminal, print_exactly, print_json, print_text, tell
 from antiphon.cli.talk.unanswered import NO_ANSWER, tell_why, where
@@ -21,12 +21,12 @@ from antiphon.errors import AntiphonError
 if TYPE_CHECKING:
     from antiphon.conversation import UserPart
     from antiphon.journal import RunEntry
-    from antiphon.render import Person
     from antiphon.session import AIResult, Event
     from antiphon.store.talk import Talk
     from antiphon.talks.attachments import Attachment
     from antiphon.talks.keeping import TalkJournal
     from antiphon.talks.opening import Wishes
+    from antiphon.terminal import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +61,24 @@ def answer(wishes: Wishes, wanted: Wanted) -> int:
     from antiphon.talks.toolbox import Toolbox
 
     with ExitStack() as stack:
-        opened = open_talk(wishes, configuration(), stack, tell)
+        opened = open_talk(wishes, current_configuration(), stack, tell)
         talk, person = opened.talk, _person(stack)
         # A model that cannot be given what goes along is not even loaded.
         message = [] if wanted.run else _parts(talk, wanted)
-        used = choose_tools(wishes, opened, Toolbox(configuration(), stack, tell))
+        used = choose_tools(wishes, opened, Toolbox(current_configuration(), stack, tell))
         wishes.about.update(used.to_json())
         if is_terminal(sys.stderr):
             is_kept = bool(used) and opened.entry is not None and wishes.tools is None
             told = f"model: {talk.session.model.name} ({opened.why})" + (
                 f"; tools: {used}, as before" if is_kept else ""
             )
-            click.echo(faint(printable(told)) + "\n", err=True)
+            click.echo(style_faint(escape_unprintable(told)) + "\n", err=True)
         return _answered(talk, wanted, message, person, opened.journal)
 
 
 def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     """Go on with what was asked, here; gives the exit code. `place` is the journal, if it is not the user's own."""
-    from antiphon._shape import obj
+    from antiphon._base.json_access import as_object
     from antiphon.cli.talk.question import wanted_type
     from antiphon.talks.opening import Wishes
     from antiphon.talks.toolbox import Chosen
@@ -94,7 +94,7 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
         about={name: about.get(name) for name in ("returns", "schema", "options", "extract", "yes")},
         place=place,
         tools=Chosen.read(about),
-        options=obj(about.get("options")),
+        options=as_object(about.get("options")),
     )
     return answer(wishes, Wanted(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id))
 
@@ -102,7 +102,7 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
 def _answered(
     talk: Talk, wanted: Wanted, message: list[UserPart], person: Person | None, kept: TalkJournal | None
 ) -> int:
-    from antiphon.session import Waiting
+    from antiphon.session import NeedsHuman
 
     before = talk.conversation.fork()
     try:
@@ -111,7 +111,7 @@ def _answered(
     except BaseException as error:
         # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
         # the log keeps what was said.
-        if before.turns and not isinstance(error, Waiting):
+        if before.turns and not isinstance(error, NeedsHuman):
             talk.go_back(before)
         if not isinstance(error, AntiphonError):
             raise
@@ -125,16 +125,16 @@ def _answered(
 
         print_json({**final_json(result), "id": talk.id or None})
     elif result.value is not None and wanted.returns is not None:
-        from antiphon.results import plain
+        from antiphon.results import to_plain_json
 
-        print_json(plain(result.value))
+        print_json(to_plain_json(result.value))
     return _extracted(result, talk) if wanted.extract else 0
 
 
 def _followed(talk: Talk, wanted: Wanted, message: list[UserPart], person: Person | None) -> AIResult:
     """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
     from antiphon.cli.talk.screen import Screen
-    from antiphon.render import console
+    from antiphon.terminal import console
 
     events = talk.resume(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
     if wanted.is_streamed and is_terminal(sys.stdout):
@@ -166,10 +166,10 @@ def _drain(events: Generator[Event, None, None]) -> None:
 
 def _extracted(result: AIResult, talk: Talk) -> int:
     """Print the first code block; an answer without one is not lost."""
-    from antiphon.views.markdown_tokens import first_code
+    from antiphon.views.markdown_tokens import extract_first_code
 
     said = str(result.value)
-    code = first_code(said)
+    code = extract_first_code(said)
     if code is not None:
         print_exactly(code)
         return 0
@@ -178,10 +178,10 @@ def _extracted(result: AIResult, talk: Talk) -> int:
 
 
 def _tell_usage(talk: Talk) -> None:
-    from antiphon.render.lines import spent
-    from antiphon.render.status import total
+    from antiphon.terminal.state_lines import format_usage
+    from antiphon.terminal.status_line import sum_run_usage
 
-    used = spent(*total(talk.used))
+    used = format_usage(*sum_run_usage(talk.used))
     tell(f"{talk.session.model.name}: {', '.join(used) or 'what it took is not known'}")
 
 
@@ -199,7 +199,7 @@ def _person(stack: ExitStack) -> Person | None:
     """Whoever can see questions on standard error and has a keyboard, though standard input may be something else."""
     if not is_terminal(sys.stderr):
         return None
-    from antiphon.render import Person
+    from antiphon.terminal import Person
 
     source = sys.stdin
     if not is_terminal(source):
@@ -209,7 +209,7 @@ def _person(stack: ExitStack) -> Person | None:
             return None
 
     def line(prompt: str) -> str:
-        click.echo(printable(prompt), nl=False, err=True)
+        click.echo(escape_unprintable(prompt), nl=False, err=True)
         return source.readline().strip()
 
     return Person(line, keyboard=source)

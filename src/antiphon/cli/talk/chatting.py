@@ -13,11 +13,11 @@ from antiphon.cli.talk.screen import Screen
 from antiphon.cli.talk.templating import Opening
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
-from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Event, NoAnswer, ReturnError
 from antiphon.store.talk import Talk
 from antiphon.talks.mentions import read_mentions
 from antiphon.talks.toolbox import Chosen, Toolbox
+from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line
 
 #: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
 _IMPATIENT_SECONDS = 2.0
@@ -107,7 +107,7 @@ class Chatting:
     def say(self, text: str) -> None:
         """A message to the model, with the files it names, and its answer; whatever goes wrong is told."""
         person, model = self.display.person, self.talk.session.model
-        said = read_mentions(text, person.agrees if person else lambda _: False, getattr(model, "target", None))
+        said = read_mentions(text, person.confirm if person else lambda _: False, getattr(model, "target", None))
         for note in said.notes:
             self.display.note(note)
         # What a template says is not looked through for files: whoever types has not seen it.
@@ -193,9 +193,9 @@ class Chatting:
     def _prompt(self) -> str:
         console = self.display.console
         room = max(console.width // 3, 4)
-        name = safe_line(self.talk.session.model.name.rpartition("/")[2], encoding=console.encoding)
+        name = sanitize_line(self.talk.session.model.name.rpartition("/")[2], encoding=console.encoding)
         name = name if len(name) <= room else name[:room]
-        sign = "›" if is_utf8(console.encoding) else ">"
+        sign = "›" if is_unicode_encoding(console.encoding) else ">"
         if console.color_system is None or console.no_color:
             return f"{name} {sign} "
         # The marks tell the line editor what takes no room.

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from antiphon.cli.completing import CONVERSATION, FILE, MODEL, OPTION, SERVER, TEMPLATE
+from antiphon.cli.completers import (
+    CONVERSATION_PARAM,
+    FILE_PARAM,
+    MODEL_PARAM,
+    OPTION_PARAM,
+    SERVER_PARAM,
+    TEMPLATE_PARAM,
+)
 
 if TYPE_CHECKING:
     from antiphon.talks.toolbox import Chosen
@@ -18,10 +25,16 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def question_options(otherwise: str) -> Callable[[_Command], _Command]:
     """What a question is asked by; `otherwise` says which tools there are where none are given."""
     return _all_of(
-        click.option("-m", "--model", type=MODEL, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b."),
+        click.option(
+            "-m", "--model", type=MODEL_PARAM, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b."
+        ),
         click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else."),
         click.option(
-            "-t", "--template", type=TEMPLATE, metavar="NAME", help="Ask by a template; `antiphon templates` has them."
+            "-t",
+            "--template",
+            type=TEMPLATE_PARAM,
+            metavar="NAME",
+            help="Ask by a template; `antiphon templates` has them.",
         ),
         click.option(
             "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="What `$NAME` is in the template."
@@ -30,7 +43,7 @@ def question_options(otherwise: str) -> Callable[[_Command], _Command]:
             "-o",
             "--option",
             "options",
-            type=OPTION,
+            type=OPTION_PARAM,
             multiple=True,
             metavar="NAME=VALUE",
             help="What goes along with every request: temperature=0, max_tokens=500, extra.seed=42.",
@@ -46,14 +59,14 @@ def question_options(otherwise: str) -> Callable[[_Command], _Command]:
             "own",
             multiple=True,
             metavar="FILE[:NAME]",
-            type=FILE,
+            type=FILE_PARAM,
             help="Let the model call functions of this Python file, which is run: mytools.py, mytools.py:search.",
         ),
         click.option(
             "--mcp",
             multiple=True,
             metavar="SERVER",
-            type=SERVER,
+            type=SERVER_PARAM,
             help="Let the model use an MCP server: one of your configuration, a command in quotes, or an address.",
         ),
     )
@@ -66,7 +79,7 @@ def keeping_options(last: str) -> Callable[[_Command], _Command]:
         click.option(
             "--resume",
             metavar="ID",
-            type=CONVERSATION,
+            type=CONVERSATION_PARAM,
             help="Go on with this conversation; `antiphon logs` lists them.",
         ),
         click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking."),
@@ -86,9 +99,9 @@ def check_together(given: dict[str, Any], last: str, is_template: bool = False) 
 def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tuple[Chosen | None, Chosen]:
     """What was given, as the `tools` and the `more` of `Wishes`."""
     from antiphon.talks.toolbox import Chosen
-    from antiphon.tools.own import full_name
+    from antiphon.tools.user_tools import make_absolute_reference
 
-    more = Chosen(own=tuple(map(full_name, own)), mcp=mcp)
+    more = Chosen(own=tuple(map(make_absolute_reference, own)), mcp=mcp)
     return (None if tools is None else Chosen(tools)), more
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from antiphon._suggestions import nearest
+from antiphon._base.did_you_mean import suggest_name
 from antiphon.errors import OptionError
-from antiphon.render.lines import fit
-from antiphon.render.safe import is_utf8
 from antiphon.talks.instructions import own_part, told, with_own_part
 from antiphon.talks.toolbox import NAMES
+from antiphon.terminal.sanitizer import is_unicode_encoding
+from antiphon.terminal.state_lines import truncate_cells
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.chatting import Chatting
@@ -37,7 +37,7 @@ def run_command(chat: Chatting, line: str) -> None:
     name, _, argument = line.strip().partition(" ")
     command = COMMANDS.get(name)
     if command is None:
-        meant = nearest(name, COMMANDS)
+        meant = suggest_name(name, COMMANDS)
         hint = (
             f"did you mean `{meant}`?" if meant else "`/help` lists them; a blank before the slash makes it a message"
         )
@@ -49,10 +49,10 @@ def _model(chat: Chatting, name: str) -> None:
     session = chat.talk.session
     if not name:
         chat.display.note(f"model: {session.model.name}", "")
-        from antiphon.cli.configured import configuration
+        from antiphon.cli.configuration import current_configuration
         from antiphon.talks.models import usable
 
-        for each, where in usable(configuration()):
+        for each, where in usable(current_configuration()):
             chat.display.note(f"  {each}  ({where})")
         return
     before = session.model
@@ -95,14 +95,14 @@ def _list_tools(chat: Chatting) -> None:
 
 
 def _list_tool(chat: Chatting, tool: Tool, is_used: bool) -> None:
-    from antiphon.render.lines import MARKS, one_line
+    from antiphon.terminal.state_lines import STATE_MARKS, first_safe_line
 
     encoding = chat.display.console.encoding
-    sign, plain, _ = MARKS["done"]
-    mark = (sign if is_utf8(encoding) else plain) if is_used else " "
-    about = one_line(tool.spec.description, encoding)
+    sign, plain, _ = STATE_MARKS["done"]
+    mark = (sign if is_unicode_encoding(encoding) else plain) if is_used else " "
+    about = first_safe_line(tool.spec.description, encoding)
     room = max(chat.display.console.width - 24, 20)
-    chat.display.note(f"  {mark} {tool.name:<18}  {fit(about, room)}".rstrip(), "" if is_used else "dim")
+    chat.display.note(f"  {mark} {tool.name:<18}  {truncate_cells(about, room)}".rstrip(), "" if is_used else "dim")
 
 
 def _undo(chat: Chatting, argument: str) -> None:
@@ -130,7 +130,7 @@ def _policy(chat: Chatting, argument: str) -> None:
         if number > len(policy.decided):
             raise OptionError(f"{len(policy.decided)} were decided once for all, not {number}")
         decided = policy.decided[number - 1]
-        policy.revoke(decided)
+        policy.revoke_standing_decision(decided)
         chat.display.note(f"you are asked again about {decided}")
         return
     for number, each in enumerate(policy.decided, 1):
@@ -150,7 +150,7 @@ def _save(chat: Chatting, argument: str) -> None:
     if not argument:
         raise OptionError("`/save` needs the name of a file")
     path = Path(argument).expanduser()
-    if path.exists() and not (chat.display.person and chat.display.person.agrees(f"Overwrite {path}?")):
+    if path.exists() and not (chat.display.person and chat.display.person.confirm(f"Overwrite {path}?")):
         raise OptionError(f"{path} exists and is left as it is")
     try:
         chat.talk.conversation.save(path)
@@ -160,27 +160,27 @@ def _save(chat: Chatting, argument: str) -> None:
 
 
 def _show(chat: Chatting, argument: str) -> None:
-    from antiphon.render.lines import call_head
-    from antiphon.render.show import Show, calls_with_results
+    from antiphon.terminal.state_lines import format_tool_call
+    from antiphon.terminal.transcript import TranscriptPrinter, iter_calls_with_results
 
-    found = list(calls_with_results(chat.talk.conversation))
+    found = list(iter_calls_with_results(chat.talk.conversation))
     if not found:
         raise OptionError("no tool has been called yet")
     number = _number(argument, len(found))
     if number > len(found):
         raise OptionError(f"there {'is 1 result' if len(found) == 1 else f'are {len(found)} results'}, not {number}")
     call, results = found[number - 1]
-    page = Show(chat.display.console, full=True)
-    page.title(f"{number} of {len(found)}: {call_head(call)}")
+    page = TranscriptPrinter(chat.display.console, full=True)
+    page.title(f"{number} of {len(found)}: {format_tool_call(call)}")
     page.results(results)
 
 
 def _cost(chat: Chatting, _: str) -> None:
-    from antiphon.render.lines import spent
-    from antiphon.render.status import total
+    from antiphon.terminal.state_lines import format_usage
+    from antiphon.terminal.status_line import sum_run_usage
 
     used = chat.talk.used
-    told = " · ".join(spent(*total(used))) or "nothing is known of what it used"
+    told = " · ".join(format_usage(*sum_run_usage(used))) or "nothing is known of what it used"
     answers = "1 answer" if len(used) == 1 else f"{len(used)} answers"
     chat.display.note(f"since the start: {answers}, {told}" if used else "nothing was used since the start")
 

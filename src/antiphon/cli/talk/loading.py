@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
-from antiphon._printable import printable_line
-from antiphon._terminal import unseen
+from antiphon._base.escape import escape_unprintable_line
+from antiphon._base.terminal import hide_typed_input
 from antiphon.cli.talk.printing import is_terminal
 
 #: The runtime lets no other thread of this process go on while it loads: what moves meanwhile is another process.
@@ -32,19 +32,19 @@ _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 def get_ready(model: Any) -> None:
     """Fetch and load a model, if it is one of this machine and that was not done yet."""
-    from antiphon.providers.local.model import LocalModel
+    from antiphon.local.model import LocalModel
 
     if not isinstance(model, LocalModel) or model.is_loaded:
         return
     model.fetch()
-    with unseen(), moving(f"loading {model.name}"):
+    with hide_typed_input(), moving(f"loading {model.name}"):
         model.load()
 
 
 def check_runtime(model: Any) -> None:
     """An error, where nothing here can run a model of this machine: nobody should type a question first."""
-    from antiphon.providers.local.engine import load_runtime
-    from antiphon.providers.local.model import LocalModel
+    from antiphon.local.engine import load_runtime
+    from antiphon.local.model import LocalModel
 
     # To load it takes a while; what is there, but broken, is told when it is asked.
     if isinstance(model, LocalModel) and find_spec("xllamacpp") is None:
@@ -58,7 +58,7 @@ def moving(text: str) -> Generator[None]:
     if not is_terminal(sys.stderr) or not encoding.startswith("utf") or sys.platform == "win32":
         yield
         return
-    command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _MOVING, printable_line(text), _FRAMES]
+    command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _MOVING, escape_unprintable_line(text), _FRAMES]
     process: subprocess.Popen[bytes] | None = None
     with suppress(OSError):
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=sys.stderr.fileno())

@@ -6,9 +6,9 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from antiphon.cli.completing import MODEL
+from antiphon.cli.completers import MODEL_PARAM
 from antiphon.talks.toolbox import NAMES
-from antiphon.tools.sandbox import UNWALKED, Roots
+from antiphon.tools.file_sandbox import SKIPPED_DIRECTORIES, SandboxRoots
 from antiphon.tools.tool import ToolFailure
 
 _MOST = 200
@@ -30,7 +30,7 @@ def offers(line: str, commands: Sequence[str]) -> tuple[int, list[str]]:
 
 def _arguments(command: str, word: str) -> Iterable[str]:
     if command == "/model":
-        return MODEL.names(word)
+        return MODEL_PARAM.names(word)
     if command != "/tools":
         return ()
     from antiphon.tools.builtin import all_tools
@@ -41,13 +41,13 @@ def _arguments(command: str, word: str) -> Iterable[str]:
 def _paths(begun: str) -> list[str]:
     directory, slash, start = begun.rpartition("/")
     try:
-        with Roots().locate(directory or ("/" if slash else ".")) as place:
+        with SandboxRoots().locate(directory or ("/" if slash else ".")) as place:
             entries = [entry for entry in place.walk(1) if entry.parts[-1].startswith(start)]
             here = place.real
     except (ToolFailure, OSError):
         return []
     hidden = start.startswith(".")
-    names = {each.parts[-1]: each.kind for each in entries if each.parts[-1] not in UNWALKED}
+    names = {each.parts[-1]: each.kind for each in entries if each.parts[-1] not in SKIPPED_DIRECTORIES}
     names = {name: kind for name, kind in names.items() if hidden or not name.startswith(".")}
     ignored = _ignored(here, list(names))
     return [
@@ -59,10 +59,10 @@ def _paths(begun: str) -> list[str]:
 
 def _ignored(directory: str, names: Sequence[str]) -> set[str]:
     """Which of them git does not look at; none where there is no git to say."""
-    from antiphon.tools.builtin.git import SETTINGS, hardened
-    from antiphon.tools.processes import program
+    from antiphon.tools.builtin.git import SAFE_GIT_SETTINGS, make_git_environment
+    from antiphon.tools.process_runner import find_program
 
-    git = program("git")
+    git = find_program("git")
     if git is None or not names:
         return set()
     try:
@@ -71,7 +71,9 @@ def _ignored(directory: str, names: Sequence[str]) -> set[str]:
             input="\0".join(names).encode("utf-8", "surrogateescape"),
             capture_output=True,
             cwd=directory,
-            env={name: value for name, value in hardened(dict(SETTINGS)).items() if name != _LITERAL},
+            env={
+                name: value for name, value in make_git_environment(dict(SAFE_GIT_SETTINGS)).items() if name != _LITERAL
+            },
             timeout=_SECONDS,
             check=False,
         )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable
-from antiphon.cli.colours import echo_json
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.style import echo_json
 
 if TYPE_CHECKING:
     from antiphon.session import Event
@@ -49,16 +49,16 @@ def print_text(text: str) -> None:
     if not is_terminal(sys.stdout):
         click.echo(_encodable(text.removesuffix("\n")))
         return
-    from antiphon.render import console
-    from antiphon.render.scroll import Scroll, markdown
+    from antiphon.terminal import console
+    from antiphon.terminal.scrollback import Scrollback, make_markdown
 
-    Scroll(console()).put(markdown(text))
+    Scrollback(console()).put(make_markdown(text))
 
 
 def print_exactly(text: str) -> None:
     """Print a text as it is, with no line added; a terminal is told nothing by it."""
     if is_terminal(sys.stdout):
-        from antiphon.render.safe import safe
+        from antiphon.terminal.sanitizer import safe
 
         text = safe(text, sys.stdout.encoding or "utf-8")
     click.echo(_encodable(text), nl=False)
@@ -66,11 +66,11 @@ def print_exactly(text: str) -> None:
 
 def print_json(data: object) -> None:
     """Print data as JSON, on one line unless somebody reads it."""
-    from antiphon.render.safe import is_utf8
-    from antiphon.views.stream import json_text
+    from antiphon.terminal.sanitizer import is_unicode_encoding
+    from antiphon.views.stream import format_safe_json
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    echo_json(json_text(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_utf8(encoding)))
+    echo_json(format_safe_json(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_unicode_encoding(encoding)))
 
 
 def drop_output() -> None:
@@ -86,7 +86,7 @@ def is_terminal(stream: Any) -> bool:
 
 def tell(text: str) -> None:
     """Say something that is no part of the answer."""
-    click.echo(f"antiphon: {printable(text)}", err=True)
+    click.echo(f"antiphon: {escape_unprintable(text)}", err=True)
 
 
 def _encodable(text: str) -> str:

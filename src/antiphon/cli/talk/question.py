@@ -71,21 +71,21 @@ def wanted_type(returns: str | None, schema: str | None) -> Any:
 
 def _written_type(text: str) -> Any:
     """A type of the language, such as `{name: text, age: number}`, as Python's; what is wrong with it is an error."""
-    from antiphon.lang.check.scopes import Scope
-    from antiphon.lang.check.state import Checker
-    from antiphon.lang.check.written_types import meaning
-    from antiphon.lang.run.tooling import python_type
+    from antiphon.lang.runtime.tools_and_types import to_python_type
     from antiphon.lang.syntax.diagnostics import ProgramErrors
-    from antiphon.lang.syntax.parser import parse_type
+    from antiphon.lang.syntax.parser.source_parser import parse_type_source
     from antiphon.lang.syntax.source import Source
+    from antiphon.lang.typecheck.checker import Checker
+    from antiphon.lang.typecheck.scopes import Scope
+    from antiphon.lang.typecheck.type_annotations import resolve_annotation
 
     source = Source("--returns", text)
-    node, unread = parse_type(source)
+    node, unread = parse_type_source(source)
     checker = Checker(source, Scope())
-    found = None if unread else meaning(checker, node)
+    found = None if unread else resolve_annotation(checker, node)
     if faults := [*unread, *checker.diagnostics]:
         raise ProgramErrors((source, each) for each in faults)
-    wanted = None if found is None else python_type(found)
+    wanted = None if found is None else to_python_type(found)
     if wanted is None:
         raise OptionError("`--returns null` asks for nothing; name the type of the answer")
     return wanted
@@ -129,11 +129,11 @@ def _piped_text() -> str:
         data = sys.stdin.buffer.read(LARGEST + 1)
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
-    from antiphon.tools.builtin.texts import binary_kind
+    from antiphon.tools.builtin.text_files import detect_binary_kind
 
     if len(data) > LARGEST:
         raise ContentError(f"standard input has more than {LARGEST // 1_000_000} MB, which no provider takes")
-    if kind := binary_kind(data):
+    if kind := detect_binary_kind(data):
         raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
     try:
         return data.decode("utf-8-sig").strip("\n")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antiphon._printable import printable_line
-from antiphon.cli.configured import configuration
+from antiphon._base.escape import escape_unprintable_line
+from antiphon.cli.configuration import current_configuration
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.question import wanted_type
-from antiphon.config.templates import Template, save_template, template_file
+from antiphon.config.templates import PromptTemplate, get_template_path, save_template
 from antiphon.errors import OptionError
-from antiphon.tools.own import full_name, own_tools
+from antiphon.tools.user_tools import load_user_tools, make_absolute_reference
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.question import Question
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name: str) -> None:
     """Save a template, and say how it is used. What could not be asked, or holds a secret, is not saved."""
-    template = Template(
+    template = PromptTemplate(
         " ".join(words).strip(),
         said.system or "",
         said.model or "",
         said.tools or "",
-        [*map(full_name, said.own)],
+        [*map(make_absolute_reference, said.own)],
         [*said.mcp],
         said.returns or "",
         _absolute(said.schema),
@@ -37,17 +37,17 @@ def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name
         raise OptionError(f'a template has a question or a system text: `antiphon ask "…" --save {name}`')
     wanted_type(said.returns, said.schema)
     for each in said.own:
-        own_tools(each)
+        load_user_tools(each)
     _check_names(template)
     _check_secrets(template)
-    was_there = template_file(configuration(), name).exists()
-    path = save_template(configuration(), name, template)
+    was_there = get_template_path(current_configuration(), name).exists()
+    path = save_template(current_configuration(), name, template)
     open_names = "".join(f" -p {each}=…" for each in template.placeholders if each not in (*defaults, "input"))
     done = "replaced" if was_there else "saved"
-    tell(f"{done}: {printable_line(str(path))}; `antiphon ask -t {name}{open_names}` asks it")
+    tell(f"{done}: {escape_unprintable_line(str(path))}; `antiphon ask -t {name}{open_names}` asks it")
 
 
-def _check_names(template: Template) -> None:
+def _check_names(template: PromptTemplate) -> None:
     if template.model:
         from antiphon.providers.registry import resolve
 
@@ -56,15 +56,15 @@ def _check_names(template: Template) -> None:
         raise OptionError(f"there is no `${unused[0]}` in it that `-p {unused[0]}=…` could be the default of")
 
 
-def _check_secrets(template: Template) -> None:
-    from antiphon.agents.scanning import known_secrets, secret_in
+def _check_secrets(template: PromptTemplate) -> None:
+    from antiphon.team.secret_scan import collect_known_secrets, find_secret
 
-    if found := secret_in(template.to_toml(), known_secrets()) or _secret_option(template.options):
+    if found := find_secret(template.to_toml(), collect_known_secrets()) or _secret_option(template.options):
         raise OptionError(f"it is not saved: it holds {found.partition(', in line')[0]}; a template keeps no secrets")
 
 
 def _secret_option(options: Mapping[str, Any]) -> str:
-    from antiphon.providers.secrets import is_secret_name
+    from antiphon.providers.redaction import is_secret_name
 
     names = [name for name in options.get("extra", {}) if is_secret_name(name)]
     return f"`extra.{names[0]}`, which is called like a secret" if names else ""

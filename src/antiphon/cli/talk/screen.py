@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from antiphon.render.lines import duration, spent
-from antiphon.render.live import LiveView
-from antiphon.render.people import Person
-from antiphon.render.safe import safe, safe_line
-from antiphon.session import Asked, Event, Question, RequestEnded, RunEnded, RunRecord
+from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
 from antiphon.store.talk import Talk
+from antiphon.terminal.approval_prompt import Person
+from antiphon.terminal.live_view import LiveView
+from antiphon.terminal.sanitizer import safe, sanitize_line
+from antiphon.terminal.state_lines import format_duration, format_usage
 from antiphon.wire import TextDelta
 
 #: What is said of an outcome that is no answer.
@@ -41,7 +41,7 @@ class Screen:
         """Show what happens until the end; Ctrl-C ends it and is passed on."""
         with closing(events), LiveView(self.console) as view:
             for event in events:
-                if isinstance(event.body, Asked):
+                if isinstance(event.body, QuestionAsked):
                     self._settle(talk, event.body.question, view)
                 elif not isinstance(event.body, RunEnded) and (shown := event if with_text else _wordless(event)):
                     view.show(shown)
@@ -61,17 +61,17 @@ class Screen:
 
     def error(self, error: BaseException | str) -> None:
         """Say in one line what went wrong."""
-        self.note(safe_line(str(error), encoding=self.console.encoding), "red")
+        self.note(sanitize_line(str(error), encoding=self.console.encoding), "red")
 
     def account(self, run: RunRecord, seconds: float) -> None:
         """One faint line: who answered, and what it took; before it, why there is no answer."""
         if run.outcome != "done":
             # Of a refusal, the words have been shown as the answer.
             detail = "" if run.outcome == "refused" and run.said else f": {run.detail}"
-            self.note(safe_line(f"{_ENDINGS.get(run.outcome, run.outcome)}{detail}"), "yellow")
+            self.note(sanitize_line(f"{_ENDINGS.get(run.outcome, run.outcome)}{detail}"), "yellow")
         calls = len(run.tool_calls)
         told = [run.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
-        told += [*spent(run.usage, run.cost), duration(seconds)]
+        told += [*format_usage(run.usage, run.cost), format_duration(seconds)]
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.note(dot.join(told))
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from antiphon.cli.pairs import pairs
+from antiphon.cli.key_value import parse_pairs
 from antiphon.errors import OptionError
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.question import Question
-    from antiphon.config.templates import Template
+    from antiphon.config.templates import PromptTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +23,24 @@ class Opening:
     is_whole: bool
 
 
-def template_of(given: Mapping[str, Any]) -> Template | None:
+def template_of(given: Mapping[str, Any]) -> PromptTemplate | None:
     """The template that the command line names, if it does."""
     if given["template"] is None:
         return None
-    from antiphon.cli.configured import configuration
+    from antiphon.cli.configuration import current_configuration
     from antiphon.config.templates import find_template
 
-    return find_template(configuration(), given["template"])
+    return find_template(current_configuration(), given["template"])
 
 
-def templated(said: Question, template: Template, given: Mapping[str, Any]) -> Question:
+def templated(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -> Question:
     """A question by a template."""
     name = given["template"]
-    prompt, system = template.filled(name, said.text, pairs(given["params"], "-p"))
+    prompt, system = template.filled(name, said.text, parse_pairs(given["params"], "-p"))
     if template.needs_input and not said.text.strip() and not said.attachments:
         raise OptionError(f"template `{name}` is about something: give it as words, or by standard input")
     has_type = said.returns is not None or said.schema is not None or said.extract
-    schema = None if has_type else template.schema_place() or None
+    schema = None if has_type else template.find_schema_path() or None
     if schema and template.is_projects:
         from antiphon.talks.schemas import schema_type
 
@@ -54,18 +54,18 @@ def templated(said: Question, template: Template, given: Mapping[str, Any]) -> Q
     )
 
 
-def opened(said: Question, template: Template, given: Mapping[str, Any]) -> tuple[Question, Opening | None]:
+def opened(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -> tuple[Question, Opening | None]:
     """A chat by a template, and how that begins: `$input` is what is typed first."""
-    name, values = given["template"], pairs(given["params"], "-p")
+    name, values = given["template"], parse_pairs(given["params"], "-p")
     if template.returns or template.schema or template.extract:
         form = "a code block" if template.extract else "a value of its type"
         raise OptionError(f"template `{name}` gives {form}, and a chat is of texts: `antiphon ask -t {name}` asks it")
-    system = template.filled_system(name, values)
+    system = template.render_system(name, values)
     opening = Opening(name, lambda typed: template.filled(name, typed, values)[0], not template.needs_input)
     return _settled(said, template, system), opening if template.prompt else None
 
 
-def _settled(said: Question, template: Template, system: str) -> Question:
+def _settled(said: Question, template: PromptTemplate, system: str) -> Question:
     """What was said and, of what was not, what the template says."""
     from antiphon.talks.options import check_options
 

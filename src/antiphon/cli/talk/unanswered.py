@@ -21,16 +21,16 @@ def tell_why(
 
     Half an answer that nobody has seen is not lost: it is `saved` under that name, or is told.
     """
-    from antiphon.session import NoAnswer, ReturnError, Waiting
+    from antiphon.session import NeedsHuman, NoAnswer, ReturnError
 
     said = str(error)
     if isinstance(error, NoAnswer) and not isinstance(error, ReturnError):
         said = f"{error.run.outcome}: {said}"
     if isinstance(error, NoAnswer) and error.run.outcome == "truncated" and not is_seen:
         said = f"{said}; {where(error.run.said, saved)}"
-    if isinstance(error, Waiting) and talk.id:
+    if isinstance(error, NeedsHuman) and talk.id:
         said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
-    if isinstance(error, Waiting) and kept is not None and kept.running is not None:
+    if isinstance(error, NeedsHuman) and kept is not None and kept.running is not None:
         said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to go on"
     tell(said)
     if as_json:
@@ -47,15 +47,15 @@ def failed_json(reason: str, talk: Talk | None = None, error: AntiphonError | No
     """What `--json` prints where there is no result at all; without a `talk` nothing was even asked."""
     from dataclasses import asdict
 
-    from antiphon.render.status import total
     from antiphon.session import RunRecord
+    from antiphon.terminal.status_line import sum_run_usage
 
     known = {"value": None, "id": talk.id or None if talk else None}
     if error is not None and isinstance(error.run, RunRecord) and error.run.outcome != "failed":
         from antiphon.views.stream import record_json
 
         return {**record_json(error.run), **known}
-    usage, cost = total(talk.used if talk else [])
+    usage, cost = sum_run_usage(talk.used if talk else [])
     return {
         "outcome": "error",
         "detail": reason,
@@ -70,9 +70,9 @@ def failed_json(reason: str, talk: Talk | None = None, error: AntiphonError | No
 def _code(error: AntiphonError) -> int:
     """Whether the user has something to mend, or there just was no answer."""
     from antiphon import errors
-    from antiphon.session import Waiting
+    from antiphon.session import NeedsHuman
 
-    if isinstance(error, Waiting):
+    if isinstance(error, NeedsHuman):
         return WAITING
     mistakes = (
         errors.ConfigurationError,

@@ -1,8 +1,8 @@
-"""The one way a program is laid out: the same tokens and comments, with other space between them.
+"""The formatter: prints the same tokens and comments with canonical white space.
 
-What is printed are the tokens of the source, so that nothing can be lost or changed; the tree only says what they are.
-`pieces` are the tokens and comments, `statements`, `items` and `flow` say where lines may end between them, and
-`layout` fits them into lines.
+It prints the tokens of the source, so that nothing is lost or changed; the tree only says what they are.
+`tokens` holds the tokens and comments, `statements`, `brackets` and `line_breaks` decide where lines may
+break, and `layout` fits them into lines.
 """
 
 from antiphon.lang.formatter.statements import format_source

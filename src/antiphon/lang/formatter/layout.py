@@ -1,4 +1,4 @@
-"""Text that knows where it may be broken, and fitting it into lines."""
+"""Documents with optional line breaks, and their layout into lines."""
 
 from __future__ import annotations
 
@@ -6,98 +6,100 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-WIDTH = 100
+MAX_LINE_WIDTH = 100
 
 
 @dataclass(slots=True, frozen=True)
-class Line:
-    """A place for a line end; where none is needed, `flat` stands there. A `hard` one is always needed."""
+class LineBreak:
+    """A possible line break; where it is not needed, `flat` is printed instead. A `hard` one is always a line end."""
 
     flat: str = ""
     hard: bool = False
 
 
-LINE, SOFT, HARD = Line(" "), Line(), Line(hard=True)
+SPACE_OR_BREAK, SOFT_BREAK, HARD_BREAK = LineBreak(" "), LineBreak(), LineBreak(hard=True)
 
 
 @dataclass(slots=True, frozen=True)
 class IfBroken:
-    """What stands there only if the group around it is broken: a last comma, an empty line."""
+    """Text that is printed only if the enclosing group is broken: a trailing comma, an empty line."""
 
     text: str
 
 
 @dataclass(slots=True, frozen=True)
-class Suffix:
-    """A comment at the end of a line; for its sake nothing is broken."""
+class LineSuffix:
+    """A comment at the end of a line; it does not count for the line's width."""
 
     text: str
 
 
 @dataclass(slots=True, frozen=True)
-class Indent:
-    """Parts whose lines begin further to the right."""
+class IndentedDoc:
+    """Parts whose lines are indented further."""
 
-    parts: list[Doc]
+    parts: list[LayoutDoc]
     by: int
     hard: bool
 
 
 @dataclass(slots=True, frozen=True)
-class Group:
-    """Parts that stand on one line together, or are broken at each of their lines.
+class BreakGroup:
+    """Parts that are on one line together, or broken at each of their line breaks.
 
-    `hugging`, where it gives something, is tried before it is broken: the same with only its last part broken, as in
-    `f(a, {` … `})`.
+    `hugging` may return an alternative that is tried before breaking: the group with only its last part broken,
+    as in `f(a, {` … `})`.
     """
 
-    parts: list[Doc]
+    parts: list[LayoutDoc]
     hard: bool
-    hugging: Callable[[], list[Doc] | None] | None = None
+    hugging: Callable[[], list[LayoutDoc] | None] | None = None
 
 
 @dataclass(slots=True, frozen=True)
-class Folded:
-    """What is written as `text` if there is room for it; only if there is not, it is taken apart.
+class FoldedDoc:
+    """A document that is printed as `text` if that fits; only otherwise it is unfolded.
 
-    Its first line end would come after so many characters, the `head`.
+    `head` is the number of characters before its first possible line end.
     """
 
     text: str
-    unfolded: Callable[[], list[Doc]]
+    unfolded: Callable[[], list[LayoutDoc]]
     head: int
 
 
-Doc = str | Line | IfBroken | Suffix | Indent | Group | Folded
+LayoutDoc = str | LineBreak | IfBroken | LineSuffix | IndentedDoc | BreakGroup | FoldedDoc
 
 
-#: What may need a line end.
-_BREAKING = frozenset((Line, Indent, Group))
+#: Documents that may require a line end.
+_BREAKING_CLASSES = frozenset((LineBreak, IndentedDoc, BreakGroup))
 
 
-def _is_hard(parts: Iterable[Any]) -> bool:
-    return any(part.hard for part in parts if part.__class__ in _BREAKING)
+def _has_hard_break(parts: Iterable[Any]) -> bool:
+    return any(part.hard for part in parts if part.__class__ in _BREAKING_CLASSES)
 
 
-def indent(parts: list[Doc], by: int = 2) -> Indent:
-    """Parts whose lines begin further to the right."""
-    return Indent(parts, by, _is_hard(parts))
+def make_indent(parts: list[LayoutDoc], by: int = 2) -> IndentedDoc:
+    """Return the parts as a document whose lines are indented further."""
+    return IndentedDoc(parts, by, _has_hard_break(parts))
 
 
-def group(parts: list[Doc], *, broken: bool = False, hugging: Callable[[], list[Doc] | None] | None = None) -> Group:
-    """Parts on one line if they fit, and if nothing in them needs a line end."""
-    return Group(parts, broken or _is_hard(parts), hugging)
+def make_group(
+    parts: list[LayoutDoc], *, broken: bool = False, hugging: Callable[[], list[LayoutDoc] | None] | None = None
+) -> BreakGroup:
+    """Return the parts as a group that is on one line if it fits and needs no line end."""
+    return BreakGroup(parts, broken or _has_hard_break(parts), hugging)
 
 
-#: Where lines begin, whether the group is broken, and what is to be printed.
-_Task = tuple[int, bool, Doc]
+#: The indentation, whether the enclosing group is broken, and the document to print.
+_PrintTask = tuple[int, bool, LayoutDoc]
 
 
-def printed(parts: list[Doc]) -> str:
-    """The text, broken into lines where it has to be; no line ends in a space."""
+def render_layout(parts: list[LayoutDoc]) -> str:
+    """Return the document as text, broken into lines where necessary, without trailing spaces."""
     out: list[str] = []
     column = 0
-    # The spaces a line begins with are written when something follows them.
+    # Indentation is written only when something follows it.
     waiting = 0
     tasks: list[tuple[int, bool, Any]] = [(0, True, part) for part in reversed(parts)]
     while tasks:
@@ -105,26 +107,26 @@ def printed(parts: list[Doc]) -> str:
         kind = doc.__class__
         if kind is str:
             text = doc
-        elif kind is Line:
+        elif kind is LineBreak:
             if doc.hard or broken:
                 out.append("\n")
                 column = waiting = margin
                 continue
             text = doc.flat
-        elif kind is Indent:
+        elif kind is IndentedDoc:
             tasks += [(margin + doc.by, broken, part) for part in reversed(doc.parts)]
             continue
-        elif kind is Group:
-            broken, chosen = _choice(doc, broken, WIDTH - column, tasks)
+        elif kind is BreakGroup:
+            broken, chosen = _choose_group_layout(doc, broken, MAX_LINE_WIDTH - column, tasks)
             tasks += [(margin, broken, part) for part in reversed(chosen)]
             continue
-        elif kind is Folded:
+        elif kind is FoldedDoc:
             text = doc.text
-            if broken and not _fits([text], WIDTH - column, tasks):
+            if broken and not _fits_in_line([text], MAX_LINE_WIDTH - column, tasks):
                 tasks += [(margin, True, part) for part in reversed(doc.unfolded())]
                 continue
         else:
-            text = doc.text if broken or kind is Suffix else ""
+            text = doc.text if broken or kind is LineSuffix else ""
         if text:
             out.append(" " * waiting + text if waiting and text != "\n" else text)
             column = column + len(text) if "\n" not in text else len(text) - text.rindex("\n") - 1
@@ -132,18 +134,20 @@ def printed(parts: list[Doc]) -> str:
     return "".join(out)
 
 
-def _choice(doc: Group, broken: bool, room: int, rest: list[_Task]) -> tuple[bool, list[Doc]]:
-    """Whether a group is broken, and which parts are printed; one in a group that is not broken is not, either."""
-    if not doc.hard and (not broken or _fits(doc.parts, room, rest)):
+def _choose_group_layout(
+    doc: BreakGroup, broken: bool, room: int, rest: list[_PrintTask]
+) -> tuple[bool, list[LayoutDoc]]:
+    """Return whether a group is broken, and the parts to print; a group inside an unbroken one is never broken."""
+    if not doc.hard and (not broken or _fits_in_line(doc.parts, room, rest)):
         return False, doc.parts
     hugged = doc.hugging() if doc.hugging is not None else None
-    if hugged is not None and _fits(hugged, room, rest):
+    if hugged is not None and _fits_in_line(hugged, room, rest):
         return False, hugged
     return True, doc.parts
 
 
-def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
-    """Whether there is room for parts without line ends, and for the rest up to its first one."""
+def _fits_in_line(parts: list[LayoutDoc], room: int, rest: list[_PrintTask]) -> bool:
+    """Return True if the parts fit without line ends, with the following documents up to their first line end."""
     tasks: list[tuple[bool, Any]] = [(False, part) for part in reversed(parts)]
     behind = len(rest)
     while room >= 0:
@@ -158,19 +162,19 @@ def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
             if "\n" in doc:
                 if room < doc.index("\n"):
                     return False
-                # What follows on the last line of a text over several needs room there.
-                room = WIDTH + doc.rindex("\n") + 1
+                # What follows a multi-line text must fit on its last line.
+                room = MAX_LINE_WIDTH + doc.rindex("\n") + 1
             room -= len(doc)
-        elif kind is Line:
+        elif kind is LineBreak:
             if doc.hard or broken:
                 return True
             room -= len(doc.flat)
-        elif kind is Indent:
+        elif kind is IndentedDoc:
             tasks += [(broken, part) for part in reversed(doc.parts)]
-        elif kind is Group:
+        elif kind is BreakGroup:
             broken = doc.hard or broken
             tasks += [(broken, part) for part in reversed(doc.parts)]
-        elif kind is Folded:
+        elif kind is FoldedDoc:
             if broken and doc.head < len(doc.text):
                 return room >= doc.head
             room -= len(doc.text)

@@ -1,4 +1,4 @@
-"""Text to tree: source, tokens, the parser and its nodes, and what is wrong with a text as a value.
+"""Text to tree: source, tokens, the parser and its nodes, and diagnostics as values.
 
-`grammar.txt` says what may be written. Nothing here knows what a name means or which type a value has.
+`grammar.txt` defines the syntax. Nothing here knows what a name means or which type a value has.
 """

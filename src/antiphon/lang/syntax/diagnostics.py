@@ -1,4 +1,4 @@
-"""What is wrong with a program, as a value: one for the terminal, for JSON and for editors."""
+"""Errors and warnings of a program as values, rendered for the terminal, for JSON and for editors."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from antiphon._printable import printable, printable_line
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.errors import AntiphonError
 from antiphon.lang.syntax.source import Source
 
 Severity = Literal["error", "warning"]
-#: Gives a piece of text its look; the word says what the piece is: error, warning, place, caret or hint.
-Paint = Callable[[str, str], str]
-#: How much of a message people are shown; data has all of it.
-_MESSAGE = 4_000
-#: How much of a line is shown on either side of where a mistake begins.
-_BEFORE, _AFTER = 60, 120
+#: Styles a text by its role: error, warning, place, caret or hint.
+StyleText = Callable[[str, str], str]
+#: Rendered messages are truncated to this length; JSON has all of it.
+_MAX_MESSAGE_LENGTH = 4_000
+#: How many characters of a line an excerpt shows before and after the start of the span.
+_EXCERPT_BEFORE, _EXCERPT_AFTER = 60, 120
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """Another place that matters, and why."""
+class DiagnosticLabel:
+    """A secondary span of a diagnostic, with its note."""
 
     start: int
     end: int
@@ -31,79 +31,84 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong: its code, where it is, what was expected, and how to mend it."""
+    """One error or warning: its code, span, message and hint."""
 
     code: str
     message: str
     start: int
     end: int
     hint: str = ""
-    labels: tuple[Label, ...] = ()
+    labels: tuple[DiagnosticLabel, ...] = ()
     severity: Severity = "error"
-    #: Whether it tells of a habit from another language, with what to write.
+    #: True if it reports syntax of another language and says what to write instead.
     is_habit: bool = False
 
     def to_json(self, source: Source) -> dict[str, Any]:
-        """As data; lines and columns count from 1."""
+        """Return the diagnostic as JSON data; lines and columns count from 1."""
         out: dict[str, Any] = {"code": self.code, "severity": self.severity, "message": self.message}
-        out |= _range(source, self.start, self.end)
+        out |= _range_to_json(source, self.start, self.end)
         if self.hint:
             out["hint"] = self.hint
         if self.labels:
-            out["labels"] = [{"message": each.text, **_range(source, each.start, each.end)} for each in self.labels]
+            out["labels"] = [
+                {"message": each.text, **_range_to_json(source, each.start, each.end)} for each in self.labels
+            ]
         return out
 
-    def render(self, source: Source, paint: Paint = lambda _, text: text) -> str:
-        """As people read it: the message, the line with the span underlined, the hint."""
-        head = f"{paint(self.severity, f'{self.severity}[{self.code}]')}: {shown(self.message)}"
-        parts = [head, excerpt(source, self.start, self.end, "", paint)]
-        parts += [excerpt(source, each.start, each.end, each.text, paint) for each in self.labels]
+    def render(self, source: Source, paint: StyleText = lambda _, text: text) -> str:
+        """Return the diagnostic as text: the message, the line with the span underlined, and the hint."""
+        head = f"{paint(self.severity, f'{self.severity}[{self.code}]')}: {truncate_message(self.message)}"
+        parts = [head, render_excerpt(source, self.start, self.end, "", paint)]
+        parts += [render_excerpt(source, each.start, each.end, each.text, paint) for each in self.labels]
         if self.hint:
-            parts.append(f"  {paint('hint', 'hint')}: {printable(self.hint)}")
+            parts.append(f"  {paint('hint', 'hint')}: {escape_unprintable(self.hint)}")
         return "\n".join(parts)
 
 
 class ProgramErrors(AntiphonError):
-    """A program that cannot be run; `found` says all that is wrong with it and its modules."""
+    """Raised for a program that cannot run; `found` holds all diagnostics of it and its modules."""
 
     def __init__(self, found: Iterable[tuple[Source, Diagnostic]]) -> None:
         self.found = tuple(found)
         super().__init__("\n".join(each.render(source) for source, each in self.found))
 
 
-def excerpt(source: Source, start: int, end: int, note: str = "", paint: Paint = lambda _, text: text) -> str:
-    """The line of a position with the span underlined; of a longer span, its first line."""
+def render_excerpt(
+    source: Source, start: int, end: int, note: str = "", paint: StyleText = lambda _, text: text
+) -> str:
+    """Return the source line of a span with the span underlined; of a multi-line span, its first line."""
     line, column = source.place(start)
-    # A line may be as long as its writer likes; what is looked at is here.
-    before, after = source.around(start, _BEFORE, _AFTER)
+    # A line may be arbitrarily long, so only the part around the span is shown.
+    before, after = source.around(start, _EXCERPT_BEFORE, _EXCERPT_AFTER)
     width = max(1, min(end - start, len(after)))
-    lead = ("…" if column - 1 > _BEFORE else "") + before
+    lead = ("…" if column - 1 > _EXCERPT_BEFORE else "") + before
     number = str(line)
-    caret = "^" * max(1, _width(printable(after[:width])))
-    shown_note = f" {printable(note)}" if note else ""
+    caret = "^" * max(1, _display_width(escape_unprintable(after[:width])))
+    shown_note = f" {escape_unprintable(note)}" if note else ""
     return "\n".join(
         (
-            f"  {' ' * len(number)}{paint('place', '-->')} {printable_line(source.name)}:{line}:{column}",
-            f"  {number} | {printable(lead + after)}",
-            f"  {' ' * len(number)} | {' ' * _width(printable(lead))}{paint('caret', caret)}{shown_note}",
+            f"  {' ' * len(number)}{paint('place', '-->')} {escape_unprintable_line(source.name)}:{line}:{column}",
+            f"  {number} | {escape_unprintable(lead + after)}",
+            f"  {' ' * len(number)} |"
+            f" {' ' * _display_width(escape_unprintable(lead))}{paint('caret', caret)}{shown_note}",
         )
     )
 
 
-def _range(source: Source, start: int, end: int) -> dict[str, Any]:
+def _range_to_json(source: Source, start: int, end: int) -> dict[str, Any]:
     line, column = source.place(start)
     end_line, end_column = source.place(max(start, end))
     return {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
-def shown(message: str) -> str:
-    """A message for people: a value in it may be as long as a model likes, and hold anything."""
-    if len(message) <= _MESSAGE:
-        return printable(message)
-    return f"{printable(message[:_MESSAGE])}… [{len(message):,} characters in all]"
+def truncate_message(message: str) -> str:
+    """Return a message for people, truncated and escaped: a value in it may be long and hold anything."""
+    if len(message) <= _MAX_MESSAGE_LENGTH:
+        return escape_unprintable(message)
+    return f"{escape_unprintable(message[:_MAX_MESSAGE_LENGTH])}… [{len(message):,} characters in all]"
 
 
-def _width(text: str) -> int:
+def _display_width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,4 +1,4 @@
-"""Text to tokens, in one pass. Nothing is refused: what is wrong becomes a diagnostic and the reading goes on."""
+"""Text to tokens, in one pass. The lexer never stops: an error becomes a diagnostic, and lexing continues."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 import unicodedata
 
 from antiphon.lang.syntax.diagnostics import Diagnostic
-from antiphon.lang.syntax.habits import SIGNS, TRIPLE, VALUES
-from antiphon.lang.syntax.pyblock import PythonReader
+from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_CONSTANTS, FOREIGN_SIGNS, TRIPLE_QUOTE_HINTS
+from antiphon.lang.syntax.python_block import PythonBlockReader
 from antiphon.lang.syntax.strings import StringReader
-from antiphon.lang.syntax.tokens import RESERVED, Tokens
+from antiphon.lang.syntax.tokens import RESERVED_WORDS, Tokens
 
-_NAME, _SIGN, _BRACE, _LINE, _TEXT, _NUMBER, _COMMENT, _STRING, _FOREIGN, _STOP = range(1, 11)
-# No group that looks around is possessive: Python before 3.11.5 goes on at a wrong place where one does not match.
+_NAME, _SIGN, _BRACE, _LINE, _TEXT, _NUMBER, _COMMENT, _STRING, _FOREIGN_SIGN, _STOP = range(1, 11)
+# No group with a lookaround is possessive: Python before 3.11.5 resumes at a wrong position after a failed match.
 _TOKEN = re.compile(
     r"""[ \t]*+(?:
       ([^\W\d]\w*+)
@@ -30,18 +30,18 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_WORD_KINDS = {word: word for word in RESERVED | VALUES.keys()} | {"py": "py", "pure": "py"}
-#: What may stand before a `//` that is meant to divide, and what after it.
-_DIVIDED = frozenset(("number", "name", ")", "]"))
-_DIVISOR = re.compile(r"[ \t]*[\w.]+(?:\(\))?[ \t]*[)\]]")
+_WORD_KINDS = {word: word for word in RESERVED_WORDS | FOREIGN_CONSTANTS.keys()} | {"py": "py", "pure": "py"}
+#: Tokens that may precede a `//` that is meant as division, and the text that may follow it.
+_BEFORE_DIVISION = frozenset(("number", "name", ")", "]"))
+_AFTER_DIVISION = re.compile(r"[ \t]*[\w.]+(?:\(\))?[ \t]*[)\]]")
 _LINE_END = re.compile(r"[\r\n]")
-#: Compiled where the first of them is met, which is seldom.
-_TYPOGRAPHIC = r"[“”„‘’‚«»][^“”‘’«»\r\n]{0,1000}+[“”‘’«»]"
-_ODD_RUN = r"[^\w\s\x00-\x7f]+|\x00+|[\x00-\x08\x0e-\x1f\x7f]"
+#: Compiled on first use, which is rare.
+_TYPOGRAPHIC_STRING = r"[“”„‘’‚«»][^“”‘’«»\r\n]{0,1000}+[“”‘’«»]"
+_UNEXPECTED_CHARACTERS = r"[^\w\s\x00-\x7f]+|\x00+|[\x00-\x08\x0e-\x1f\x7f]"
 
 
-def tokenize(text: str) -> Tokens:
-    """The tokens of a text, with three of kind `end` after the last, so that a look ahead needs no check."""
+def tokenize_program(text: str) -> Tokens:
+    """Return the tokens of a text, followed by three of kind `end`, so that lookahead needs no bounds check."""
     return _Lexer(text).tokens()
 
 
@@ -50,13 +50,13 @@ class _Lexer:
         self._text = text
         self._tokens = Tokens()
         self._strings = StringReader(text, self._tokens)
-        self._python = PythonReader(text, self._tokens)
+        self._python = PythonBlockReader(text, self._tokens)
 
     def tokens(self) -> Tokens:
         out, size = self._tokens, len(self._text)
-        at: int | None = self._after_preamble()
+        at: int | None = self._skip_preamble()
         while at is not None:
-            at = self._scan(at)
+            at = self._scan_tokens(at)
         if self._strings.stack:
             self._strings.close_at_end(size)
         out.fresh.add(len(out.kinds))
@@ -64,15 +64,19 @@ class _Lexer:
             out.add("end", "", size, size)
         return out
 
-    def _after_preamble(self) -> int:
+    def _skip_preamble(self) -> int:
         at = 1 if self._text.startswith("\ufeff") else 0
         if not self._text.startswith("#!", at):
             return at
         end = _LINE_END.search(self._text, at)
         return end.start() if end else len(self._text)
 
-    def _scan(self, at: int) -> int | None:
-        """Read ordinary tokens from `at` on; where something needs a reader of its own, say where to go on after it."""
+    def _scan_tokens(self, at: int) -> int | None:
+        """Read ordinary tokens from `at` on.
+
+        Return the offset after a construct with its own reader, where the scan must start again, or None at the
+        end.
+        """
         tokens = self._tokens
         kinds, fresh, stack = tokens.kinds, tokens.fresh, self._strings.stack
         add_kind, add_value, add_start, add_end = (
@@ -88,7 +92,7 @@ class _Lexer:
                 value = match[_NAME]
                 kind = word_kind(value, "name")
                 if kind == "py" or not value.isascii():
-                    after = self._special_name(value, match.start(_NAME), match.end())
+                    after = self._read_special_name(value, match.start(_NAME), match.end())
                     if after is not None:
                         return after
                     continue
@@ -97,12 +101,12 @@ class _Lexer:
             elif group == _LINE:
                 fresh.add(len(kinds))
                 if stack:
-                    self._strings.end_line(match.start(_LINE))
+                    self._strings.handle_line_end(match.start(_LINE))
                 continue
             elif group == _TEXT:
                 value, kind = match[_TEXT][1:-1], "text"
                 if not value and self._text.startswith(match[_TEXT][0], match.end()):
-                    return self._triple(match.start(_TEXT), match.end() + 1)
+                    return self._read_triple_quoted(match.start(_TEXT), match.end() + 1)
             elif group == _NUMBER:
                 value, kind = match[_NUMBER], "number"
             elif group == _BRACE:
@@ -110,7 +114,7 @@ class _Lexer:
                 if stack and (after := self._strings.brace(kind, match.end())) is not None:
                     return after
             else:
-                after = self._rare(group, match)
+                after = self._read_rare_token(group, match)
                 if after is not None:
                     return after
                 continue
@@ -121,7 +125,7 @@ class _Lexer:
             add_end(end)
         return None
 
-    def _special_name(self, value: str, start: int, end: int) -> int | None:
+    def _read_special_name(self, value: str, start: int, end: int) -> int | None:
         tokens = self._tokens
         before = tokens.kinds[-1] if tokens.kinds else ""
         if value in ("py", "pure") and before not in (".", "function"):
@@ -137,28 +141,28 @@ class _Lexer:
         tokens.add("name", value, start, end)
         return None
 
-    def _rare(self, group: int | None, match: re.Match[str]) -> int | None:
+    def _read_rare_token(self, group: int | None, match: re.Match[str]) -> int | None:
         if group == _COMMENT:
             if self._is_division(*match.span(_COMMENT)):
                 at = match.start(_COMMENT)
-                self._foreign_sign("//", at, at + 2)
+                self._read_foreign_sign("//", at, at + 2)
                 return at + 2
             self._comment(*match.span(_COMMENT))
             return None
         if group == _STRING:
             return self._strings.read(match.start(_STRING))
-        if group == _FOREIGN:
-            self._foreign_sign(match[_FOREIGN], *match.span(_FOREIGN))
+        if group == _FOREIGN_SIGN:
+            self._read_foreign_sign(match[_FOREIGN_SIGN], *match.span(_FOREIGN_SIGN))
             return None
-        return None if group == _STOP else self._odd_character(match.end() - 1)
+        return None if group == _STOP else self._read_unexpected_character(match.end() - 1)
 
     def _is_division(self, start: int, end: int) -> bool:
-        """Whether `//` is meant to divide: an operand follows, and then the bracket that is open here."""
+        """Return True if `//` is meant as division: an operand and the end of an open bracket follow it."""
         tokens = self._tokens
-        if not tokens.kinds or len(tokens.kinds) in tokens.fresh or tokens.kinds[-1] not in _DIVIDED:
+        if not tokens.kinds or len(tokens.kinds) in tokens.fresh or tokens.kinds[-1] not in _BEFORE_DIVISION:
             return False
         body = self._text[start + 2 : end]
-        return _DIVISOR.match(body) is not None and sum(map(body.count, ")]")) > sum(map(body.count, "(["))
+        return _AFTER_DIVISION.match(body) is not None and sum(map(body.count, ")]")) > sum(map(body.count, "(["))
 
     def _comment(self, start: int, end: int) -> None:
         tokens, text = self._tokens, self._text
@@ -171,26 +175,26 @@ class _Lexer:
         if _LINE_END.search(text, start, end):
             tokens.fresh.add(len(tokens.kinds))
 
-    def _triple(self, start: int, first: int) -> int:
-        """A string between three quotes each, as Python writes one over several lines."""
+    def _read_triple_quoted(self, start: int, first: int) -> int:
+        """Read a string between triple quotes, as in Python, report it, and return the offset after it."""
         text, quote = self._text, self._text[start:first]
         stop = text.find(quote, first)
         end = len(text) if stop < 0 else stop + 3
         self._tokens.diagnostics.append(
-            Diagnostic("V0109", f"there is no {quote} here", start, first, TRIPLE[quote], is_habit=True)
+            Diagnostic("V0109", f"there is no {quote} here", start, first, TRIPLE_QUOTE_HINTS[quote], is_habit=True)
         )
         self._tokens.add("text", text[first : end if stop < 0 else stop], start, end)
         return end
 
-    def _foreign_sign(self, sign: str, start: int, end: int) -> None:
-        kind, hint = SIGNS[sign]
-        # It is read as what was meant, so what follows is judged as usual.
+    def _read_foreign_sign(self, sign: str, start: int, end: int) -> None:
+        kind, hint = FOREIGN_SIGNS[sign]
+        # It becomes the token that was meant, so that the rest is parsed as usual.
         self._tokens.diagnostics.append(
             Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint, is_habit=True)
         )
         self._tokens.add(kind, sign, start, end)
 
-    def _odd_character(self, at: int) -> int:
+    def _read_unexpected_character(self, at: int) -> int:
         text, tokens = self._text, self._tokens
         if text[at].isspace():
             return at + 1
@@ -205,21 +209,21 @@ class _Lexer:
                 Diagnostic("V0109", "there is no `$` before a name here", at, at + 1, hint, is_habit=True)
             )
             return at + 1
-        quoted = re.compile(_TYPOGRAPHIC).match(text, at)
+        quoted = re.compile(_TYPOGRAPHIC_STRING).match(text, at)
         if quoted:
             tokens.report(
                 "V0102", f"`{text[at]}` is not a quotation mark of the language", at, quoted.end(), 'write `"`'
             )
             tokens.add("text", quoted[0][1:-1], at, quoted.end())
             return quoted.end()
-        run = re.compile(_ODD_RUN).match(text, at)
+        run = re.compile(_UNEXPECTED_CHARACTERS).match(text, at)
         end = run.end() if run else at + 1
-        message, hint = _what_is_odd(text[at])
+        message, hint = _describe_unexpected_character(text[at])
         tokens.report("V0102", message, at, end, hint)
         return end
 
 
-def _what_is_odd(character: str) -> tuple[str, str]:
+def _describe_unexpected_character(character: str) -> tuple[str, str]:
     code = f"U+{ord(character):04X}"
     if character == "\x00":
         return "there is a NUL character here", "is this a text file, in UTF-8?"

@@ -1,4 +1,4 @@
-"""A program's text, and where in it a position is."""
+"""The text of a program, and conversion between offsets and lines and columns."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_FIRST = re.compile(
+_FIRST_COMMENT = re.compile(
     r"\ufeff?(?:#![^\n]*)?\s*(?:/\*(?P<block>.*?)\*/|(?P<lines>//[^\n]*(?:\n[ \t]*//[^\n]*)*))", re.DOTALL
 )
-_MARGIN = re.compile(r"^[ \t]*(?://|\*)?[ \t]?", re.MULTILINE)
+_COMMENT_MARGIN = re.compile(r"^[ \t]*(?://|\*)?[ \t]?", re.MULTILINE)
 
 
 @dataclass(slots=True, eq=False)
@@ -18,66 +18,66 @@ class Source:
 
     name: str
     text: str
-    _starts: list[int] = field(init=False, repr=False)
-    _ascii: bool = field(init=False, repr=False)
+    _line_starts: list[int] = field(init=False, repr=False)
+    _is_ascii: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._starts = [0]
+        self._line_starts = [0]
         find, at = self.text.find, 0
         while (at := find("\n", at) + 1) > 0:
-            self._starts.append(at)
-        self._ascii = self.text.isascii()
+            self._line_starts.append(at)
+        self._is_ascii = self.text.isascii()
 
     @property
     def line_starts(self) -> list[int]:
-        """Where each line begins."""
-        return self._starts
+        """The offset of each line's first character."""
+        return self._line_starts
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; an empty text has one."""
-        return len(self._starts)
+        """The number of lines; an empty text has one."""
+        return len(self._line_starts)
 
-    def line_of(self, offset: int) -> int:
-        """The number of the line that holds this position."""
-        return bisect_right(self._starts, offset)
+    def line_number(self, offset: int) -> int:
+        """Return the number of the line that contains an offset."""
+        return bisect_right(self._line_starts, offset)
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of a position, in characters."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        """Return the line and column of an offset, in characters."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
 
-    def python_place(self, offset: int) -> tuple[int, int]:
-        """Line, and column as Python's `ast` counts: from 0, in bytes of UTF-8."""
-        line = bisect_right(self._starts, offset)
-        start = self._starts[line - 1]
-        return line, offset - start if self._ascii else len(self.text[start:offset].encode(errors="replace"))
+    def python_position(self, offset: int) -> tuple[int, int]:
+        """Return the line, and the column as Python's `ast` counts: from 0, in bytes of UTF-8."""
+        line = bisect_right(self._line_starts, offset)
+        start = self._line_starts[line - 1]
+        return line, offset - start if self._is_ascii else len(self.text[start:offset].encode(errors="replace"))
 
     def offset(self, line: int, column: int) -> int:
-        """The position of a line and a column as Python counts it."""
-        start = self._starts[min(line, len(self._starts)) - 1]
-        if self._ascii:
+        """Return the offset of a line and of a column as Python's `ast` counts it."""
+        start = self._line_starts[min(line, len(self._line_starts)) - 1]
+        if self._is_ascii:
             return start + column
         return start + len(self.line(line).encode(errors="replace")[:column].decode(errors="replace"))
 
     def line(self, number: int) -> str:
-        """The text of a line, without its end."""
-        start = self._starts[number - 1]
-        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        """Return the text of a line, without its line end."""
+        start = self._line_starts[number - 1]
+        end = self._line_starts[number] - 1 if number < len(self._line_starts) else len(self.text)
         return self.text[start:end].removesuffix("\r")
 
     def around(self, offset: int, before: int, after: int) -> tuple[str, str]:
-        """What stands in the line of a position, up to it and from it on; no more of it than so many characters."""
-        number = bisect_right(self._starts, offset)
-        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
-        start = max(self._starts[number - 1], offset - before)
+        """Return the text of an offset's line before and after it, limited to `before` and `after` characters."""
+        number = bisect_right(self._line_starts, offset)
+        end = self._line_starts[number] - 1 if number < len(self._line_starts) else len(self.text)
+        start = max(self._line_starts[number - 1], offset - before)
         return self.text[start:offset], self.text[offset : min(end, offset + after)].removesuffix("\r")
 
 
-def first_comment(text: str) -> str:
-    """What the comment says that a text begins with: all `//` lines of it, or one `/* */`."""
-    found = _FIRST.match(text)
+def extract_first_comment(text: str) -> str:
+    """Return the text of the comment that a text begins with: consecutive `//` lines, or one `/* */`."""
+    found = _FIRST_COMMENT.match(text)
     if found is None:
         return ""
     said = found["block"] if found["block"] is not None else found["lines"]
-    return "\n".join(line.rstrip() for line in _MARGIN.sub("", said).split("\n")).strip()
+    return "\n".join(line.rstrip() for line in _COMMENT_MARGIN.sub("", said).split("\n")).strip()

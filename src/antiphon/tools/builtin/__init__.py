@@ -1,6 +1,6 @@
-"""The tools that come built in, and bundles of them.
+"""The built-in tools, and bundles of them.
 
-`read_only_tools` can only look; `all_tools` can change files, run commands and, where allowed, fetch pages.
+`read_only_tools` can only read; `all_tools` can change files, run commands and, if allowed, fetch pages.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from antiphon._public import publish
+from antiphon._base.lazy_exports import publish_exports
+from antiphon.tools.builtin.ask_user import AnswerFunction, ask_user_tool
 from antiphon.tools.builtin.clock import now
 from antiphon.tools.builtin.files import file_tools
 from antiphon.tools.builtin.git import git_tools
-from antiphon.tools.builtin.people import Answer, ask_user_tool
 from antiphon.tools.builtin.shell import shell_tool
 from antiphon.tools.builtin.web import fetch_tool
 from antiphon.tools.tool import Tool
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def read_only_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
-    """Tools that look at a directory and its git repository and change nothing; and the clock."""
+    """Return tools that read a directory and its git repository and change nothing, and the clock."""
     return [tool for tool in (*file_tools([root]), *git_tools(root)) if tool.read_only] + [now]
 
 
@@ -39,9 +39,11 @@ def all_tools(
     *,
     shell_allow: Sequence[str] = (),
     fetch_allow: Sequence[str] = (),
-    answer: Answer | None = None,
+    answer: AnswerFunction | None = None,
 ) -> list[Tool]:
-    """Every built-in tool for a directory. Those that change something ask for approval, unless a policy says else."""
+    """Return every built-in tool for a directory. Tools that change something need approval unless a policy
+    decides otherwise.
+    """
     return [
         *file_tools([root]),
         *git_tools(root),
@@ -52,4 +54,4 @@ def all_tools(
     ]
 
 
-publish(globals())
+publish_exports(globals())

@@ -1,4 +1,4 @@
-"""Reading, writing and editing files, confined to directories."""
+"""Tools that read, write and edit files, confined to root directories."""
 
 from __future__ import annotations
 
@@ -11,29 +11,39 @@ from typing import BinaryIO
 
 from antiphon.conversation import ToolResult
 from antiphon.results import Location, Result, file_content
-from antiphon.tools.builtin.changes import before_writing, old_text, overwritten, replaced
-from antiphon.tools.builtin.findings import meant
-from antiphon.tools.builtin.search import search_tools
-from antiphon.tools.builtin.texts import Cut, binary_kind, count_lines, edited, lines_from
-from antiphon.tools.faces import counted, shown
-from antiphon.tools.sandbox import Missing, Place, Roots, named
+from antiphon.tools.builtin.file_diffs import (
+    make_edit_result,
+    make_write_result,
+    preview_overwrite,
+    read_previous_content,
+)
+from antiphon.tools.builtin.find import search_tools
+from antiphon.tools.builtin.search_results import suggest_paths
+from antiphon.tools.builtin.text_files import FileExcerpt, count_lines, detect_binary_kind, read_lines, replace_text
+from antiphon.tools.dual_result import format_count, make_dual_result
+from antiphon.tools.file_sandbox import PathNotFound, SandboxPath, SandboxRoots, quote_path
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
-_MOST_SHOWN = 38_000
-_LARGEST_EDIT = 20_000_000
+_MAX_SHOWN = 38_000
+_MAX_EDIT_BYTES = 20_000_000
 
 
-def file_tools(roots: Iterable[str | os.PathLike[str]] | Roots = (".",), *, wary: bool = False) -> list[Tool]:
-    """The tools for files in these directories: read, write, edit, list, glob and grep.
+def file_tools(roots: Iterable[str | os.PathLike[str]] | SandboxRoots = (".",), *, wary: bool = False) -> list[Tool]:
+    """Return the file tools for these directories: read, write, edit, list, glob and grep.
 
-    To read a file that looks like a secret needs approval, and such files are not searched. Tools that are `wary` take
-    every hidden file for one.
+    Reading a file that looks like a secret needs approval, and such files are not searched. With `wary`,
+    every hidden file counts as a secret.
     """
-    confined = roots if isinstance(roots, Roots) else Roots(roots)
-    return [_reader(confined, wary), *search_tools(confined, wary=wary), _writer(confined), _editor(confined)]
+    confined = roots if isinstance(roots, SandboxRoots) else SandboxRoots(roots)
+    return [
+        _make_read_tool(confined, wary),
+        *search_tools(confined, wary=wary),
+        _make_write_tool(confined),
+        _make_edit_tool(confined),
+    ]
 
 
-def _reader(roots: Roots, wary: bool) -> Tool:
+def _make_read_tool(roots: SandboxRoots, wary: bool) -> Tool:
     def read_file(path: str, start_line: int = 1, end_line: int | None = None) -> ToolResult:
         """Read a text file, or some of its lines. A first line in brackets says so if there is more.
 
@@ -44,47 +54,51 @@ def _reader(roots: Roots, wary: bool) -> Tool:
         """
         if start_line < 1 or (end_line is not None and end_line < start_line):
             raise ToolFailure("lines are counted from 1, and `end_line` is not before `start_line`")
-        with _found(roots, path) as place, place.open() as stream:
+        with _open_existing(roots, path) as place, place.open() as stream:
             _check_text(stream, path)
             size = os.fstat(stream.fileno()).st_size
-            cut = lines_from(stream, start_line, end_line, _MOST_SHOWN)
-            return shown(_described(cut, path, start_line), _content(place.shown, cut, start_line, size))
+            cut = read_lines(stream, start_line, end_line, _MAX_SHOWN)
+            return make_dual_result(
+                _format_excerpt(cut, path, start_line), _make_content_result(place.shown, cut, start_line, size)
+            )
 
-    def exact_text(path: str, start_line: int = 1, end_line: int | None = None) -> str:
+    def read_exact_text(path: str, start_line: int = 1, end_line: int | None = None) -> str:
         with roots.locate(path) as place, place.open() as stream:
             data = stream.read()
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            raise ToolFailure(f"{named(path)} is not UTF-8: byte {error.start}") from None
+            raise ToolFailure(f"{quote_path(path)} is not UTF-8: byte {error.start}") from None
         whole = start_line == 1 and end_line is None
         return text if whole else "".join(text.splitlines(keepends=True)[max(0, start_line - 1) : end_line])
 
-    return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary), locate=roots.target, data=exact_text)
+    return as_tool(
+        read_file, read_only=True, asks_about=roots.asks_about(wary), locate=roots.target, data=read_exact_text
+    )
 
 
 @contextmanager
-def _found(roots: Roots, path: str) -> Generator[Place]:
-    """The place of a file; where there is none, what may be meant is said."""
+def _open_existing(roots: SandboxRoots, path: str) -> Generator[SandboxPath]:
+    """Yield the location of a file. If there is none, raise a ToolFailure that suggests similar paths."""
     try:
         with roots.locate(path) as place:
             yield place
-    except Missing as missing:
-        raise ToolFailure(f"{missing}{meant(roots, path)}") from None
+    except PathNotFound as missing:
+        raise ToolFailure(f"{missing}{suggest_paths(roots, path)}") from None
 
 
 def _check_text(stream: BinaryIO, path: str) -> None:
     start = stream.read(8192)
-    if kind := binary_kind(start):
+    if kind := detect_binary_kind(start):
         size = os.fstat(stream.fileno()).st_size
-        raise ToolFailure(f"{named(path)} is no text that could be shown: {kind}, {size:,} bytes")
+        raise ToolFailure(f"{quote_path(path)} is no text that could be shown: {kind}, {size:,} bytes")
     stream.seek(0)
 
 
-def _described(cut: Cut, path: str, start_line: int) -> str:
+def _format_excerpt(cut: FileExcerpt, path: str, start_line: int) -> str:
     if not cut.lines:
         if start_line > 1:
-            raise ToolFailure(f"{named(path)} has only {cut.last:,} lines")
+            raise ToolFailure(f"{quote_path(path)} has only {cut.last:,} lines")
         return "[the file is empty]"
     notes: list[str] = []
     if start_line > 1 or cut.more:
@@ -100,17 +114,17 @@ def _described(cut: Cut, path: str, start_line: int) -> str:
     return (f"[{'; '.join(notes)}]\n" if notes else "") + cut.lines
 
 
-def _content(path: str, cut: Cut, start_line: int, size: int) -> Result:
-    """The lines as people see them; where they begin is the result's location."""
+def _make_content_result(path: str, cut: FileExcerpt, start_line: int, size: int) -> Result:
+    """Return the lines as a result for people; its location is the first line."""
     if start_line > 1 or cut.more:
         summary = f"{path}, lines {start_line:,} to {cut.last:,}"
     else:
-        summary = f"{path}, {counted(cut.last, 'line') if cut.lines else 'empty'}"
+        summary = f"{path}, {format_count(cut.last, 'line') if cut.lines else 'empty'}"
     result = file_content(path, cut.lines, size=size, summary=summary)
     return replace(result, locations=(Location(path, start_line),))
 
 
-def _writer(roots: Roots) -> Tool:
+def _make_write_tool(roots: SandboxRoots) -> Tool:
     def write_file(path: str, content: str) -> ToolResult:
         """Write a file as a whole, in place of what was there. Directories that are missing are made.
 
@@ -118,19 +132,19 @@ def _writer(roots: Roots) -> Tool:
             path: The file, relative to the working directory.
             content: All of its new text.
         """
-        data = _encoded(content)
+        data = _encode_text(content)
         with roots.locate(path, writing=True) as place:
-            old = old_text(place)
+            old = read_previous_content(place)
             place.replace(data)
             done = "Wrote" if old else "Created"
-            text = f"{done} {place.shown}: {counted(count_lines(data), 'line')}, {len(data):,} bytes"
-            return shown(text, overwritten(place.shown, old, data))
+            text = f"{done} {place.shown}: {format_count(count_lines(data), 'line')}, {len(data):,} bytes"
+            return make_dual_result(text, make_write_result(place.shown, old, data))
 
-    before = partial(before_writing, roots)
+    before = partial(preview_overwrite, roots)
     return as_tool(write_file, destructive=True, concurrent=False, locate=roots.target, before=before)
 
 
-def _editor(roots: Roots) -> Tool:
+def _make_edit_tool(roots: SandboxRoots) -> Tool:
     def edit_file(path: str, old: str, new: str, replace_all: bool = False) -> ToolResult:
         """Replace a piece of a file's text by another. The piece must be in it exactly once, and match exactly.
 
@@ -140,24 +154,26 @@ def _editor(roots: Roots) -> Tool:
             new: The text to put there.
             replace_all: Replace it wherever it is, however often.
         """
-        with _found(roots, path) as found, found.open() as stream:
+        with _open_existing(roots, path) as found, found.open() as stream:
             seen = os.fstat(stream.fileno())
-            if seen.st_size > _LARGEST_EDIT:
-                raise ToolFailure(f"{named(path)} is too large to be edited: {seen.st_size:,} bytes")
+            if seen.st_size > _MAX_EDIT_BYTES:
+                raise ToolFailure(f"{quote_path(path)} is too large to be edited: {seen.st_size:,} bytes")
             _check_text(stream, path)
             before = stream.read()
-        piece = _encoded(old), _encoded(new)
-        after, places = edited(before, *piece, replace_all, named(path))
+        piece = _encode_text(old), _encode_text(new)
+        after, places = replace_text(before, *piece, replace_all, quote_path(path))
         with roots.locate(path, writing=True) as place:
             place.replace(after, seen)
             where = ", ".join(str(line) for line in places[:10]) + (", …" if len(places) > 10 else "")
             how = f", line {where}" if len(places) == 1 else f": {len(places)} replacements, in lines {where}"
-            return shown(f"Edited {place.shown}{how}", replaced(place.shown, before, after, piece, places))
+            return make_dual_result(
+                f"Edited {place.shown}{how}", make_edit_result(place.shown, before, after, piece, places)
+            )
 
     return as_tool(edit_file, destructive=True, concurrent=False, locate=roots.target)
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:

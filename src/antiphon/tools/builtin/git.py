@@ -1,8 +1,8 @@
-"""Looking at a git repository that may be hostile: what its configuration would run is not run.
+"""Git tools that are safe in a hostile repository: programs named in its configuration are not run.
 
-The configuration of the user and the system is trusted, the repository's own is not. Everything that could start a
-program in the commands used here is overridden: the monitor of files, hooks, pagers, drivers of diffs, checks of
-signatures, fetching of missing objects, and filters, whose names must be looked up first.
+The configuration of the user and the system is trusted, the repository's own is not. Everything in it that
+could start a program is overridden: file monitors, hooks, pagers, diff drivers, signature checks, lazy
+fetching, and filters, whose names must be looked up first.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.conversation import ToolResult
-from antiphon.tools.builtin import porcelain
-from antiphon.tools.faces import shown
-from antiphon.tools.processes import Finished, program, run, scrubbed
+from antiphon.tools.builtin import git_output as porcelain
+from antiphon.tools.dual_result import make_dual_result
+from antiphon.tools.process_runner import ProcessResult, find_program, make_scrubbed_environment, run_process
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
-_TIME_LIMIT = 30.0
-#: What a model is shown, and what a program is given, in characters.
-_MOST_SHOWN, _MOST = 36_000, 50_000_000
+_TIMEOUT_SECONDS = 30.0
+#: Limits in characters for models and for programs.
+_MAX_SHOWN, _MAX_DATA = 36_000, 50_000_000
 #: What could start a program, overridden; a repository's filters come to it once their names are known.
-SETTINGS = {
+SAFE_GIT_SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
@@ -41,11 +41,11 @@ SETTINGS = {
     "gpg.x509.program": "false",
     "log.showSignature": "false",
     "protocol.allow": "never",
-    # A directory that only looks like a repository may come with the files of another.
+    # A directory that only looks like a bare repository may be part of the files of another.
     "safe.bareRepository": "explicit",
     "status.submoduleSummary": "false",
 }
-_VARIABLES = {
+_SAFE_GIT_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_LITERAL_PATHSPECS": "1",
@@ -57,17 +57,17 @@ _VARIABLES = {
 
 
 def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
-    """`git_status`, `git_diff` and `git_log` for a directory, of which nothing outside of it is shown."""
+    """Return `git_status`, `git_diff` and `git_log` for a directory; they show nothing outside of it."""
     repository = _Repository(os.path.realpath(root))
 
     async def git_status() -> ToolResult:
         """The branch, and which files were changed, added, deleted or are not tracked."""
         said = await repository.status()
-        return shown(said.noted(said.text), porcelain.status(said.text, said.cut))
+        return make_dual_result(said.noted(said.text), porcelain.parse_status(said.text, said.cut))
 
-    async def state() -> dict[str, Any]:
-        said = whole(await repository.status(_MOST))
-        found = porcelain.status(said.text, said.cut).data
+    async def read_status() -> dict[str, Any]:
+        said = require_complete(await repository.status(_MAX_DATA))
+        found = porcelain.parse_status(said.text, said.cut).data
         return {**found, "conflicted": found.get("conflicted", [])}
 
     async def git_diff(staged: bool = False, path: str | None = None) -> ToolResult:
@@ -79,10 +79,10 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         """
         said = await repository.diff(staged, path)
         nothing = "nothing is staged" if staged else "there are no changes that are not staged"
-        return shown(said.noted(said.text) or nothing, porcelain.changes(said.text, said.cut, nothing))
+        return make_dual_result(said.noted(said.text) or nothing, porcelain.parse_diff(said.text, said.cut, nothing))
 
-    async def patch(staged: bool = False, path: str | None = None) -> str:
-        text = whole(await repository.diff(staged, path, _MOST)).text
+    async def read_patch(staged: bool = False, path: str | None = None) -> str:
+        text = require_complete(await repository.diff(staged, path, _MAX_DATA)).text
         return f"{text}\n" if text else ""
 
     async def git_log(count: int = 20, path: str | None = None) -> ToolResult:
@@ -94,70 +94,70 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         """
         said = await repository.log(count, path)
         nothing = "no commit changed it" if said is not None else "there are no commits yet"
-        said = said or _Said("", False)
-        commits = porcelain.commits(said.text, said.cut)
+        said = said or _GitOutput("", False)
+        commits = porcelain.parse_commits(said.text, said.cut)
         text = "\n".join("{hash} {date} {author}: {subject}".format_map(commit) for commit in commits)
-        return shown(said.noted(text) or nothing, porcelain.log(commits, nothing))
+        return make_dual_result(said.noted(text) or nothing, porcelain.make_log_result(commits, nothing))
 
-    async def commits(count: int = 20, path: str | None = None) -> list[dict[str, str]]:
-        said = await repository.log(count, path, _MOST)
-        return porcelain.commits(whole(said).text, False) if said is not None else []
+    async def read_commits(count: int = 20, path: str | None = None) -> list[dict[str, str]]:
+        said = await repository.log(count, path, _MAX_DATA)
+        return porcelain.parse_commits(require_complete(said).text, False) if said is not None else []
 
     return [
-        as_tool(git_status, read_only=True, data=state),
-        as_tool(git_diff, read_only=True, paths=(), data=patch),
-        as_tool(git_log, read_only=True, paths=(), data=commits),
+        as_tool(git_status, read_only=True, data=read_status),
+        as_tool(git_diff, read_only=True, paths=(), data=read_patch),
+        as_tool(git_log, read_only=True, paths=(), data=read_commits),
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What git printed; `cut` says that there was more."""
+class _GitOutput:
+    """Output of git; `cut` says that there was more."""
 
     text: str
     cut: bool
     withheld: tuple[str, ...] = ()
 
-    def without_secrets(self) -> _Said:
-        """The same diff without files that look like secrets."""
-        text, names = porcelain.without_secrets(self.text)
-        return _Said(text, self.cut, tuple(names))
+    def strip_secrets(self) -> _GitOutput:
+        """Return the diff without files that look like secrets."""
+        text, names = porcelain.strip_secret_files(self.text)
+        return _GitOutput(text, self.cut, tuple(names))
 
     def noted(self, text: str) -> str:
-        """A text made of it, with a note for the model on what is not in it."""
+        """Return a text with notes for the model on what was left out."""
         notes = ["[cut: there is more; name a path]"] if self.cut else []
         notes += [f"[not shown, it looks like a secret: {name}]" for name in self.withheld]
         return "\n".join([text, *notes] if text else notes)
 
 
-def whole(said: _Said) -> _Said:
-    """What a program is given, which takes no part for the whole."""
+def require_complete(said: _GitOutput) -> _GitOutput:
+    """Return the output for a program. Raise a ToolFailure if it is truncated."""
     if said.cut:
-        raise ToolFailure(f"git says more than {_MOST:,} characters; name a path")
+        raise ToolFailure(f"git says more than {_MAX_DATA:,} characters; name a path")
     return said
 
 
 class _Repository:
-    """The repository a directory is in, as seen from there."""
+    """The git repository that contains a directory, as seen from there."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
-    async def status(self, most: int = _MOST_SHOWN) -> _Said:
-        """The branch and the files."""
-        # Looking into submodules would use their own configuration.
+    async def status(self, most: int = _MAX_SHOWN) -> _GitOutput:
+        """Return the branch and the changed files."""
+        # Inspecting submodules would use their own configuration.
         return await self._ask(["status", "--short", "--branch", "--ignore-submodules=dirty"], None, most)
 
-    async def diff(self, staged: bool, path: str | None, most: int = _MOST_SHOWN) -> _Said:
-        """The changes, without those of files that look like secrets."""
+    async def diff(self, staged: bool, path: str | None, most: int = _MAX_SHOWN) -> _GitOutput:
+        """Return the changes, without those of files that look like secrets."""
         options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
-        # The names of files are read from it, whatever the repository would like to have before them.
+        # File names are parsed from the output, so the repository must not change the prefixes.
         options += ["--src-prefix=a/", "--dst-prefix=b/"]
         options += ["--cached"] if staged else []
-        return (await self._ask(["diff", *options], path, most)).without_secrets()
+        return (await self._ask(["diff", *options], path, most)).strip_secrets()
 
-    async def log(self, count: int, path: str | None, most: int = _MOST_SHOWN) -> _Said | None:
-        """The newest commits; nothing, where there is none yet."""
+    async def log(self, count: int, path: str | None, most: int = _MAX_SHOWN) -> _GitOutput | None:
+        """Return the newest commits; `None` if there are none yet."""
         if not 1 <= count <= 500:
             raise ToolFailure("`count` is between 1 and 500")
         options = [f"--max-count={count}", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"]
@@ -169,56 +169,56 @@ class _Repository:
                 raise
             return None
 
-    async def _ask(self, command: list[str], path: str | None, most: int) -> _Said:
-        """What git says to a command about a path, or about all that is in the directory."""
-        settings = dict(SETTINGS)
-        whole = await self._top(settings) == self._root
+    async def _ask(self, command: list[str], path: str | None, most: int) -> _GitOutput:
+        """Run a git command on a path, or on the whole directory, and return its output."""
+        settings = dict(SAFE_GIT_SETTINGS)
+        whole = await self._find_top_level(settings) == self._root
         # Without a path the log has commits that change no file, too.
-        command = [*command, "--"] if path is None and whole else [*command, "--", self._relative(path)]
-        for name in await self._filters(settings):
+        command = [*command, "--"] if path is None and whole else [*command, "--", self._to_relative_path(path)]
+        for name in await self._list_filters(settings):
             settings |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
         finished = await self._git(settings, *command, most=most)
         if finished.code and not finished.dropped:
-            raise ToolFailure(f"git: {_first_line(finished)}")
-        return _Said(finished.output.rstrip(), bool(finished.dropped))
+            raise ToolFailure(f"git: {_format_git_error(finished)}")
+        return _GitOutput(finished.output.rstrip(), bool(finished.dropped))
 
-    async def _top(self, settings: dict[str, str]) -> str:
+    async def _find_top_level(self, settings: dict[str, str]) -> str:
         finished = await self._git(settings, "rev-parse", "--show-toplevel")
         if finished.code:
-            said = _first_line(finished)
+            said = _format_git_error(finished)
             raise ToolFailure("this is not a git repository" if "not a git repository" in said else f"git: {said}")
         top = os.path.realpath(finished.output.removesuffix("\n"))
         if os.path.commonpath([top, self._root]) != top:
             raise ToolFailure("this repository says that its files are somewhere else; it is not looked at")
         return top
 
-    async def _filters(self, settings: dict[str, str]) -> set[str]:
-        """The filters that the repository's own configuration defines."""
+    async def _list_filters(self, settings: dict[str, str]) -> set[str]:
+        """Return the filters that the repository's own configuration defines."""
         finished = await self._git(settings, "config", "--list", "--show-scope", "--name-only", "--null")
         if finished.code:
-            raise ToolFailure(f"git: {_first_line(finished)}")
+            raise ToolFailure(f"git: {_format_git_error(finished)}")
         fields = finished.output.split("\0")
         pairs = zip(fields[::2], fields[1::2], strict=False)
         keys = [key for scope, key in pairs if scope not in ("system", "global", "command")]
         return {key.rpartition(".")[0] for key in keys if key.startswith("filter.")}
 
-    async def _git(self, settings: dict[str, str], *command: str, most: int = 1_000_000) -> Finished:
-        git = program("git")
+    async def _git(self, settings: dict[str, str], *command: str, most: int = 1_000_000) -> ProcessResult:
+        git = find_program("git")
         if git is None:
             raise ToolFailure("git is not installed here")
         try:
-            return await run(
+            return await run_process(
                 [git, "--no-pager", *command],
                 cwd=self._root,
-                environment=hardened(settings),
-                timeout=_TIME_LIMIT,
+                environment=make_git_environment(settings),
+                timeout=_TIMEOUT_SECONDS,
                 first=most,
             )
         except OSError as error:
             raise ToolFailure(f"git could not be started: {error.strerror}") from None
 
-    def _relative(self, path: str | None) -> str:
-        """A path of the model's as git takes it; it may be of a file that is gone."""
+    def _to_relative_path(self, path: str | None) -> str:
+        """Return the model's path relative to the root. The file need not exist."""
         if path is None:
             return "."
         if "\0" in path or not path.strip():
@@ -229,20 +229,21 @@ class _Repository:
         return inside
 
 
-def hardened(settings: dict[str, str]) -> dict[str, str]:
-    """The environment for git with these settings, and with nothing else that was meant for another git.
+def make_git_environment(settings: dict[str, str]) -> dict[str, str]:
+    """Return the environment for git with these settings, without any other git variables.
 
-    Settings go by variables, because names of filters may hold what the command line cannot.
+    Settings are passed by variables, because filter names may contain characters that the command line cannot
+    express.
     """
-    kept = {name: value for name, value in scrubbed().items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in make_scrubbed_environment().items() if not name.startswith("GIT_")}
     numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings.items()):
         numbered |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return kept | _VARIABLES | numbered
+    return kept | _SAFE_GIT_VARIABLES | numbered
 
 
-def _first_line(finished: Finished) -> str:
+def _format_git_error(finished: ProcessResult) -> str:
     if finished.timed_out:
-        return f"it did not finish within {_TIME_LIMIT:g} seconds"
+        return f"it did not finish within {_TIMEOUT_SECONDS:g} seconds"
     said = finished.errors.strip().splitlines()
     return said[0].removeprefix("fatal: ") if said else f"it failed with exit code {finished.code}"

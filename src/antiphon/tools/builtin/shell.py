@@ -1,4 +1,4 @@
-"""Commands in a shell: the most powerful tool there is, and the one that asks first."""
+"""The tool `run_shell`, which runs shell commands after approval."""
 
 from __future__ import annotations
 
@@ -9,43 +9,50 @@ from typing import Any
 
 from antiphon.conversation import ToolResult
 from antiphon.results import Result, terminal
-from antiphon.tools.commands import check_allowed
-from antiphon.tools.faces import counted, shown
-from antiphon.tools.processes import Finished, ending, run, scrubbed
+from antiphon.tools.dual_result import format_count, make_dual_result
+from antiphon.tools.process_runner import ProcessResult, format_exit_status, make_scrubbed_environment, run_process
+from antiphon.tools.shell_parsing import check_allowed_commands
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
-#: Programs find no terminal and nobody who could answer.
-_QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+#: Tell programs that there is no terminal and no user.
+_NON_INTERACTIVE_VARIABLES = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def shell_tool(
     cwd: str | os.PathLike[str] = ".", allow: Sequence[str] = (), timeout: float = 60.0, output_limit: int = 30_000
 ) -> Tool:
-    """The tool `run_shell`, which runs commands in a directory.
+    """Return the tool `run_shell`, which runs commands in a directory.
 
-    With `allow`, it runs only lines of which every command matches one of these patterns (`git log *`, `ls`). It is no
-    sandbox: what a command may do, it does. Variables that look like secrets are not passed on to it.
+    With `allow`, it runs only lines of which every command matches one of these patterns (`git log *`, `ls`).
+    It is no sandbox: commands have all permissions of this process. Variables that look like secrets are not
+    passed on.
     """
     directory = os.path.realpath(cwd)
     if isinstance(allow, str):
         raise TypeError("`allow` is a list of patterns, not one text")
 
-    async def finish(command: str, **kept: Any) -> Finished:
+    async def run_line(command: str, **kept: Any) -> ProcessResult:
         if not command.strip():
             raise ToolFailure("the command is empty")
         if "\0" in command:
             raise ToolFailure("the command has a NUL character in it")
         if allow:
-            check_allowed(command, allow)
+            check_allowed_commands(command, allow)
         line = ["/bin/sh", "-c", command]
         try:
-            return await run(line, cwd=directory, environment=scrubbed() | _QUIET, timeout=timeout, **kept)
+            return await run_process(
+                line,
+                cwd=directory,
+                environment=make_scrubbed_environment() | _NON_INTERACTIVE_VARIABLES,
+                timeout=timeout,
+                **kept,
+            )
         except (OSError, UnicodeEncodeError) as error:
             raise ToolFailure(f"the command could not be started: {getattr(error, 'strerror', error)}") from None
 
-    async def finished_record(command: str) -> dict[str, Any]:
+    async def run_for_program(command: str) -> dict[str, Any]:
         try:
-            finished = await finish(command, whole=True)
+            finished = await run_line(command, whole=True)
         except UnicodeDecodeError as error:
             why = f"what the command said is not UTF-8: byte {error.start}"
             raise ToolFailure(f"{why}; `run` of `system/process` takes an `encoding`") from None
@@ -62,14 +69,17 @@ def shell_tool(
         Args:
             command: The command line.
         """
-        finished = await finish(command, first=output_limit // 2, last=output_limit // 2, merged=True)
+        finished = await run_line(command, first=output_limit // 2, last=output_limit // 2, merged=True)
         output = finished.output.rstrip()
         if finished.timed_out:
             said = f" Until then it said:\n{output}" if output else ""
             raise ToolFailure(f"the command was ended after {timeout:g} seconds.{said}")
-        return shown(f"{output or '(no output)'}\n[{ending(finished)}]", _printed(command, output, finished))
+        return make_dual_result(
+            f"{output or '(no output)'}\n[{format_exit_status(finished)}]",
+            _make_terminal_result(command, output, finished),
+        )
 
-    more: dict[str, Any] = {"output_limit": output_limit + 1_000, "data": finished_record}
+    more: dict[str, Any] = {"output_limit": output_limit + 1_000, "data": run_for_program}
     made = as_tool(run_shell, destructive=True, concurrent=False, is_shell=True, **more)
     if not allow:
         return made
@@ -77,8 +87,8 @@ def shell_tool(
     return replace(made, spec=replace(made.spec, description=description))
 
 
-def _printed(command: str, output: str, finished: Finished) -> Result:
-    """What people see of it. A program that was ended by a signal has a negative code, as in `subprocess`."""
-    ended = f"exit {finished.code}" if finished.code >= 0 else ending(finished)
-    summary = f"{ended}, {counted(len(output.splitlines()), 'line')}"
+def _make_terminal_result(command: str, output: str, finished: ProcessResult) -> Result:
+    """Return the result for people. A program ended by a signal has a negative code, as in `subprocess`."""
+    ended = f"exit {finished.code}" if finished.code >= 0 else format_exit_status(finished)
+    summary = f"{ended}, {format_count(len(output.splitlines()), 'line')}"
     return terminal(command, output, exit_code=finished.code, summary=summary, dropped=finished.dropped)

@@ -1,13 +1,13 @@
-"""The Model Context Protocol, both ways: other programs' tools for our models, and our tools for other programs.
+"""The Model Context Protocol in both directions: a client for MCP servers, and a server for our tools.
 
-The `mcp` library takes a second to import, so only functions that need it do.
+The `mcp` library takes a second to import, so only functions that need it import it.
 """
 
-from antiphon._public import publish
+from antiphon._base.lazy_exports import publish_exports
 from antiphon.tools.mcp.config import McpServer
-from antiphon.tools.mcp.server import mcp_server, serve
+from antiphon.tools.mcp.server import make_mcp_server, serve
 from antiphon.tools.mcp.toolset import McpTools
 
-__all__ = ["McpServer", "McpTools", "mcp_server", "serve"]
+__all__ = ["McpServer", "McpTools", "make_mcp_server", "serve"]
 
-publish(globals())
+publish_exports(globals())

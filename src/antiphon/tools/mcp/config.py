@@ -1,4 +1,4 @@
-"""Which servers there are and how each is reached, in code or in the `mcpServers` shape that other programs use."""
+"""Configuration of MCP servers, in code or in the `mcpServers` format of other programs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, cast
 from antiphon.errors import ConfigurationError
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
-_HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """A server: a `command` to start, the `url` of one that runs, or a server object of this very process.
+    """An MCP server: a `command` to start, the `url` of a running one, or a server object of this process.
 
-    A started process gets the few variables every program needs (PATH, HOME and the like) and what `env` adds, nothing
-    else of our environment. `timeout` bounds connecting and each call, in seconds.
+    A started process gets only the variables that every program needs (PATH, HOME and the like) and those in
+    `env`. `timeout` bounds connecting and each call, in seconds.
     """
 
     name: str
     command: str = ""
     args: tuple[str, ...] = ()
-    # Keys are told to servers in these two; they are not for logs.
+    # These two may hold API keys, so they are kept out of logs.
     env: Mapping[str, str] | None = field(default=None, repr=False)
     cwd: str | os.PathLike[str] | None = None
     url: str = ""
@@ -56,23 +56,24 @@ class McpServer:
     def from_config(
         cls, config: Mapping[str, Any], environ: Mapping[str, str] | None = None, withheld: Collection[str] = ()
     ) -> list[McpServer]:
-        """The servers of a configuration, given whole or as the object under its `mcpServers` key.
+        """Return the servers of a configuration, given whole or as the object under its `mcpServers` key.
 
-        `${VAR}` and `${VAR:-default}` in its texts are replaced from the environment; to name one that is `withheld` is
-        an error. Servers marked `disabled` are left out; keys that only other programs know are ignored.
+        `${VAR}` and `${VAR:-default}` in its texts are replaced from the environment; to name a variable that
+        is `withheld` is an error. Servers marked `disabled` are left out; unknown keys are ignored.
         """
         servers = config.get("mcpServers", config)
         if not isinstance(servers, Mapping):
-            raise ConfigurationError(f"`mcpServers` is an object of servers by name, not {_kind(servers)}")
+            raise ConfigurationError(f"`mcpServers` is an object of servers by name, not {_describe_type(servers)}")
         environ = os.environ if environ is None else environ
         entries = {
-            str(name): _Entry(str(name), entry, environ, withheld) for name, entry in _items(cast(object, servers))
+            str(name): _ServerEntry(str(name), entry, environ, withheld)
+            for name, entry in _list_items(cast(object, servers))
         }
         return [entry.server() for entry in entries.values() if entry.fields.get("disabled") is not True]
 
 
-class _Entry:
-    """The object that describes one server."""
+class _ServerEntry:
+    """The JSON object that describes one server."""
 
     def __init__(self, name: str, fields: object, environ: Mapping[str, str], withheld: Collection[str]) -> None:
         self.name = name
@@ -80,9 +81,9 @@ class _Entry:
         self.withheld = withheld
         if not isinstance(fields, Mapping):
             raise ConfigurationError(
-                f"MCP server `{name}` is an object with a `command` or a `url`, not {_kind(fields)}"
+                f"MCP server `{name}` is an object with a `command` or a `url`, not {_describe_type(fields)}"
             )
-        self.fields = dict(_items(cast(object, fields)))
+        self.fields = dict(_list_items(cast(object, fields)))
 
     def server(self) -> McpServer:
         self._check_type()
@@ -93,17 +94,17 @@ class _Entry:
             self.name,
             command=self._text("command"),
             args=self._texts("args"),
-            env=self._table("env"),
+            env=self._read_table("env"),
             cwd=self._text("cwd") or None,
             url=self._text("url"),
-            headers=self._table("headers"),
+            headers=self._read_table("headers"),
             timeout=cast(float, self.fields.get("timeout", 60)),
         )
 
     def _check_type(self) -> None:
         kind = self.fields.get("type", self.fields.get("transport"))
         needed = "command" if kind == "stdio" else "url"
-        if kind not in (None, "stdio", *_HTTP):
+        if kind not in (None, "stdio", *_HTTP_TYPES):
             raise ConfigurationError(
                 f"MCP server `{self.name}` is of type {kind!r}; here are 'stdio' and 'http' (streamable HTTP)"
             )
@@ -111,29 +112,36 @@ class _Entry:
             raise ConfigurationError(f"MCP server `{self.name}` is of type {kind!r}, which needs a `{needed}`")
 
     def _text(self, key: str) -> str:
-        return self._expanded(self.fields.get(key) or "", f"`{key}`")
+        return self._expand_variables(self.fields.get(key) or "", f"`{key}`")
 
     def _texts(self, key: str) -> tuple[str, ...]:
         values = self.fields.get(key) or ()
         if not isinstance(values, list | tuple):
-            raise ConfigurationError(f"`{key}` of MCP server `{self.name}` is a list of texts, not {_kind(values)}")
+            raise ConfigurationError(
+                f"`{key}` of MCP server `{self.name}` is a list of texts, not {_describe_type(values)}"
+            )
         return tuple(
-            self._expanded(value, f"`{key}[{i}]`") for i, value in enumerate(cast("tuple[object, ...]", values))
+            self._expand_variables(value, f"`{key}[{i}]`") for i, value in enumerate(cast("tuple[object, ...]", values))
         )
 
-    def _table(self, key: str) -> dict[str, str] | None:
+    def _read_table(self, key: str) -> dict[str, str] | None:
         values = self.fields.get(key)
         if values is None:
             return None
         if not isinstance(values, Mapping):
-            raise ConfigurationError(f"`{key}` of MCP server `{self.name}` is an object of texts, not {_kind(values)}")
-        return {str(name): self._expanded(value, f"`{key}.{name}`") for name, value in _items(cast(object, values))}
+            raise ConfigurationError(
+                f"`{key}` of MCP server `{self.name}` is an object of texts, not {_describe_type(values)}"
+            )
+        return {
+            str(name): self._expand_variables(value, f"`{key}.{name}`")
+            for name, value in _list_items(cast(object, values))
+        }
 
-    def _expanded(self, value: object, place: str) -> str:
+    def _expand_variables(self, value: object, place: str) -> str:
         if not isinstance(value, str):
-            raise ConfigurationError(f"{place} of MCP server `{self.name}` is text, not {_kind(value)}")
+            raise ConfigurationError(f"{place} of MCP server `{self.name}` is text, not {_describe_type(value)}")
 
-        def replacement(found: re.Match[str]) -> str:
+        def replace_variable(found: re.Match[str]) -> str:
             variable, default = found[1], found[2]
             if variable in self.withheld:
                 raise ConfigurationError(
@@ -149,14 +157,14 @@ class _Entry:
                 f"set it, or write ${{{variable}:-default}}"
             )
 
-        return _VARIABLE.sub(replacement, value)
+        return _VARIABLE.sub(replace_variable, value)
 
 
-def _items(mapping: object) -> list[tuple[object, object]]:
+def _list_items(mapping: object) -> list[tuple[object, object]]:
     return list(cast("Mapping[object, object]", mapping).items())
 
 
-def _kind(value: object) -> str:
+def _describe_type(value: object) -> str:
     names: dict[type, str] = {str: "text", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
     names |= {dict: "an object", type(None): "null"}
     return names.get(type(value), type(value).__name__)

@@ -1,4 +1,4 @@
-"""Our tools for other programs: an MCP server made of any list of tools."""
+"""An MCP server for any list of our tools."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult
-from antiphon.tools.canonical import canonicalize
-from antiphon.tools.execution import execute_call, failure
-from antiphon.tools.mcp.content import sent
-from antiphon.tools.mcp.link import required
-from antiphon.tools.tool import Finish, Pause, Tool, as_tools
+from antiphon.tools.canonical_call import canonicalize
+from antiphon.tools.execution import execute_call, make_error_result
+from antiphon.tools.mcp.results import to_mcp_result
+from antiphon.tools.mcp.session import require_mcp_library
+from antiphon.tools.tool import FinishRun, NeedsHumanInput, Tool, as_tools
 
 if TYPE_CHECKING:
     import mcp_types
@@ -22,25 +22,27 @@ if TYPE_CHECKING:
 
 async def serve(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon", version: str = "") -> None:
     """Serve the tools on standard input and output until the client closes them."""
-    server = mcp_server(tools, name, version)
+    server = make_mcp_server(tools, name, version)
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon", version: str = "") -> Server[Any]:
-    """An MCP server of these tools, for whatever transport: `serve` is it on standard input and output.
+def make_mcp_server(
+    tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon", version: str = ""
+) -> Server[Any]:
+    """Return an MCP server of these tools for any transport; `serve_stdio` uses standard input and output.
 
-    Nobody is asked here before a call is run: that is for the client's user, whom the hints tell what a tool does.
+    No approval is asked here: that is up to the client's user, who sees the hints on what a tool does.
     """
-    required()
+    require_mcp_library()
     from mcp.server import Server
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-    # A cut result is read on through its conversation, which a client does not have; clients cut for themselves.
+    # A truncated result is paged through its conversation, which a client does not have; clients truncate themselves.
     offered = {tool.name: replace(tool, output_limit=sys.maxsize) for tool in as_tools(tools)}
-    listed = [_described(tool) for tool in offered.values()]
+    listed = [_describe_tool(tool) for tool in offered.values()]
     numbers = count(1)
 
     async def list_tools(_context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -48,26 +50,26 @@ def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon
 
     async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
         call = ToolCall.read(f"mcp-{next(numbers)}", params.name, params.arguments or {})
-        return sent(await _run(offered.get(params.name), call))
+        return to_mcp_result(await _run_call(offered.get(params.name), call))
 
     return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-async def _run(tool: Tool | None, call: ToolCall) -> ToolResult:
+async def _run_call(tool: Tool | None, call: ToolCall) -> ToolResult:
     if tool is None or call.problem:
-        return failure(call, call.problem or f"there is no tool named {call.name!r}")
+        return make_error_result(call, call.problem or f"there is no tool named {call.name!r}")
     canonical = canonicalize(tool, call)
     if tool.read_only and not canonical.problem and tool.asks(canonical.values):
-        return failure(call, "this looks like a secret, and nobody can be asked here whether it may be read")
+        return make_error_result(call, "this looks like a secret, and nobody can be asked here whether it may be read")
     try:
         return (await execute_call(canonical, Conversation())).result
-    except Pause as question:
-        return failure(call, f"nobody can be asked here, and the tool needs an answer to: {question}")
-    except Finish as end:
+    except NeedsHumanInput as question:
+        return make_error_result(call, f"nobody can be asked here, and the tool needs an answer to: {question}")
+    except FinishRun as end:
         return ToolResult(call.id, end.text)
 
 
-def _described(tool: Tool) -> mcp_types.Tool:
+def _describe_tool(tool: Tool) -> mcp_types.Tool:
     from mcp_types import Tool as Described
     from mcp_types import ToolAnnotations
 

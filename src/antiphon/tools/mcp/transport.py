@@ -1,4 +1,4 @@
-"""How bytes get to a server and back: a process of ours, HTTP, or no bytes at all."""
+"""Transports to an MCP server: a subprocess, HTTP, or a server object in this process."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class LastWords:
-    """What explains a failure: the end of what a process wrote to stderr, and the last HTTP status that said no.
+class ServerDiagnostics:
+    """Diagnostics for a failure: the end of a process's stderr, and the last HTTP error status.
 
-    All of stderr goes to the log. A thread reads the pipe, so that a server which writes much never waits for us.
+    All of stderr goes to the log. A thread reads the pipe, so that a server which writes much never blocks.
     """
 
     def __init__(self, name: str) -> None:
@@ -42,19 +42,19 @@ class LastWords:
         return "\n".join(self._lines)
 
     def writer(self) -> IO[str]:
-        """A file to be the stderr of a process. Close it when the process has ended."""
+        """Return a file to be the stderr of a process. Close it when the process has ended."""
         reader, writer = os.pipe()
         self._thread = threading.Thread(target=self._read, args=(reader,), daemon=True, name=f"stderr of {self._name}")
         self._thread.start()
         return os.fdopen(writer, "w")
 
     def wait(self) -> None:
-        """Give the last lines a moment to come in."""
+        """Wait a moment for the last lines of stderr."""
         if self._thread:
             self._thread.join(0.5)
 
     async def note(self, response: httpx2.Response) -> None:
-        """Remember an HTTP status that the library does not tell of."""
+        """Remember an HTTP error status that the library does not report."""
         if response.status_code >= 400:
             self.status = f"{response.status_code} {response.reason_phrase}".strip()
 
@@ -66,15 +66,19 @@ class LastWords:
                     _log.debug("%s: %s", self._name, line.rstrip())
 
 
-def endpoint(server: McpServer, last_words: LastWords, ended: Callable[[], None]) -> Any:
-    """What the library's client connects to. `ended` is called when nothing more can come from the server."""
+def make_endpoint(server: McpServer, last_words: ServerDiagnostics, ended: Callable[[], None]) -> Any:
+    """Return the endpoint for the library's client. `ended` is called when the server has closed the
+    connection.
+    """
     if server.server is not None:
         return server.server
-    return _watched(_http(server, last_words) if server.url else _process(server, last_words), ended)
+    return _watch_transport(
+        _connect_http(server, last_words) if server.url else _connect_process(server, last_words), ended
+    )
 
 
 @asynccontextmanager
-async def _process(server: McpServer, last_words: LastWords) -> AsyncGenerator[Any]:
+async def _connect_process(server: McpServer, last_words: ServerDiagnostics) -> AsyncGenerator[Any]:
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     parameters = StdioServerParameters(
@@ -82,7 +86,7 @@ async def _process(server: McpServer, last_words: LastWords) -> AsyncGenerator[A
         args=list(server.args),
         env=dict(server.env or {}),
         cwd=os.fspath(server.cwd) if server.cwd else None,
-        # One bad byte in one answer is not worth the connection.
+        # An invalid byte in one answer must not end the connection.
         encoding_error_handler="replace",
     )
     with last_words.writer() as stderr:
@@ -91,11 +95,11 @@ async def _process(server: McpServer, last_words: LastWords) -> AsyncGenerator[A
 
 
 @asynccontextmanager
-async def _http(server: McpServer, last_words: LastWords) -> AsyncGenerator[Any]:
+async def _connect_http(server: McpServer, last_words: ServerDiagnostics) -> AsyncGenerator[Any]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    # A server may be silent for as long as a call takes, or longer on the stream of its notices.
+    # A server may be silent for as long as a call takes, or longer on its notification stream.
     timeout = httpx2.Timeout(30.0, read=max(300.0, server.timeout))
     hooks = {"response": [last_words.note]}
     async with (
@@ -106,13 +110,13 @@ async def _http(server: McpServer, last_words: LastWords) -> AsyncGenerator[Any]
 
 
 @asynccontextmanager
-async def _watched(transport: Transport, ended: Callable[[], None]) -> AsyncGenerator[Any]:
+async def _watch_transport(transport: Transport, ended: Callable[[], None]) -> AsyncGenerator[Any]:
     async with transport as (read, write):
-        yield _Watched(read, ended), write
+        yield _WatchedStream(read, ended), write
 
 
-class _Watched:
-    """A stream that tells when it is closed: the library notices a dead process but keeps it to itself."""
+class _WatchedStream:
+    """A stream that reports when it is closed: the library notices a dead process, but does not report it."""
 
     def __init__(self, stream: ReadStream[Message], ended: Callable[[], None]) -> None:
         self._stream = stream

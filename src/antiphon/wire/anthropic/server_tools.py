@@ -1,15 +1,15 @@
-"""Blocks of the tools that Anthropic runs itself, and the citations of its texts."""
+"""Decoding of the blocks of server tools, which Anthropic runs itself, and of citations."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from antiphon._shape import arr, obj, string
-from antiphon.conversation import Citation, Native, Origin, ServerCall, ServerResult
-from antiphon.wire.server_tools import cite, shorten
+from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon.conversation import Citation, Origin, ProviderPayload, ServerCall, ServerResult
+from antiphon.wire.server_tools import make_citation, truncate_result
 
-#: Our names of the tools whose calls have another one.
-_TOOLS = {
+#: Our name for each tool whose calls carry another name.
+_TOOL_ALIASES = {
     "bash_code_execution": "code_execution",
     "text_editor_code_execution": "code_execution",
     "tool_search_tool_bm25": "tool_search",
@@ -17,49 +17,57 @@ _TOOLS = {
 }
 
 
-def read_server_part(block: dict[str, Any], origin: Origin) -> ServerCall | ServerResult | None:
-    """Return a block of a server tool as a part; nothing for any other block."""
-    kind, native = string(block.get("type")), Native(origin, block)
+def read_anthropic_server_block(block: dict[str, Any], origin: Origin) -> ServerCall | ServerResult | None:
+    """Convert a block of a server tool into a part. Return None for any other block."""
+    kind, native = as_string(block.get("type")), ProviderPayload(origin, block)
     if kind == "server_tool_use":
-        name = string(block.get("name"))
-        return ServerCall(string(block.get("id")), _TOOLS.get(name, name), obj(block.get("input")), native=native)
+        name = as_string(block.get("name"))
+        return ServerCall(
+            as_string(block.get("id")), _TOOL_ALIASES.get(name, name), as_object(block.get("input")), native=native
+        )
     if kind == "mcp_tool_use":
-        asked = {"server": string(block.get("server_name")), "tool": string(block.get("name"))}
-        given = {"arguments": obj(block.get("input"))} if block.get("input") else {}
-        return ServerCall(string(block.get("id")), "mcp", asked | given, native=native)
+        asked = {"server": as_string(block.get("server_name")), "tool": as_string(block.get("name"))}
+        given = {"arguments": as_object(block.get("input"))} if block.get("input") else {}
+        return ServerCall(as_string(block.get("id")), "mcp", asked | given, native=native)
     if kind == "mcp_tool_listing":
-        return ServerCall(string(block.get("id")), "mcp", native=native)
+        return ServerCall(as_string(block.get("id")), "mcp", native=native)
     if kind.endswith("_tool_result"):
-        return _read_result(block, native)
+        return _read_server_result(block, native)
     return None
 
 
-def _read_result(block: dict[str, Any], native: Native) -> ServerResult:
+def _read_server_result(block: dict[str, Any], native: ProviderPayload) -> ServerResult:
     content = block.get("content")
-    pieces = [obj(piece) for piece in arr(content)] or [obj(content)]
-    text = content if isinstance(content, str) else "\n".join(filter(None, map(_text, pieces)))
-    sources = [cite(piece) for piece in pieces if piece.get("url")]
-    made = [obj(file) for piece in pieces for file in arr(piece.get("content"))]
-    files = [string(file.get("file_id")) for file in made if file.get("file_id")]
-    return ServerResult(string(block.get("tool_use_id")), tuple(sources), shorten(text), tuple(files), native)
+    pieces = [as_object(piece) for piece in as_array(content)] or [as_object(content)]
+    text = content if isinstance(content, str) else "\n".join(filter(None, map(_extract_text, pieces)))
+    sources = [make_citation(piece) for piece in pieces if piece.get("url")]
+    made = [as_object(file) for piece in pieces for file in as_array(piece.get("content"))]
+    files = [as_string(file.get("file_id")) for file in made if file.get("file_id")]
+    return ServerResult(
+        as_string(block.get("tool_use_id")), tuple(sources), truncate_result(text), tuple(files), native
+    )
 
 
-def _text(piece: dict[str, Any]) -> str:
-    """Return what a piece of a result says: an error, an output, a page, or its text."""
-    if code := string(piece.get("error_code")):
-        return f"failed: {string(piece.get('error_message')) or code}"
+def _extract_text(piece: dict[str, Any]) -> str:
+    """Return the text of one piece of a result: an error, an output, a page or plain text."""
+    if code := as_string(piece.get("error_code")):
+        return f"failed: {as_string(piece.get('error_message')) or code}"
     if "stdout" in piece or "stderr" in piece:
-        return "\n".join(filter(None, (string(piece.get("stdout")), string(piece.get("stderr")))))
-    if references := arr(piece.get("tool_references")):
-        return ", ".join(string(obj(each).get("tool_name")) for each in references)
+        return "\n".join(filter(None, (as_string(piece.get("stdout")), as_string(piece.get("stderr")))))
+    if references := as_array(piece.get("tool_references")):
+        return ", ".join(as_string(as_object(each).get("tool_name")) for each in references)
     # A fetched page is a document, whose source is text.
-    page = obj(obj(piece.get("content")).get("source"))
-    is_text = page.get("type") == "text" or string(page.get("media_type")).startswith("text/")
-    return string(piece.get("text")) or string(piece.get("content")) or (string(page.get("data")) if is_text else "")
+    page = as_object(as_object(piece.get("content")).get("source"))
+    is_text = page.get("type") == "text" or as_string(page.get("media_type")).startswith("text/")
+    return (
+        as_string(piece.get("text"))
+        or as_string(piece.get("content"))
+        or (as_string(page.get("data")) if is_text else "")
+    )
 
 
-def read_citations(block: dict[str, Any]) -> tuple[Citation, ...]:
-    """Return the sources that a block of text names."""
-    given = [obj(each) for each in arr(block.get("citations"))]
-    found = [cite(each, string(each.get("cited_text"))) for each in given]
+def read_anthropic_citations(block: dict[str, Any]) -> tuple[Citation, ...]:
+    """Return the sources that a text block cites."""
+    given = [as_object(each) for each in as_array(block.get("citations"))]
+    found = [make_citation(each, as_string(each.get("cited_text"))) for each in given]
     return tuple(each for each in found if each.name)

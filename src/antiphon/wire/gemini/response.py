@@ -1,146 +1,159 @@
-"""Answers of Google's Gemini API."""
+"""Decoder of complete answers of Google's Gemini API."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from antiphon._json import dumps
-from antiphon._shape import arr, number, obj, string
-from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, short_id
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_array, as_integer, as_object, as_string
+from antiphon.conversation import (
+    AssistantPart,
+    OpaquePart,
+    Origin,
+    ProviderPayload,
+    Reasoning,
+    Text,
+    ToolCall,
+    shorten_call_id,
+)
 from antiphon.errors import BadReply, RequestRejected
-from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
-from antiphon.wire.gemini.server_tools import cite_texts, pair_results, read_server_part
-from antiphon.wire.naming import is_universal
-from antiphon.wire.reply import ErrorText, Reply, Usage
+from antiphon.wire.gemini.field_names import as_object_list, camelize_keys, find_content_field, normalize_part
+from antiphon.wire.gemini.server_tools import add_citations, pair_server_results, read_gemini_server_part
+from antiphon.wire.json_shape import extract_detail, require_object, sum_known
+from antiphon.wire.names_and_ids import is_universally_legal
+from antiphon.wire.reply import ProviderErrorInfo, Reply, Usage
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
-from antiphon.wire.shape import detail, reply_object, total
-from antiphon.wire.stops import find_stop, unknown_stop
+from antiphon.wire.stop_reasons import make_unknown_stop, map_stop_reason
 
 API = "gemini"
 _PER_DAY = re.compile(r"per_?day", re.IGNORECASE)
 _DURATION = re.compile(r"\d{1,6}(\.\d{1,9})?s")
-#: The fields of a response and of a candidate that a reply has places for.
-_KNOWN = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "continuationToken", "error"})
-_KNOWN_OF_CANDIDATE = frozenset({"content", "finishReason", "index", "continuationToken"})
-#: What a candidate says about where its answer comes from.
-_SOURCES = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+#: The fields of a response and of a candidate that `Reply` has fields for.
+_DECODED_FIELDS = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "continuationToken", "error"})
+_DECODED_CANDIDATE_FIELDS = frozenset({"content", "finishReason", "index", "continuationToken"})
+#: Fields of a candidate that list the sources of its answer.
+_SOURCE_FIELDS = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 
 
 def decode(response: object, origin: Origin) -> Reply:
-    """A response body as a reply."""
-    data = camel_keys(reply_object(response, origin.provider))
+    """Convert a response body into a reply."""
+    data = camelize_keys(require_object(response, origin.provider))
     if not {"candidates", "promptFeedback", "usageMetadata"} & set(data):
-        said = error_text(response).message
+        said = parse_error(response).message
         raise BadReply(
             f"{origin.provider} answered without candidates{': ' + said if said else ''}", provider=origin.provider
         )
     candidate = first_candidate(data)
-    reason = string(candidate.get("finishReason"))
-    stop = find_stop(API, reason or "FINISH_REASON_UNSPECIFIED")
-    if not candidate and (blocked := string(obj(data.get("promptFeedback")).get("blockReason"))):
+    reason = as_string(candidate.get("finishReason"))
+    stop = map_stop_reason(API, reason or "FINISH_REASON_UNSPECIFIED")
+    if not candidate and (blocked := as_string(as_object(data.get("promptFeedback")).get("blockReason"))):
         reason, stop = blocked, "refusal"
-    given = [part_of(part) for part in several(obj(candidate.get("content")).get("parts"))]
-    # An empty text is how some answers say nothing; there is nothing in it to keep.
+    given = [normalize_part(part) for part in as_object_list(as_object(candidate.get("content")).get("parts"))]
+    # Some answers hold an empty text part; drop it.
     given = [part for part in given if part not in ({}, {"text": ""})]
-    id = string(data.get("responseId"))
+    id = as_string(data.get("responseId"))
     parts = tuple(
-        read_part(part, origin, _made_up_id(id, place, part), cut=stop == "length" and place == len(given) - 1)
+        read_gemini_part(
+            part, origin, _derive_call_id(id, place, part), cut=stop == "length" and place == len(given) - 1
+        )
         for place, part in enumerate(given)
     )
-    parts = cite_texts(pair_results(parts), candidate, origin)
+    parts = add_citations(pair_server_results(parts), candidate, origin)
     if stop == "end" and any(isinstance(part, ToolCall) for part in parts):
         stop = "tool_calls"
-    usage = camel_keys(data.get("usageMetadata"))
-    model, state = string(data.get("modelVersion")), _state(data, candidate, stop == "refusal")
-    reply = Reply(parts, stop or "not_done", reason, _usage(usage), model, id, state=state)
+    usage = camelize_keys(data.get("usageMetadata"))
+    model, state = as_string(data.get("modelVersion")), _read_reply_state(data, candidate, stop == "refusal")
+    reply = Reply(parts, stop or "not_done", reason, _read_usage(usage), model, id, state=state)
     if stop == "failed":
-        said = f"{reason}: {string(candidate.get('finishMessage')) or 'the request lacks a thought signature'}"
+        said = f"{reason}: {as_string(candidate.get('finishMessage')) or 'the request lacks a thought signature'}"
         error = RequestRejected(f"{origin.provider} refused the request: {said}", provider=origin.provider, text=said)
         error.status, error.reply = 400, reply
         raise error
     if stop is None:
-        raise unknown_stop(reply, origin)
+        raise make_unknown_stop(reply, origin)
     return reply
 
 
-def _state(data: dict[str, Any], candidate: dict[str, Any], refused: bool) -> ReplyState:
-    feedback = obj(data.get("promptFeedback"))
+def _read_reply_state(data: dict[str, Any], candidate: dict[str, Any], refused: bool) -> ReplyState:
+    feedback = as_object(data.get("promptFeedback"))
     refusal = None
     if refused:
-        explanation = string(candidate.get("finishMessage")) or string(feedback.get("blockReasonMessage"))
-        reason = string(candidate.get("finishReason")) or string(feedback.get("blockReason"))
+        explanation = as_string(candidate.get("finishMessage")) or as_string(feedback.get("blockReasonMessage"))
+        reason = as_string(candidate.get("finishReason")) or as_string(feedback.get("blockReason"))
         refusal = RefusalDetails(reason, explanation)
-    sources = {name: candidate[name] for name in _SOURCES if candidate.get(name)}
-    other = {k: v for k, v in data.items() if k not in _KNOWN}
-    other |= {k: v for k, v in candidate.items() if k not in _KNOWN_OF_CANDIDATE and k not in sources}
-    token = string(data.get("continuationToken")) or string(candidate.get("continuationToken"))
-    tier = string(obj(data.get("usageMetadata")).get("trafficType"))
+    sources = {name: candidate[name] for name in _SOURCE_FIELDS if candidate.get(name)}
+    other = {k: v for k, v in data.items() if k not in _DECODED_FIELDS}
+    other |= {k: v for k, v in candidate.items() if k not in _DECODED_CANDIDATE_FIELDS and k not in sources}
+    token = as_string(data.get("continuationToken")) or as_string(candidate.get("continuationToken"))
+    tier = as_string(as_object(data.get("usageMetadata")).get("trafficType"))
     return ReplyState(
         continuation_token=token, refusal=refusal, sources=(sources,) if sources else (), service_tier=tier, other=other
     )
 
 
 def first_candidate(data: dict[str, Any]) -> dict[str, Any]:
-    """The first answer; more than one is for those who look at several themselves."""
-    candidates = [camel_keys(candidate) for candidate in several(data.get("candidates"))]
+    """Return the first candidate. Further candidates are ignored."""
+    candidates = [camelize_keys(candidate) for candidate in as_object_list(data.get("candidates"))]
     return next((candidate for candidate in candidates if not candidate.get("index")), dict[str, Any]())
 
 
-def _made_up_id(response_id: str, place: int, part: dict[str, Any]) -> str:
-    """An id for a call that came without one: the same for the same answer, another for every other."""
-    return short_id(f"{response_id} {place} {dumps(part)}") if "functionCall" in part else ""
+def _derive_call_id(response_id: str, place: int, part: dict[str, Any]) -> str:
+    """Return a stable id for a call without one, derived from response and position."""
+    return shorten_call_id(f"{response_id} {place} {dump_json(part)}") if "functionCall" in part else ""
 
 
-def read_part(part: dict[str, Any], origin: Origin, id: str, cut: bool = False) -> AssistantPart:
-    """A part of the model's; `id` is for a call that has none."""
-    kind = kind_of(part)
+def read_gemini_part(part: dict[str, Any], origin: Origin, id: str, cut: bool = False) -> AssistantPart:
+    """Convert a part of the model. `id` is used for a call that has none."""
+    kind = find_content_field(part)
     if kind == "functionCall":
-        call = obj(part[kind])
-        name = string(call.get("name"))
-        plain = set(part) == {kind} and set(call) == {"name", "args"} and is_universal("id", name)
-        native = None if plain else Native(origin, part)
-        own = string(call.get("id")) or id
+        call = as_object(part[kind])
+        name = as_string(call.get("name"))
+        plain = set(part) == {kind} and set(call) == {"name", "args"} and is_universally_legal("id", name)
+        native = None if plain else ProviderPayload(origin, part)
+        own = as_string(call.get("id")) or id
         return ToolCall.read(own, name, call.get("args", {}), truncated=cut, native=native)
-    text = string(part.get("text"))
+    text = as_string(part.get("text"))
     if part.get("thought") is True:
-        return Reasoning(text, Native(origin, part))
+        return Reasoning(text, ProviderPayload(origin, part))
     if kind == "text":
-        # Blank text is kept as it is for its own API: written anew, it would be left out.
-        return Text(text, None if set(part) == {kind} and text.strip() else Native(origin, part))
-    return read_server_part(part, origin) or Foreign(Native(origin, part))
+        # Keep the original of blank text for its own API: our encoding would omit it.
+        return Text(text, None if set(part) == {kind} and text.strip() else ProviderPayload(origin, part))
+    return read_gemini_server_part(part, origin) or OpaquePart(ProviderPayload(origin, part))
 
 
-def fallback(part: dict[str, Any], kind: str) -> str:
-    """What other providers are shown of a part only this API understands."""
-    return f"[{string(obj(part.get(kind)).get('mimeType')) or kind}]"
+def describe_part(part: dict[str, Any], kind: str) -> str:
+    """Return the text that replaces a part which only this API understands."""
+    return f"[{as_string(as_object(part.get(kind)).get('mimeType')) or kind}]"
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
-    thoughts = number(usage.get("thoughtsTokenCount"))
+def _read_usage(usage: dict[str, Any]) -> Usage:
+    thoughts = as_integer(usage.get("thoughtsTokenCount"))
     return Usage(
-        # What the provider's own tools read is counted apart, and so is the thinking.
-        input_tokens=total(number(usage.get("promptTokenCount")), number(usage.get("toolUsePromptTokenCount"))),
-        output_tokens=total(number(usage.get("candidatesTokenCount")), thoughts),
-        cache_read_tokens=number(usage.get("cachedContentTokenCount")),
+        # The API counts the input of server tools and the thinking separately.
+        input_tokens=sum_known(
+            as_integer(usage.get("promptTokenCount")), as_integer(usage.get("toolUsePromptTokenCount"))
+        ),
+        output_tokens=sum_known(as_integer(usage.get("candidatesTokenCount")), thoughts),
+        cache_read_tokens=as_integer(usage.get("cachedContentTokenCount")),
         reasoning_tokens=thoughts,
     )
 
 
-def error_text(data: object) -> ErrorText:
-    """What an error body says; for a stream it is a list of one."""
-    errors = [obj(obj(item).get("error")) for item in several(data)]
+def parse_error(data: object) -> ProviderErrorInfo:
+    """Extract message, status, retry delay and quota from an error body. In a stream it is a list of one."""
+    errors = [as_object(as_object(item).get("error")) for item in as_object_list(data)]
     error = next(filter(None, errors), dict[str, Any]())
-    delays = (string(obj(detail).get("retryDelay")) for detail in arr(error.get("details")))
+    delays = (as_string(as_object(detail).get("retryDelay")) for detail in as_array(error.get("details")))
     waits = [float(delay[:-1]) for delay in delays if _DURATION.fullmatch(delay)]
-    said = string(error.get("message")) or detail(data)
-    status, wait = string(error.get("status")), max(waits, default=None)
-    return ErrorText(said, status, retry_after=wait, quota=_daily_quota(error))
+    said = as_string(error.get("message")) or extract_detail(data)
+    status, wait = as_string(error.get("status")), max(waits, default=None)
+    return ProviderErrorInfo(said, status, retry_after=wait, quota=_find_daily_quota(error))
 
 
-def _daily_quota(error: dict[str, Any]) -> str:
-    """Return the name of a quota of the day that is used up; quotas of a minute come back by themselves."""
-    details = [camel_keys(detail) for detail in arr(error.get("details"))]
-    violations = [camel_keys(violation) for detail in details for violation in arr(detail.get("violations"))]
-    names = [string(each.get("quotaId")) or string(each.get("quotaMetric")) for each in violations]
+def _find_daily_quota(error: dict[str, Any]) -> str:
+    """Return the name of an exhausted daily quota, or "". Per-minute quotas recover by themselves."""
+    details = [camelize_keys(detail) for detail in as_array(error.get("details"))]
+    violations = [camelize_keys(violation) for detail in details for violation in as_array(detail.get("violations"))]
+    names = [as_string(each.get("quotaId")) or as_string(each.get("quotaMetric")) for each in violations]
     return next((name for name in names if _PER_DAY.search(name)), "")

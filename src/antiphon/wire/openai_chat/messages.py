@@ -1,4 +1,4 @@
-"""Turns as messages of the Chat Completions API."""
+"""Encoder of turns as messages of the Chat Completions API."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon._json import dumps
-from antiphon._shape import arr, obj, string
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
     Conversation,
     DerivedKey,
-    Foreign,
     Image,
-    Native,
     Note,
+    OpaquePart,
+    ProviderPayload,
     Reasoning,
     ServerCall,
     ServerResult,
@@ -26,182 +26,188 @@ from antiphon.conversation import (
     Turn,
     Update,
     UserTurn,
-    short_id,
+    shorten_call_id,
 )
 from antiphon.wire import body
-from antiphon.wire.images import shown
-from antiphon.wire.naming import own_id, own_name, with_own_name
-from antiphon.wire.openai_chat.reasoning import sent_back
+from antiphon.wire.images import replace_unsupported_images
+from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
+from antiphon.wire.openai_chat.reasoning import build_reasoning_fields
 from antiphon.wire.options import Target
-from antiphon.wire.prompt import new_instructions
+from antiphon.wire.prompt import format_new_instructions
 
 API = "openai-chat"
 
-_BETWEEN = b'{"role":"assistant","content":"Understood."}'
-# Bytes that JSON never holds: they mark the end of tool messages and the start of a user message until the assistant
-# message that some servers want between the two is put there.
+_FILLER_MESSAGE = b'{"role":"assistant","content":"Understood."}'
+# Bytes that JSON never holds. They mark the end of tool messages and the start of a user message, until the
+# assistant message that some servers require between the two is inserted.
 _AFTER_TOOLS, _BEFORE_USER = b"\x1e", b"\x1f"
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}\Z")
-#: Where a reply keeps the fields that are not for sending.
-RECEIVED = "_received"
-#: O6: what the API takes as the name of a called function.
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-#: O5: what OpenAI takes as the id of a call. Others take what they gave.
+#: Key of the received fields that are not sent back.
+RECEIVED_FIELDS = "_received"
+#: O6: the names of called functions that the API accepts.
+CHAT_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+#: O5: the call ids that OpenAI accepts. Other servers accept any id that they gave.
 _ID = re.compile(r".{1,40}", re.DOTALL)
 _ANY_ID = re.compile(r".+", re.DOTALL)
 _OPENAI = frozenset({"openai", "openai-chat", "azure"})
-#: Where a conversation keeps the role of the system text it was read with: the provider, the text and the role.
+#: Key in a conversation's cache of the system role that it was read with: provider, text and role.
 SYSTEM_ROLE = DerivedKey[tuple[str, str, str]]("system role")
 
 
-def messages(conversation: Conversation, target: Target) -> tuple[str, body.Messages]:
-    """Return the message with the system text, "" for none, and all others."""
+def encode_chat_messages(conversation: Conversation, target: Target) -> tuple[str, body.EncodedMessages]:
+    """Return the system message, or "" for none, and all other messages."""
     marks = target.profile.assistant_after_tool
-    wrap = _marked_message if marks else _message
-    found = body.messages(
-        conversation, target.key, lambda turn: _segments(shown(turn, target), target), wrap, nothing=_NOTHING
+    wrap = _encode_marked_message if marks else _encode_message
+    found = body.encode_messages(
+        conversation,
+        target.key,
+        lambda turn: _encode_turn(replace_unsupported_images(turn, target), target),
+        wrap,
+        nothing=_UNSHOWABLE_SEGMENT,
     )
     if marks:
-        joined = b"".join(found.pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
+        joined = b"".join(found.pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _FILLER_MESSAGE + b",")
         found = replace(found, pieces=[joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")])
     text = conversation.head.system if target.facts.mid_system == "yes" else conversation.system
     if not text:
         return "", found
     known = conversation.derived.get(SYSTEM_ROLE) or ("", "", "")
     role = known[2] if known[:2] == (target.provider, text) else target.profile.system_role
-    return dumps({"role": role, "content": text}), found
+    return dump_json({"role": role, "content": text}), found
 
 
-def with_system(system: str, found: body.Messages) -> body.Pieces:
-    """Return all messages, the one with the system text first."""
+def prepend_system(system: str, found: body.EncodedMessages) -> body.BodyChunks:
+    """Return all messages, with the system message first."""
     if not system:
         return found.pieces
     return [system.encode(), b",", *found.pieces] if any(found.pieces) else [system.encode()]
 
 
-def is_ours(native: Native, target: Target) -> bool:
-    """Whether ordinary content came from the same provider, so that it may go back as it came."""
+def is_chat_payload(native: ProviderPayload, target: Target) -> bool:
+    """Return whether the payload came from the same provider, so that it may be sent back unchanged."""
     return native.origin.api == API and native.origin.provider == target.provider
 
 
 def is_openai(provider: str) -> bool:
-    """Whether it is OpenAI itself, whose limits other servers that speak its API do not have."""
+    """Return whether the provider is OpenAI itself. Compatible servers do not have its limits."""
     return provider in _OPENAI
 
 
-def id_form(provider: str) -> re.Pattern[str]:
-    """What the provider takes as the id of a call."""
+def call_id_pattern(provider: str) -> re.Pattern[str]:
+    """Return the pattern of the call ids that the provider accepts."""
     return _ID if is_openai(provider) else _ANY_ID
 
 
-def _message(segment: body.Segment) -> bytes:
+def _encode_message(segment: body.MessageSegment) -> bytes:
     if segment.role != "user":
         return segment.blocks
     content = b"[" + segment.blocks + b"]" if segment.text is None else b'"' + segment.text + b'"'
     return b'{"role":"user","content":' + content + b"}"
 
 
-def _marked_message(segment: body.Segment) -> bytes:
+def _encode_marked_message(segment: body.MessageSegment) -> bytes:
     if segment.role == "tool":
         return segment.blocks + _AFTER_TOOLS
-    return (_BEFORE_USER if segment.role == "user" else b"") + _message(segment)
+    return (_BEFORE_USER if segment.role == "user" else b"") + _encode_message(segment)
 
 
-def _segments(turn: Turn, target: Target) -> list[body.Segment]:
+def _encode_turn(turn: Turn, target: Target) -> list[body.MessageSegment]:
     if isinstance(turn, UserTurn):
-        return [segment for part in turn.said if (segment := _said(part, target)) is not None]
-    message = _assistant_message(turn, target)
-    segments = [body.Segment("", message.encode())] if message else []
+        return [segment for part in turn.said if (segment := _encode_user_part(part, target)) is not None]
+    message = _encode_assistant(turn, target)
+    segments = [body.MessageSegment("", message.encode())] if message else []
     tools: list[str] = []
     images: list[str] = []
     calls = {call.id: call for call in turn.calls}
     for result in turn.results:
         call = calls[result.call_id]
-        tool, shown = _result(result, call, target)
+        tool, shown = _encode_result(result, call, target)
         tools.append(tool)
-        intro = f"Image in the result of call {_id(call, target)} to `{called_name(call, target)}`:"
+        intro = f"Image in the result of call {_choose_id(call, target)} to `{choose_called_name(call, target)}`:"
         for image in shown:
-            images += [_text_block(intro), _image_block(image, target)]
+            images += [_encode_text_block(intro), _encode_image_block(image, target)]
     if tools:
-        segments.append(body.Segment("tool", ",".join(tools).encode()))
+        segments.append(body.MessageSegment("tool", ",".join(tools).encode()))
     if images:
-        # O3: one message after the last of the tool messages, which nothing may part.
-        segments.append(body.Segment("user", ",".join(images).encode()))
+        # O3: one message after the last tool message, because nothing may separate them.
+        segments.append(body.MessageSegment("user", ",".join(images).encode()))
     return segments
 
 
 # The user's side
 
 
-def _said(part: Text | Image | Foreign | Note | Update, target: Target) -> body.Segment | None:
+def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, target: Target) -> body.MessageSegment | None:
     match part:
         case Note():
             is_instruction = part.kind == "instruction" and target.facts.mid_system == "yes"
-            return _system_segment(part.text, target) if is_instruction else _text_segment(part.text)
+            return _encode_system(part.text, target) if is_instruction else _encode_text(part.text)
         case Update():
             is_told = part.system is not None and target.facts.mid_system == "yes"
-            return _system_segment(new_instructions(part.system or ""), target) if is_told else None
-        case Foreign() if is_ours(part.native, target):
-            return _native_segment(part.native.data, target)
-        case Text() if part.native and is_ours(part.native, target):
-            return _native_segment(part.native.data, target)
-        case Text() | Foreign():
-            return _text_segment(part.text) if part.text.strip() else None
+            return _encode_system(format_new_instructions(part.system or ""), target) if is_told else None
+        case OpaquePart() if is_chat_payload(part.native, target):
+            return _encode_payload(part.native.data, target)
+        case Text() if part.native and is_chat_payload(part.native, target):
+            return _encode_payload(part.native.data, target)
+        case Text() | OpaquePart():
+            return _encode_text(part.text) if part.text.strip() else None
         case Image():
-            return body.Segment("user", _image_block(part, target).encode())
+            return body.MessageSegment("user", _encode_image_block(part, target).encode())
 
 
-def _system_segment(text: str, target: Target) -> body.Segment:
-    return body.Segment("", dumps({"role": target.profile.system_role, "content": text}).encode())
+def _encode_system(text: str, target: Target) -> body.MessageSegment:
+    return body.MessageSegment("", dump_json({"role": target.profile.system_role, "content": text}).encode())
 
 
-def _native_segment(data: dict[str, Any], target: Target) -> body.Segment:
-    """A content part, or a whole message, which has a role."""
-    role, block = data.get("role"), dumps(data).encode()
+def _encode_payload(data: dict[str, Any], target: Target) -> body.MessageSegment:
+    """Return the segment of a provider's own content part, or of a complete message, which has a role."""
+    role, block = data.get("role"), dump_json(data).encode()
     if role is None:
-        return body.Segment("user", block)
+        return body.MessageSegment("user", block)
     marked = role == "user" and target.profile.assistant_after_tool
-    return body.Segment("", _BEFORE_USER + block if marked else block)
+    return body.MessageSegment("", _BEFORE_USER + block if marked else block)
 
 
-def _text_segment(text: str) -> body.Segment:
-    return body.Segment("user", _text_block(text).encode(), dumps(text)[1:-1].encode())
+def _encode_text(text: str) -> body.MessageSegment:
+    return body.MessageSegment("user", _encode_text_block(text).encode(), dump_json(text)[1:-1].encode())
 
 
-def _text_block(text: str) -> str:
-    return dumps({"type": "text", "text": text})
+def _encode_text_block(text: str) -> str:
+    return dump_json({"type": "text", "text": text})
 
 
-def _image_block(image: Image, target: Target) -> str:
-    if image.native and is_ours(image.native, target):
-        return dumps(image.native.data)
+def _encode_image_block(image: Image, target: Target) -> str:
+    if image.native and is_chat_payload(image.native, target):
+        return dump_json(image.native.data)
     url = image.url or f"data:{image.media_type};base64,{image.data}"
-    return dumps({"type": "image_url", "image_url": {"url": url}})
+    return dump_json({"type": "image_url", "image_url": {"url": url}})
 
 
 # The model's side
 
 
 @dataclass(slots=True)
-class _Draft:
-    """An assistant message while its parts are gathered; `content` has each piece's text, if it is plain, and JSON."""
+class _AssistantDraft:
+    """An assistant message under construction. `content` holds each piece's plain text, if any, and its
+    JSON.
+    """
 
     content: list[tuple[str | None, str]] = field(default_factory=list[tuple[str | None, str]])
     fields: dict[str, Any] = field(default_factory=dict[str, Any])
     reasoning: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     calls: list[str] = field(default_factory=list[str])
 
-    def content_json(self) -> str | None:
-        """The content, or nothing where there is no message to send."""
+    def encode_content(self) -> str | None:
+        """Return the JSON of the content, or None if there is no message to send."""
         if self.content:
             texts = [text for text, _ in self.content if text is not None]
             if len(texts) == len(self.content):
-                return dumps("\n\n".join(texts))
+                return dump_json("\n\n".join(texts))
             return "[" + ",".join(block for _, block in self.content) + "]"
         kept = self.fields.get("content")
         if isinstance(kept, str):
-            # The API takes text in which there is nothing.
-            return dumps(kept)
+            # This API accepts empty text.
+            return dump_json(kept)
         if self.calls or self.fields.get("refusal") is not None or self.fields.get("audio") is not None:
             # Null is what OpenAI's own schema and examples have, and what the servers follow. An empty string is text
             # to some of them, which refuse it (Bedrock) or show it to the model (Ollama's templates); others refuse a
@@ -210,98 +216,100 @@ class _Draft:
         return None
 
 
-def _assistant_message(turn: AssistantTurn, target: Target) -> str | None:
-    draft = _Draft()
+def _encode_assistant(turn: AssistantTurn, target: Target) -> str | None:
+    draft = _AssistantDraft()
     for part in turn.parts:
-        _gather(draft, part, target)
-    content = draft.content_json()
+        _add_to_draft(draft, part, target)
+    content = draft.encode_content()
     if content is None:
         return None
     draft.fields.pop("content", None)
     if "audio" in draft.fields:
-        # The sound comes back whole but is sent by its id.
-        draft.fields["audio"] = {"id": string(obj(draft.fields["audio"]).get("id"))}
-    fields = draft.fields | sent_back(draft.reasoning, target.profile, bool(draft.calls))
+        # Audio is received with its data but sent back by its id.
+        draft.fields["audio"] = {"id": as_string(as_object(draft.fields["audio"]).get("id"))}
+    fields = draft.fields | build_reasoning_fields(draft.reasoning, target.profile, bool(draft.calls))
     message = f'{{"role":"assistant","content":{content}'
     if fields:
-        message += "," + dumps(fields)[1:-1]
+        message += "," + dump_json(fields)[1:-1]
     if draft.calls:
         message += f',"tool_calls":[{",".join(draft.calls)}]'
     return message + "}"
 
 
-def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
+def _add_to_draft(draft: _AssistantDraft, part: AssistantPart, target: Target) -> None:
     match part:
         case ToolCall():
-            draft.calls.append(_call(part, target))
+            draft.calls.append(_encode_call(part, target))
         case Reasoning():
             if part.native and part.native.origin == target.origin:
                 if "content" in target.profile.reasoning_fields:
-                    draft.content += [(None, dumps(block)) for block in arr(part.native.data.get("content"))]
+                    draft.content += [(None, dump_json(block)) for block in as_array(part.native.data.get("content"))]
                 draft.reasoning.append({k: v for k, v in part.native.data.items() if k != "content"})
-        case Foreign() if is_ours(part.native, target) and not _has_image(part.native.data.get("content")):
+        case OpaquePart() if is_chat_payload(part.native, target) and not _has_image(part.native.data.get("content")):
             data = part.native.data
-            draft.content += [(None, dumps(block)) for block in arr(data.get("content"))]
-            draft.fields |= {k: v for k, v in data.items() if k not in (RECEIVED, "content")}
-        case Text() if part.native and is_ours(part.native, target):
+            draft.content += [(None, dump_json(block)) for block in as_array(data.get("content"))]
+            draft.fields |= {k: v for k, v in data.items() if k not in (RECEIVED_FIELDS, "content")}
+        case Text() if part.native and is_chat_payload(part.native, target):
             if "content" in part.native.data:
                 draft.fields |= part.native.data
             else:
-                draft.content.append((None, dumps(part.native.data)))
+                draft.content.append((None, dump_json(part.native.data)))
         case ServerCall() | ServerResult():
-            # This API has no such tools: the note at the switch tells of them.
+            # This API has no server tools: the note about the change of model mentions them.
             pass
-        case Text() | Foreign():
+        case Text() | OpaquePart():
             if part.text.strip():
-                draft.content.append((part.text, _text_block(part.text)))
+                draft.content.append((part.text, _encode_text_block(part.text)))
 
 
 def _has_image(content: object) -> bool:
-    """O9: images are the user's alone."""
-    return any(obj(block).get("type") == "image_url" for block in arr(content))
+    """Return whether the content holds an image. O9: only user messages may."""
+    return any(as_object(block).get("type") == "image_url" for block in as_array(content))
 
 
-def _call(call: ToolCall, target: Target) -> str:
-    id = _id(call, target)
-    native = call.native if call.native and is_ours(call.native, target) else None
+def _encode_call(call: ToolCall, target: Target) -> str:
+    id = _choose_id(call, target)
+    native = call.native if call.native and is_chat_payload(call.native, target) else None
     if native and native.data.get("type", "function") != "function":
-        return dumps(native.data | {"id": id})
-    function = f'{{"name":"{called_name(call, target)}","arguments":{dumps(call.arguments_json)}}}'
+        return dump_json(native.data | {"id": id})
+    function = f'{{"name":"{choose_called_name(call, target)}","arguments":{dump_json(call.arguments_json)}}}'
     tail = ""
     if native and native.origin == target.origin:
-        # What servers add to a call is the model's own, such as the signature of its thought.
+        # Extra fields of a call belong to the model, such as a thought signature.
         rest = {k: v for k, v in native.data.items() if k not in ("id", "type", "function", "index")}
-        tail = "," + dumps(rest)[1:-1] if rest else ""
-    return f'{{"id":{dumps(id)},"type":"function","function":{function}{tail}}}'
+        tail = "," + dump_json(rest)[1:-1] if rest else ""
+    return f'{{"id":{dump_json(id)},"type":"function","function":{function}{tail}}}'
 
 
-def called_name(call: ToolCall, target: Target) -> str:
-    """The name under which the call's tool is known there."""
-    native = call.native if call.native and is_ours(call.native, target) else None
-    theirs = string(obj(native.data.get("function")).get("name")) if native else ""
-    return own_name(call.name, theirs, NAME)
+def choose_called_name(call: ToolCall, target: Target) -> str:
+    """Return the name under which the target knows the call's tool."""
+    native = call.native if call.native and is_chat_payload(call.native, target) else None
+    theirs = as_string(as_object(native.data.get("function")).get("name")) if native else ""
+    return choose_tool_name(call.name, theirs, CHAT_TOOL_NAME)
 
 
-def _id(call: ToolCall, target: Target) -> str:
-    theirs = call.native.data.get("id") if call.native and is_ours(call.native, target) else ""
-    id = own_id(call, string(theirs), id_form(target.provider))
-    return short_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
+def _choose_id(call: ToolCall, target: Target) -> str:
+    theirs = call.native.data.get("id") if call.native and is_chat_payload(call.native, target) else ""
+    id = choose_call_id(call, as_string(theirs), call_id_pattern(target.provider))
+    return shorten_call_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
 
 
-def _result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, list[Image]]:
-    """The tool message, and the images that cannot be in it (O9)."""
-    id = _id(call, target)
+def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, list[Image]]:
+    """Return the tool message, and the images that it cannot hold (O9)."""
+    id = _choose_id(call, target)
     images = [part for part in result.parts if isinstance(part, Image)]
     native = result.native
-    # Models that take images in a tool message do not see them there.
-    if native and not images and is_ours(native, target):
-        return dumps(with_own_name(native.data, called_name(call, target), NAME) | {"tool_call_id": id}), []
+    # Even models that accept images in a tool message do not see them there.
+    if native and not images and is_chat_payload(native, target):
+        return dump_json(
+            use_legal_name(native.data, choose_called_name(call, target), CHAT_TOOL_NAME) | {"tool_call_id": id}
+        ), []
     text = result.text
     if not text.strip():
         text = "(The images follow in the next message.)" if images else "(no output)"
     if result.is_error and not text.startswith("Error: "):
         text = f"Error: {text}"
-    return dumps({"role": "tool", "tool_call_id": id, "content": text}), images
+    return dump_json({"role": "tool", "tool_call_id": id, "content": text}), images
 
 
-_NOTHING = _text_segment(body.NOTHING)
+_UNSHOWABLE_SEGMENT = _encode_text(body.UNSHOWABLE_TEXT)

@@ -1,94 +1,102 @@
-"""A conversation as a request to the Chat Completions API."""
+"""Encoder of requests to the Chat Completions API."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from antiphon._json import dumps, loads
-from antiphon._shape import obj, string
+from antiphon._base.json import dump_json, load_json
+from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import AssistantTurn, Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.hosted_tools import check_hosted, hosted_json
-from antiphon.wire.naming import own_name, with_own_name
-from antiphon.wire.openai_chat.messages import API, NAME, called_name, is_openai, is_ours, messages, with_system
+from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool
+from antiphon.wire.names_and_ids import choose_tool_name, use_legal_name
+from antiphon.wire.openai_chat.messages import (
+    API,
+    CHAT_TOOL_NAME,
+    choose_called_name,
+    encode_chat_messages,
+    is_chat_payload,
+    is_openai,
+    prepend_system,
+)
 from antiphon.wire.options import (
     Options,
     Target,
-    cache_fields,
-    check_forced_choice,
-    fit_options,
-    nearest_effort,
-    sampling,
+    adapt_options,
+    build_cache_fields,
+    build_sampling_fields,
+    check_forced_tool,
+    choose_effort,
 )
-from antiphon.wire.prompt import Prompt, prefix_fields
-from antiphon.wire.request import Request
-from antiphon.wire.schema import answer_form, is_strict
+from antiphon.wire.prompt import Prompt, extract_prefix_fields
+from antiphon.wire.request import EncodedRequest
+from antiphon.wire.schema import is_strict_schema, prepare_output_schema
 
-__all__ = ["API", "encode", "history", "path", "plain_tool", "without_null_required"]
+__all__ = ["API", "declare_chat_function", "drop_null_required", "encode", "history", "path"]
 
 _NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def path(target: Target, stream: bool) -> str:  # noqa: ARG001
-    """Where requests go, below the base URL, which ends in the version."""
+    """Return the path of the request URL, below the base URL, which ends in the version."""
     return "/chat/completions"
 
 
-def encode(conversation: Conversation, target: Target, options: Options) -> Request:
-    """Return the request."""
-    options = fit_options(target, options)
+def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
+    """Return the request: its body and the prompt that it holds."""
+    options = adapt_options(target, options)
     fields: dict[str, Any] = {"model": target.model}
     if options.max_tokens is not None:
         fields[target.profile.max_tokens_field] = options.max_tokens
-    fields |= sampling(target, options)
+    fields |= build_sampling_fields(target, options)
     if options.stop:
         fields["stop"] = list(options.stop)
-    _ask_for_reasoning(fields, target, options)
+    _set_reasoning_effort(fields, target, options)
     if options.output_schema is not None:
-        schema = answer_form(options.output_schema, target)
-        form = {"name": "answer", "schema": schema, "strict": is_strict(schema, target)}
+        schema = prepare_output_schema(options.output_schema, target)
+        form = {"name": "answer", "schema": schema, "strict": is_strict_schema(schema, target)}
         fields["response_format"] = {"type": "json_schema", "json_schema": form}
     if options.stream:
         fields["stream"] = True
         if target.profile.stream_usage:
             fields["stream_options"] = {"include_usage": True}
-    check_hosted(conversation.tools, target)
-    tools = _tools(conversation, target)
+    check_hosted_tools(conversation.tools, target)
+    tools = _encode_tools(conversation, target)
     if tools:
-        _check_tools(fields, target, options)
+        _check_tools_allowed(fields, target, options)
         _set_tool_choice(fields, options, conversation, target)
-    elif target.profile.declare_called_tools and (tools := _stubs(conversation, target)):
+    elif target.profile.declare_called_tools and (tools := _encode_stub_tools(conversation, target)):
         fields["tool_choice"] = "none"
-    system, found = messages(conversation, target)
-    fields |= cache_fields(options)
+    system, found = encode_chat_messages(conversation, target)
+    fields |= build_cache_fields(options)
     fields |= options.extra
     raw: dict[str, str] = {"tools": f"[{tools}]"} if tools else {}
-    prompt = Prompt({"tools": tools, "system": system, **prefix_fields(fields, target)}, found)
-    return Request(body.assemble(fields, {"messages": with_system(system, found)}, **raw), prompt=prompt)
+    prompt = Prompt({"tools": tools, "system": system, **extract_prefix_fields(fields, target)}, found)
+    return EncodedRequest(body.assemble_body(fields, {"messages": prepend_system(system, found)}, **raw), prompt=prompt)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
-    """The conversation in this API's shape, as data."""
-    tools = _tools(conversation, target)
-    data: dict[str, Any] = {"tools": loads(f"[{tools}]")} if tools else {}
-    return data | {"messages": body.parsed(with_system(*messages(conversation, target)))}
+    """Return the conversation in this API's shape, as JSON data."""
+    tools = _encode_tools(conversation, target)
+    data: dict[str, Any] = {"tools": load_json(f"[{tools}]")} if tools else {}
+    return data | {"messages": body.parse_chunks(prepend_system(*encode_chat_messages(conversation, target)))}
 
 
-def _ask_for_reasoning(fields: dict[str, Any], target: Target, options: Options) -> None:
+def _set_reasoning_effort(fields: dict[str, Any], target: Target, options: Options) -> None:
     if isinstance(options.reasoning, int):
         raise OptionError(
             f"{target.provider} takes no number of tokens as `reasoning`; give a word such as 'low' or 'high', or put"
             " the server's own field into `extra`"
         )
     if options.reasoning is not None:
-        effort = nearest_effort(target, options.reasoning)
-        # This API knows all words but the last.
+        effort = choose_effort(target, options.reasoning)
+        # This API knows every effort except "max".
         fields["reasoning_effort"] = "xhigh" if effort == "max" and is_openai(target.provider) else effort
 
 
-def _check_tools(fields: dict[str, Any], target: Target, options: Options) -> None:
-    """Raise an OptionError where the model takes no tools in this API; turn reasoning off where only that helps."""
+def _check_tools_allowed(fields: dict[str, Any], target: Target, options: Options) -> None:
+    """Raise OptionError if the model takes no tools in this API. Turn reasoning off if that allows them."""
     known = target.facts.tools_api
     if known == "effort_none_only" and options.reasoning in (None, "none"):
         if target.facts.effort_default != "none":
@@ -102,70 +110,78 @@ def _check_tools(fields: dict[str, Any], target: Target, options: Options) -> No
 
 
 def _set_tool_choice(fields: dict[str, Any], options: Options, conversation: Conversation, target: Target) -> None:
-    # O8: neither field may stand in a request without tools.
+    # O8: neither field is allowed in a request without tools.
     choice = options.tool_choice
     if choice not in (None, "auto", "none"):
-        check_forced_choice(target, options)
+        check_forced_tool(target, options)
     if choice in ("auto", "none", "required"):
         fields["tool_choice"] = choice
     elif choice is not None:
-        declared = _declared(choice, conversation, target)
-        kind = string(declared.get("type")) or "function"
-        name = own_name(choice, string(obj(declared.get(kind)).get("name")), NAME)
+        declared = _find_native_declaration(choice, conversation, target)
+        kind = as_string(declared.get("type")) or "function"
+        name = choose_tool_name(choice, as_string(as_object(declared.get(kind)).get("name")), CHAT_TOOL_NAME)
         fields["tool_choice"] = {"type": kind, kind: {"name": name}}
     if options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
 
 
-def _declared(name: str, conversation: Conversation, target: Target) -> dict[str, Any]:
-    """The server's own declaration of a tool, where it is that which is sent."""
+def _find_native_declaration(name: str, conversation: Conversation, target: Target) -> dict[str, Any]:
+    """Return the server's own declaration of a tool, or {} if ours is sent."""
     ours = (tool.native for tool in conversation.tools if tool.name == name and tool.native)
-    return next((native.data for native in ours if is_ours(native, target)), dict[str, Any]())
+    return next((native.data for native in ours if is_chat_payload(native, target)), dict[str, Any]())
 
 
-def _tools(conversation: Conversation, target: Target) -> str:
+def _encode_tools(conversation: Conversation, target: Target) -> str:
     declared = conversation.declared_tools
-    return body.tools_json(conversation, declared, target.key, lambda tool: _tool(tool, target))
+    return body.encode_tools(conversation, declared, target.key, lambda tool: _encode_tool(tool, target))
 
 
-def _tool(tool: ToolSpec, target: Target) -> str | None:
+def _encode_tool(tool: ToolSpec, target: Target) -> str | None:
     if tool.hosted:
-        return hosted_json(tool, target)
-    if tool.native and is_ours(tool.native, target):
+        return encode_hosted_tool(tool, target)
+    if tool.native and is_chat_payload(tool.native, target):
         data = tool.native.data
         inner = {
-            kind: with_own_name(each, tool.name, NAME)
+            kind: use_legal_name(each, tool.name, CHAT_TOOL_NAME)
             for kind in ("function", "custom")
-            if (each := obj(data.get(kind)))
+            if (each := as_object(data.get(kind)))
         }
-        return dumps(data | inner)
+        return dump_json(data | inner)
     if tool.is_provider_defined:
         return None
-    return dumps(plain_tool(tool.name, tool.description, tool.parameters))
+    return dump_json(declare_chat_function(tool.name, tool.description, tool.parameters))
 
 
-def plain_tool(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The declaration of an ordinary function."""
+def declare_chat_function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the declaration of an ordinary function."""
     described = {"description": description} if description else {}
     function = {"name": name, **described, "parameters": _NO_ARGUMENTS | parameters}
-    return without_null_required({"type": "function", "function": function})
+    return drop_null_required({"type": "function", "function": function})
 
 
-def without_null_required(tool: dict[str, Any]) -> dict[str, Any]:
-    """O12: some generators write `required: null` where nothing is required, which the API refuses."""
-    return _stripped(tool) if '"required":null' in dumps(tool) else tool
+def drop_null_required(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return the declaration without `required: null`.
+
+    O12: some generators write that if nothing is required, and the API rejects it.
+    """
+    return _strip_null_required(tool) if '"required":null' in dump_json(tool) else tool
 
 
-def _stripped(value: Any) -> Any:
+def _strip_null_required(value: Any) -> Any:
     if isinstance(value, list):
-        return [_stripped(item) for item in cast(list[Any], value)]
+        return [_strip_null_required(item) for item in cast(list[Any], value)]
     if not isinstance(value, dict):
         return value
-    return {k: _stripped(v) for k, v in cast(dict[str, Any], value).items() if k != "required" or v is not None}
+    return {
+        k: _strip_null_required(v) for k, v in cast(dict[str, Any], value).items() if k != "required" or v is not None
+    }
 
 
-def _stubs(conversation: Conversation, target: Target) -> str:
-    """Declarations of the tools that the history calls, for servers that refuse calls of tools they do not know."""
+def _encode_stub_tools(conversation: Conversation, target: Target) -> str:
+    """Return declarations of the tools that the history calls.
+
+    Some servers reject calls of undeclared tools.
+    """
     turns = (turn for turn in conversation.turns if isinstance(turn, AssistantTurn))
-    names = dict.fromkeys(called_name(call, target) for turn in turns for call in turn.calls)
-    return ",".join(dumps(plain_tool(name, "No longer available.", {})) for name in names)
+    names = dict.fromkeys(choose_called_name(call, target) for turn in turns for call in turn.calls)
+    return ",".join(dump_json(declare_chat_function(name, "No longer available.", {})) for name in names)

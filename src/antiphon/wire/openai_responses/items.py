@@ -1,4 +1,4 @@
-"""Turns as input items of the Responses API."""
+"""Encoder of turns as input items of the Responses API."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from antiphon._json import dumps, loads
-from antiphon._shape import arr, obj, string
+from antiphon._base.json import dump_json, load_json
+from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
     Conversation,
-    Foreign,
-    Head,
     Image,
-    Native,
     Note,
+    OpaquePart,
+    ProviderPayload,
     Reasoning,
+    RequestHead,
     ServerCall,
     ServerResult,
     Text,
@@ -29,90 +29,96 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.wire import body
-from antiphon.wire.hosted_tools import hosted_json
-from antiphon.wire.naming import own_id, own_name, with_own_name
-from antiphon.wire.openai_responses import calls
-from antiphon.wire.openai_responses.terms import API, Terms, kind_of
-from antiphon.wire.options import Options, Target, nearest_effort
-from antiphon.wire.prompt import new_instructions
-from antiphon.wire.schema import answer_form, is_strict
+from antiphon.wire.hosted_tools import encode_hosted_tool
+from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
+from antiphon.wire.openai_responses import client_calls as calls
+from antiphon.wire.openai_responses.item_rules import API, ItemRules, get_item_type
+from antiphon.wire.options import Options, Target, choose_effort
+from antiphon.wire.prompt import format_new_instructions
+from antiphon.wire.schema import is_strict_schema, prepare_output_schema
 
 _NO_OUTPUT = "(no output)"
-NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
-#: R8: what the API takes as the id of a call.
+RESPONSES_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+#: R8: the call ids that the API accepts.
 CALL_ID = re.compile(r".{1,64}", re.DOTALL)
 
 
-def segments(turn: Turn, terms: Terms) -> list[body.Segment]:
-    """A turn's items. Only what a user says in neighbouring turns becomes one message."""
+def encode_turn_items(turn: Turn, terms: ItemRules) -> list[body.MessageSegment]:
+    """Return the segments of a turn. Only user content of adjacent turns is merged into one message."""
     if isinstance(turn, UserTurn):
-        return [segment for part in turn.said for segment in _user_segments(part, terms)]
+        return [segment for part in turn.said for segment in _encode_user_part(part, terms)]
     called = {call.id: call for call in turn.calls}
-    results = [_result(result, called[result.call_id], terms) for result in turn.results]
-    # A call goes in its own form where its result has one too.
-    plain = {result.call_id for result, sent in zip(turn.results, results, strict=True) if _is_functions(sent)}
-    items = [*_assistant_items(turn, plain, terms), *results]
-    return [body.Segment("", dumps(item).encode()) for item in items]
+    results = [_encode_result(result, called[result.call_id], terms) for result in turn.results]
+    # A call is sent in its own form only if its result is too.
+    plain = {result.call_id for result, sent in zip(turn.results, results, strict=True) if _is_function_output(sent)}
+    items = [*_encode_assistant(turn, plain, terms), *results]
+    return [body.MessageSegment("", dump_json(item).encode()) for item in items]
 
 
-def message(segment: body.Segment) -> bytes:
-    """A finished segment as an item."""
+def encode_item(segment: body.MessageSegment) -> bytes:
+    """Return the JSON of a finished segment as an item."""
     if not segment.role:
         return segment.blocks
     return f'{{"role":"{segment.role}","content":['.encode() + segment.blocks + b"]}"
 
 
-def _user(block: dict[str, Any]) -> body.Segment:
-    return body.Segment("user", dumps(block).encode())
+def _encode_user_block(block: dict[str, Any]) -> body.MessageSegment:
+    return body.MessageSegment("user", dump_json(block).encode())
 
 
-def is_content(data: Mapping[str, Any]) -> bool:
-    """Whether this is a piece of a message or of an output, not an item of its own."""
-    return string(data.get("type")).startswith("input_")
+def is_content_block(data: Mapping[str, Any]) -> bool:
+    """Return whether the data is a piece of a message or output, not an item."""
+    return as_string(data.get("type")).startswith("input_")
 
 
-def _user_segments(part: Text | Image | Foreign | Note | Update, terms: Terms) -> list[body.Segment]:
+def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, terms: ItemRules) -> list[body.MessageSegment]:
     match part:
         case Note():
             if part.kind == "instruction" and terms.target.facts.mid_system == "yes":
-                return [_developer(part.text)]
-            return [_user({"type": "input_text", "text": part.text})]
+                return [_encode_developer_message(part.text)]
+            return [_encode_user_block({"type": "input_text", "text": part.text})]
         case Update():
-            return _update_segments(part, terms.target)
+            return _encode_update(part, terms.target)
         case _:
-            return [_user_segment(part, terms)] if _has_form(part, terms) else []
+            return [_encode_user_segment(part, terms)] if _is_encodable(part, terms) else []
 
 
-def _developer(text: str) -> body.Segment:
-    return body.Segment("", dumps({"role": "developer", "content": text}).encode())
+def _encode_developer_message(text: str) -> body.MessageSegment:
+    return body.MessageSegment("", dump_json({"role": "developer", "content": text}).encode())
 
 
-def _update_segments(update: Update, target: Target) -> list[body.Segment]:
-    """Return the items that tell of a change; none for what the head of the request says."""
-    facts, found = target.facts, list[body.Segment]()
+def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
+    """Return the items that announce a change of tools, system text, effort or format.
+
+    Changes that the request's head already states need none.
+    """
+    facts, found = target.facts, list[body.MessageSegment]()
     if facts.tool_change == "items" and update.added:
-        tools = [loads(text) for tool in update.added if (text := tool_json(tool, target)) is not None]
+        tools = [load_json(text) for tool in update.added if (text := encode_responses_tool(tool, target)) is not None]
         item = {"type": "additional_tools", "role": "developer", "tools": tools}
-        found.append(body.Segment("", dumps(item).encode()))
+        found.append(body.MessageSegment("", dump_json(item).encode()))
     if facts.mid_system == "yes" and update.system is not None:
-        found.append(_developer(new_instructions(update.system)))
+        found.append(_encode_developer_message(format_new_instructions(update.system)))
     change: dict[str, Any] = {}
     if facts.config_change in ("items", "effort_only") and update.effort is not None:
         change["reasoning"] = {"effort": update.effort}
     if facts.config_change == "items" and update.form is not None:
-        change["text"] = {"format": form_data(update.form, target) if update.form else {"type": "text"}}
+        change["text"] = {"format": encode_answer_format(update.form, target) if update.form else {"type": "text"}}
     if change:
-        found.append(body.Segment("", dumps({"type": "configuration_update", **change}).encode()))
+        found.append(body.MessageSegment("", dump_json({"type": "configuration_update", **change}).encode()))
     return found
 
 
-def head_of(conversation: Conversation, target: Target, options: Options) -> Head:
-    """Return what stands before the input: what did so at first, where the model can be told of later changes."""
+def build_head(conversation: Conversation, target: Target, options: Options) -> RequestHead:
+    """Return system text, tools, effort and format that precede the input.
+
+    They are those of the first request if the model accepts later changes as items.
+    """
     facts, first = target.facts, conversation.head
-    asked = nearest_effort(target, options.reasoning) if isinstance(options.reasoning, str) else None
+    asked = choose_effort(target, options.reasoning) if isinstance(options.reasoning, str) else None
     form = dict(options.output_schema) if options.output_schema is not None else None
     can_change_effort = facts.config_change in ("items", "effort_only")
-    return Head(
+    return RequestHead(
         first.system if facts.mid_system == "yes" else conversation.system,
         first.tools if facts.tool_change == "items" else conversation.declared_tools,
         first.effort if can_change_effort and first.effort is not None else asked,
@@ -120,198 +126,200 @@ def head_of(conversation: Conversation, target: Target, options: Options) -> Hea
     )
 
 
-def form_data(schema: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """Return the format of answers that fit a schema."""
-    form = answer_form(schema, target)
-    return {"type": "json_schema", "name": "answer", "schema": form, "strict": is_strict(form, target)}
+def encode_answer_format(schema: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """Return the `format` field for answers that match a schema."""
+    form = prepare_output_schema(schema, target)
+    return {"type": "json_schema", "name": "answer", "schema": form, "strict": is_strict_schema(form, target)}
 
 
-def _has_form(part: Text | Image | Foreign, terms: Terms) -> bool:
-    return not isinstance(part, Foreign) or terms.sends(part) or bool(part.text.strip())
+def _is_encodable(part: Text | Image | OpaquePart, terms: ItemRules) -> bool:
+    return not isinstance(part, OpaquePart) or terms.can_send(part) or bool(part.text.strip())
 
 
-def _user_segment(part: Text | Image | Foreign, terms: Terms) -> body.Segment:
-    if isinstance(part, Foreign) and terms.sends(part) and not is_content(part.native.data):
-        return body.Segment("", dumps(part.native.data).encode())
-    return _user(_content(part, terms))
+def _encode_user_segment(part: Text | Image | OpaquePart, terms: ItemRules) -> body.MessageSegment:
+    if isinstance(part, OpaquePart) and terms.can_send(part) and not is_content_block(part.native.data):
+        return body.MessageSegment("", dump_json(part.native.data).encode())
+    return _encode_user_block(_encode_content(part, terms))
 
 
-def _content(part: Text | Image | Foreign, terms: Terms) -> dict[str, Any]:
-    """A part as a piece of a user's message or of a function's output."""
+def _encode_content(part: Text | Image | OpaquePart, terms: ItemRules) -> dict[str, Any]:
+    """Return a part as a piece of a user's message or of a function's output."""
     match part:
-        case Text() | Image() if is_content(data := terms.ours(part.native) or {}):
+        case Text() | Image() if is_content_block(data := terms.ours(part.native) or {}):
             return data
         case Image():
             url = part.url or f"data:{part.media_type};base64,{part.data}"
             return {"type": "input_image", "image_url": url, "detail": "auto"}
-        case Foreign() if terms.sends(part):
+        case OpaquePart() if terms.can_send(part):
             return part.native.data
-        case Text() | Foreign():
+        case Text() | OpaquePart():
             return {"type": "input_text", "text": part.text}
 
 
-def _is_functions(output: dict[str, Any]) -> bool:
-    return kind_of(output) == "function_call_output"
+def _is_function_output(output: dict[str, Any]) -> bool:
+    return get_item_type(output) == "function_call_output"
 
 
-def _assistant_items(turn: AssistantTurn, plain: set[str], terms: Terms) -> list[dict[str, Any]]:
+def _encode_assistant(turn: AssistantTurn, plain: set[str], terms: ItemRules) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for part in reversed(turn.parts):
-        own = _own_call(part, terms) if isinstance(part, ToolCall) and part.id not in plain else None
-        item = own or _item(part, terms)
+        own = _encode_client_call(part, terms) if isinstance(part, ToolCall) and part.id not in plain else None
+        item = own or _encode_part(part, terms)
         if item is None:
             continue
-        # R3: reasoning goes only with what it led to. Read from the end, that is the item found last.
-        if isinstance(part, Reasoning) and not any(_may_follow(follower, terms) for follower in _nearest(items)):
+        # R3: reasoning is sent only with the item it led to. Read from the end, that is the last item found.
+        if isinstance(part, Reasoning) and not any(
+            _may_follow_reasoning(follower, terms) for follower in _last_non_reasoning(items)
+        ):
             continue
         items.append(item)
     return items[::-1]
 
 
-def _nearest(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [item for item in items if kind_of(item) != "reasoning"][-1:]
+def _last_non_reasoning(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in items if get_item_type(item) != "reasoning"][-1:]
 
 
-def _may_follow(item: dict[str, Any], terms: Terms) -> bool:
-    kind = kind_of(item)
+def _may_follow_reasoning(item: dict[str, Any], terms: ItemRules) -> bool:
+    kind = get_item_type(item)
     if kind != "message":
         return not kind.endswith("_call_output") and kind != "mcp_approval_response"
-    # A server that stored the real message takes no plain text in its place.
+    # A server that stored the original message rejects plain text instead of it.
     return not terms.stored or "id" in item or not isinstance(item.get("content"), str)
 
 
-def _item(part: AssistantPart, terms: Terms) -> dict[str, Any] | None:
-    """The part as an item, or nothing where this target cannot have it."""
+def _encode_part(part: AssistantPart, terms: ItemRules) -> dict[str, Any] | None:
+    """Return the part as an item, or None if this target cannot have it."""
     match part:
         case Reasoning():
-            return _reasoning(part, terms)
+            return _encode_reasoning(part, terms)
         case ToolCall():
-            return _call(part, terms)
-        case Foreign() if terms.sends(part) and not is_content(part.native.data):
+            return _encode_function_call(part, terms)
+        case OpaquePart() if terms.can_send(part) and not is_content_block(part.native.data):
             return part.native.data
         case ServerCall() | ServerResult():
-            return part.native.data if part.native and terms.sends(part) else None
+            return part.native.data if part.native and terms.can_send(part) else None
         case Text() if (data := terms.ours(part.native) or {}).get("role") == "assistant":
-            return _said(part, data, terms)
-        case Text() | Foreign():
+            return _encode_own_text(part, data, terms)
+        case Text() | OpaquePart():
             return {"role": "assistant", "content": part.text} if part.text.strip() else None
 
 
-def _reasoning(part: Reasoning, terms: Terms) -> dict[str, Any] | None:
+def _encode_reasoning(part: Reasoning, terms: ItemRules) -> dict[str, Any] | None:
     if part.native is None or part.native.origin != terms.target.origin:
         return None
     data = part.native.data
-    # R11: what the server did not store must carry its content.
+    # R11: reasoning that the server did not store must carry its content.
     if not data.get("encrypted_content") and not terms.stored:
         return None
-    if string(data.get("id")) not in terms.repeated:
+    if as_string(data.get("id")) not in terms.repeated:
         return data
-    # R9: two of the same id can only go without it, where that is not how the server finds them.
+    # R9: repeated ids must be dropped, which is possible only if the server does not look items up by id.
     return None if terms.stored else {k: v for k, v in data.items() if k != "id"}
 
 
-def _said(part: Text, data: dict[str, Any], terms: Terms) -> dict[str, Any] | None:
-    if part.native and (terms.keeps_id(part.native, "msg") or (terms.stored and "id" not in data)):
+def _encode_own_text(part: Text, data: dict[str, Any], terms: ItemRules) -> dict[str, Any] | None:
+    if part.native and (terms.can_keep_id(part.native, "msg") or (terms.stored and "id" not in data)):
         return data
     if not part.text.strip():
         return None
-    blocks = [obj(block) for block in arr(data.get("content"))]
+    blocks = [as_object(block) for block in as_array(data.get("content"))]
     if all(block.get("type") == "output_text" and not block.get("annotations") for block in blocks):
-        # An output message is documented with an id only; the short form is for those without.
+        # Output messages are documented only with an id; use the short form for those without.
         phase = {"phase": data["phase"]} if data.get("phase") else {}
         return {"role": "assistant", "content": part.text, **phase}
     return {k: v for k, v in data.items() if k not in ("id", "status")}
 
 
-def _own_call(call: ToolCall, terms: Terms) -> dict[str, Any] | None:
-    """A call that is no function's, as it came."""
+def _encode_client_call(call: ToolCall, terms: ItemRules) -> dict[str, Any] | None:
+    """Return a call that is no function call, in its original form, or None."""
     data = terms.ours(call.native) or {}
-    if not calls.is_call(data, terms.target.provider):
+    if not calls.is_client_call(data, terms.target.provider):
         return None
-    kept = {k: v for k, v in data.items() if k != "id" or string(v) not in terms.repeated}
-    return kept | {"call_id": _call_id(call, terms)}
+    kept = {k: v for k, v in data.items() if k != "id" or as_string(v) not in terms.repeated}
+    return kept | {"call_id": _choose_id(call, terms)}
 
 
-def _call(call: ToolCall, terms: Terms) -> dict[str, Any]:
+def _encode_function_call(call: ToolCall, terms: ItemRules) -> dict[str, Any]:
     data = terms.ours(call.native) or {}
-    if kind_of(data) != "function_call":
+    if get_item_type(data) != "function_call":
         data = {}
-    name = own_name(call.name, string(data.get("name")), NAME)
+    name = choose_tool_name(call.name, as_string(data.get("name")), RESPONSES_TOOL_NAME)
     item: dict[str, Any] = {
         "type": "function_call",
-        "call_id": _call_id(call, terms),
+        "call_id": _choose_id(call, terms),
         "name": name,
         "arguments": call.arguments_json,
     }
     left_out = ["id", "status"]
-    if call.native and terms.keeps_id(call.native, "fc") and data.get("call_id") == item["call_id"]:
+    if call.native and terms.can_keep_id(call.native, "fc") and data.get("call_id") == item["call_id"]:
         left_out.remove("id")
     if terms.stored and data.get("status") in (None, "completed") and "_malformed" not in call.arguments:
         left_out.remove("status")
     return item | {k: v for k, v in data.items() if k not in item and k not in left_out}
 
 
-def _call_id(call: ToolCall, terms: Terms) -> str:
-    return own_id(call, string((terms.ours(call.native) or {}).get("call_id")), CALL_ID)
+def _choose_id(call: ToolCall, terms: ItemRules) -> str:
+    return choose_call_id(call, as_string((terms.ours(call.native) or {}).get("call_id")), CALL_ID)
 
 
-def _result(result: ToolResult, call: ToolCall, terms: Terms) -> dict[str, Any]:
-    id = _call_id(call, terms)
+def _encode_result(result: ToolResult, call: ToolCall, terms: ItemRules) -> dict[str, Any]:
+    id = _choose_id(call, terms)
     if result.native and (data := terms.ours(result.native)) is not None:
-        kept = data if terms.keeps_id(result.native, "fc") else {k: v for k, v in data.items() if k != "id"}
+        kept = data if terms.can_keep_id(result.native, "fc") else {k: v for k, v in data.items() if k != "id"}
         return kept | {"call_id": id}
-    if called := _own_call(call, terms):
+    if called := _encode_client_call(call, terms):
         text = ("Error: " if result.is_error else "") + (result.text if result.text.strip() else _NO_OUTPUT)
-        if (own := calls.answer(called, id, result, text)) is not None:
+        if (own := calls.encode_client_output(called, id, result, text)) is not None:
             return own
     called = terms.ours(call.native) or {}
-    # A call that a program made goes back to that program.
+    # The result of a program's call is returned to that program.
     caller = {"caller": called["caller"]} if called.get("caller") else {}
-    return {"type": "function_call_output", "call_id": id, "output": _output(result, terms), **caller}
+    return {"type": "function_call_output", "call_id": id, "output": _encode_output(result, terms), **caller}
 
 
-def _output(result: ToolResult, terms: Terms) -> str | list[dict[str, Any]]:
-    # The API has no flag for errors, so the text says it.
+def _encode_output(result: ToolResult, terms: ItemRules) -> str | list[dict[str, Any]]:
+    # The API has no error flag, so the text states it.
     mark = "Error: " if result.is_error else ""
     if isinstance(result.content, str):
         return mark + (result.content if result.content.strip() else _NO_OUTPUT)
     parts = [part for part in result.content if not isinstance(part, Text) or part.text.strip()]
-    blocks = [_content(part, terms) for part in parts if _has_form(part, terms)]
+    blocks = [_encode_content(part, terms) for part in parts if _is_encodable(part, terms)]
     if not blocks:
         return mark + _NO_OUTPUT
     if not mark:
         return blocks
-    first = string(blocks[0].get("text")) if blocks[0].get("type") == "input_text" else ""
+    first = as_string(blocks[0].get("text")) if blocks[0].get("type") == "input_text" else ""
     return [{"type": "input_text", "text": mark + (first or "the tool failed")}, *blocks[1 if first else 0 :]]
 
 
 # Tools and forms
 
 
-def is_ours(native: Native, target: Target) -> bool:
-    """Return whether this is the same provider's own."""
+def is_responses_payload(native: ProviderPayload, target: Target) -> bool:
+    """Return whether the payload came from the same provider's Responses API."""
     return native.origin.api == API and native.origin.provider == target.provider
 
 
-def tool_json(tool: ToolSpec, target: Target, deferred: Collection[str] = ()) -> str | None:
-    """Return the declaration of a tool, or nothing for one that another provider runs."""
+def encode_responses_tool(tool: ToolSpec, target: Target, deferred: Collection[str] = ()) -> str | None:
+    """Return the JSON declaration of a tool, or None if another provider runs it."""
     if tool.hosted:
-        return hosted_json(tool, target)
-    if tool.native and is_ours(tool.native, target):
-        return dumps(with_own_name(tool.native.data, tool.name, NAME))
-    # Another provider's own tool has nothing to call it with; another provider's function has.
+        return encode_hosted_tool(tool, target)
+    if tool.native and is_responses_payload(tool.native, target):
+        return dump_json(use_legal_name(tool.native.data, tool.name, RESPONSES_TOOL_NAME))
+    # Another provider's server tool has no schema to call it with; its functions have.
     if tool.is_provider_defined:
         return None
-    return dumps(tool_data(tool) | ({"defer_loading": True} if tool.name in deferred else {}))
+    return dump_json(declare_responses_function(tool) | ({"defer_loading": True} if tool.name in deferred else {}))
 
 
-def tool_data(tool: ToolSpec) -> dict[str, Any]:
-    """The declaration of a plain function."""
+def declare_responses_function(tool: ToolSpec) -> dict[str, Any]:
+    """Return the declaration of a plain function."""
     schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any]()} | tool.parameters
-    # The API takes no alternatives at the top. The properties of all of them are offered instead, none required.
+    # The API rejects alternatives at the top level. Declare the properties of all of them, none required.
     for word in ("anyOf", "oneOf", "allOf"):
-        for variant in arr(schema.pop(word, None)):
-            schema["properties"] = obj(obj(variant).get("properties")) | obj(schema["properties"])
+        for variant in as_array(schema.pop(word, None)):
+            schema["properties"] = as_object(as_object(variant).get("properties")) | as_object(schema["properties"])
     described = {"description": tool.description} if tool.description else {}
-    # Without the word the API would rewrite the schema to its strict form.
+    # Without `strict: false` the API rewrites the schema to its strict form.
     return {"type": "function", "name": tool.name, **described, "parameters": schema, "strict": False}

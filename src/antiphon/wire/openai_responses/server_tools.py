@@ -1,20 +1,20 @@
-"""Items of the tools that OpenAI runs itself, and the citations of its messages."""
+"""Decoding of the items of server tools, which OpenAI runs itself, and of citations."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from antiphon._json import loads
-from antiphon._shape import arr, number, obj, string
-from antiphon.conversation import Citation, Native, Origin, ServerCall, ServerResult
+from antiphon._base.json import load_json
+from antiphon._base.json_access import as_array, as_integer, as_object, as_string
+from antiphon.conversation import Citation, Origin, ProviderPayload, ServerCall, ServerResult
 from antiphon.errors import MalformedJSONError
-from antiphon.wire.openai_responses.terms import kind_of
-from antiphon.wire.server_tools import cite, shorten
+from antiphon.wire.openai_responses.item_rules import get_item_type
+from antiphon.wire.server_tools import make_citation, truncate_result
 
 ServerParts = tuple[ServerCall | ServerResult, ...]
 
-#: Our names of the tools by the items of their calls.
-_CALLS = {
+#: Our name for each tool, by the item type of its calls.
+_TOOL_OF_CALL = {
     "web_search_call": "web_search",
     "file_search_call": "file_search",
     "code_interpreter_call": "code_execution",
@@ -29,94 +29,104 @@ _CALLS = {
     "computer_call": "computer",
     "program": "code_execution",
 }
-_RESULTS = ("tool_search_output", "program_output")
+_RESULT_TYPES = ("tool_search_output", "program_output")
 
 
 def is_server_item(item: dict[str, Any]) -> bool:
-    """Return whether an item is the call of a server's tool or its result; the caller knows it is not the client's."""
-    kind = kind_of(item)
-    return kind in _CALLS or kind in _RESULTS or (kind.endswith("_call_output") and kind != "function_call_output")
+    """Return whether an item's type is that of a server tool's call or result.
+
+    The caller must exclude items that the client answers.
+    """
+    kind = get_item_type(item)
+    return (
+        kind in _TOOL_OF_CALL
+        or kind in _RESULT_TYPES
+        or (kind.endswith("_call_output") and kind != "function_call_output")
+    )
 
 
 def read_server_item(item: dict[str, Any], origin: Origin) -> ServerParts:
-    """Return the parts that an item is: a call, a result, or a call with its result."""
-    kind, native = kind_of(item), Native(origin, item)
-    id = string(item.get("call_id")) or string(item.get("id"))
-    if kind not in _CALLS:
-        return (ServerResult(id, (), shorten(_output(item)), (), native),)
-    tool = _CALLS[kind] or string(item.get("name"))
-    call = ServerCall(id, tool, _input(item, kind), string(item.get("status")), native)
-    result = _result(item, id)
+    """Convert an item into a call, a result, or a call with its result."""
+    kind, native = get_item_type(item), ProviderPayload(origin, item)
+    id = as_string(item.get("call_id")) or as_string(item.get("id"))
+    if kind not in _TOOL_OF_CALL:
+        return (ServerResult(id, (), truncate_result(_extract_output(item)), (), native),)
+    tool = _TOOL_OF_CALL[kind] or as_string(item.get("name"))
+    call = ServerCall(id, tool, _read_input(item, kind), as_string(item.get("status")), native)
+    result = _read_result(item, id)
     return (call, result) if result.sources or result.text or result.files else (call,)
 
 
-def _input(item: dict[str, Any], kind: str) -> dict[str, Any]:
+def _read_input(item: dict[str, Any], kind: str) -> dict[str, Any]:
     match kind:
         case "web_search_call":
-            return {name: value for name, value in obj(item.get("action")).items() if name != "sources" and value}
+            return {name: value for name, value in as_object(item.get("action")).items() if name != "sources" and value}
         case "file_search_call":
-            return {"queries": arr(item.get("queries"))}
+            return {"queries": as_array(item.get("queries"))}
         case "code_interpreter_call" | "program":
-            return {"code": string(item.get("code"))} if item.get("code") else {}
+            return {"code": as_string(item.get("code"))} if item.get("code") else {}
         case "mcp_call":
-            asked = {"server": string(item.get("server_label")), "tool": string(item.get("name"))}
-            return asked | {"arguments": _arguments(item.get("arguments"))}
+            asked = {"server": as_string(item.get("server_label")), "tool": as_string(item.get("name"))}
+            return asked | {"arguments": _parse_arguments(item.get("arguments"))}
         case "image_generation_call":
-            prompt = string(item.get("revised_prompt"))
+            prompt = as_string(item.get("revised_prompt"))
             return {"prompt": prompt} if prompt else {}
         case "tool_search_call":
-            return obj(item.get("arguments"))
+            return as_object(item.get("arguments"))
         case "custom_tool_call":
-            return {"input": string(item.get("input"))}
+            return {"input": as_string(item.get("input"))}
         case _:
-            return obj(item.get("action")) or obj(item.get("operation"))
+            return as_object(item.get("action")) or as_object(item.get("operation"))
 
 
-def _arguments(given: object) -> Any:
+def _parse_arguments(given: object) -> Any:
     try:
-        return loads(given) if isinstance(given, str) else given
+        return load_json(given) if isinstance(given, str) else given
     except MalformedJSONError:
         return given
 
 
-def _result(item: dict[str, Any], id: str) -> ServerResult:
-    """Return what an item holds besides its call."""
-    sources = [cite(obj(each)) for each in arr(obj(item.get("action")).get("sources"))]
-    found = [obj(each) for each in arr(item.get("results"))]
-    sources += [cite(each, string(each.get("text"))) for each in found]
-    outputs = [obj(each) for each in arr(item.get("outputs"))]
-    texts = [string(each.get("logs")) for each in outputs]
-    # Pictures are kept in the item itself.
-    files = [string(each.get("type")) for each in outputs if each.get("type") == "image"]
+def _read_result(item: dict[str, Any], id: str) -> ServerResult:
+    """Return the result data in a call item: sources, text and files."""
+    sources = [make_citation(as_object(each)) for each in as_array(as_object(item.get("action")).get("sources"))]
+    found = [as_object(each) for each in as_array(item.get("results"))]
+    sources += [make_citation(each, as_string(each.get("text"))) for each in found]
+    outputs = [as_object(each) for each in as_array(item.get("outputs"))]
+    texts = [as_string(each.get("logs")) for each in outputs]
+    # Images stay in the item itself.
+    files = [as_string(each.get("type")) for each in outputs if each.get("type") == "image"]
     files += ["image"] if item.get("type") == "image_generation_call" and item.get("result") else []
     error = item.get("error")
-    texts.append(_output(item) or (f"failed: {string(error) or string(obj(error).get('message'))}" if error else ""))
+    texts.append(
+        _extract_output(item)
+        or (f"failed: {as_string(error) or as_string(as_object(error).get('message'))}" if error else "")
+    )
     text = "\n".join(filter(None, texts))
-    return ServerResult(id, tuple(each for each in sources if each.name), shorten(text), tuple(files))
+    return ServerResult(id, tuple(each for each in sources if each.name), truncate_result(text), tuple(files))
 
 
-def _output(item: dict[str, Any]) -> str:
-    output = item.get("output") if "output" in item else item.get("result") if _is_output(item) else None
-    if tools := arr(item.get("tools")) if kind_of(item) == "tool_search_output" else []:
-        return ", ".join(filter(None, (string(obj(tool).get("name")) for tool in tools)))
-    pieces = [obj(piece) for piece in arr(output)]
-    texts = (string(piece.get(name)) for piece in pieces for name in ("text", "stdout", "stderr"))
-    return string(output) or "\n".join(filter(None, texts))
+def _extract_output(item: dict[str, Any]) -> str:
+    output = item.get("output") if "output" in item else item.get("result") if _is_output_item(item) else None
+    if tools := as_array(item.get("tools")) if get_item_type(item) == "tool_search_output" else []:
+        return ", ".join(filter(None, (as_string(as_object(tool).get("name")) for tool in tools)))
+    pieces = [as_object(piece) for piece in as_array(output)]
+    texts = (as_string(piece.get(name)) for piece in pieces for name in ("text", "stdout", "stderr"))
+    return as_string(output) or "\n".join(filter(None, texts))
 
 
-def _is_output(item: dict[str, Any]) -> bool:
-    return kind_of(item).endswith("_output")
+def _is_output_item(item: dict[str, Any]) -> bool:
+    return get_item_type(item).endswith("_output")
 
 
-def read_citations(blocks: list[dict[str, Any]]) -> tuple[Citation, ...]:
-    """Return the sources that the texts of a message name, with their places in the whole text."""
+def read_responses_citations(blocks: list[dict[str, Any]]) -> tuple[Citation, ...]:
+    """Return the sources that a message cites, with positions in its complete text."""
     found: list[Citation] = []
     before = 0
     for block in blocks:
-        for given in map(obj, arr(block.get("annotations"))):
-            start, end = number(given.get("start_index")), number(given.get("end_index"))
+        for given in map(as_object, as_array(block.get("annotations"))):
+            start, end = as_integer(given.get("start_index")), as_integer(given.get("end_index"))
             is_place = start is not None and end is not None and end > start
             places = (before + start, before + end) if is_place and start is not None and end is not None else ()
-            found.append(cite(given, string(given.get("quote")), *places))
-        before += len(string(block.get("text")) or string(block.get("refusal")))
+            found.append(make_citation(given, as_string(given.get("quote")), *places))
+        before += len(as_string(block.get("text")) or as_string(block.get("refusal")))
     return tuple(each for each in found if each.name)

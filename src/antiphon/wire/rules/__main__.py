@@ -1,5 +1,5 @@
 """`python -m antiphon.wire.rules` prints the page of all rules."""
 
-from antiphon.wire.rules.table import rules_page
+from antiphon.wire.rules.table import render_rules_page
 
-print(rules_page(), end="")
+print(render_rules_page(), end="")

@@ -1,41 +1,42 @@
-"""What a Claude model takes of the options: tools, thinking, effort, sampling, size (A27 to A30, A44 to A47).
+"""Rules about the options that a Claude model accepts: tools, thinking, effort, sampling, size (A27 to
+A30, A44 to A47).
 
-All of it follows from the facts about the model; a fact that is not known says nothing.
+All of them follow from the facts about the model. An unknown fact yields no violation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from antiphon._shape import obj, string
-from antiphon.wire.rules.reading import is_object, kind
-from antiphon.wire.rules.subject import Subject
+from antiphon._base.json_access import as_object, as_string
+from antiphon.wire.rules.json_access import get_type_tag, is_json_dict
+from antiphon.wire.rules.subject import CheckSubject
 from antiphon.wire.rules.violation import Violation
 
-#: Since this version no model takes sampling parameters, not even at their default values.
+#: From this API version on, no model accepts sampling parameters, not even at their default values.
 NO_SAMPLING_SINCE = "2026-10-21"
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_SAMPLING = ("temperature", "top_p", "top_k")
-_KINDS = ("adaptive", "between_tools", "disabled", "enabled")
-_FORCED = ("any", "tool")
-_LEAST_BUDGET = 1024
-_INTERLEAVED = "interleaved-thinking-"
-_LONG_OUTPUT = "output-300k-"
+CLAUDE_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_SAMPLING_FIELDS = ("temperature", "top_p", "top_k")
+_THINKING_KINDS = ("adaptive", "between_tools", "disabled", "enabled")
+_FORCED_CHOICES = ("any", "tool")
+_MIN_BUDGET = 1024
+_INTERLEAVED_BETA = "interleaved-thinking-"
+_LONG_OUTPUT_BETA = "output-300k-"
 
 
-def option_violations(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
-    """Yield what the model refuses of a request's options."""
-    yield from _tool_choice(request, subject)
-    yield from _thinking(request, subject)
-    yield from _effort(request, subject)
-    yield from _sampling(request, subject)
-    yield from _size(request, subject)
-    yield from _warming(request)
-    yield from _diagnostics(request)
+def find_anthropic_option_violations(request: dict[str, object], subject: CheckSubject) -> Iterator[Violation]:
+    """Yield violations of the rules about a request's options."""
+    yield from _check_tool_choice(request, subject)
+    yield from _check_thinking(request, subject)
+    yield from _check_effort(request, subject)
+    yield from _check_sampling(request, subject)
+    yield from _check_max_tokens(request, subject)
+    yield from _check_cache_warming(request)
+    yield from _check_diagnostics(request)
 
 
-def effort_violations(effort: object, path: str, subject: Subject) -> Iterator[Violation]:
-    """Yield A29 for an effort that the model does not have."""
+def find_anthropic_effort_violations(effort: object, path: str, subject: CheckSubject) -> Iterator[Violation]:
+    """Yield violations of A29: an effort that the model does not have."""
     efforts = subject.facts.efforts
     if effort is None or efforts is None:
         return
@@ -47,38 +48,38 @@ def effort_violations(effort: object, path: str, subject: Subject) -> Iterator[V
         yield Violation("A29", text, path)
 
 
-def _tool_choice(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
-    choice = kind(request.get("tool_choice"))
-    if choice in _FORCED and subject.facts.forced_choice == "no":
+def _check_tool_choice(request: dict[str, object], subject: CheckSubject) -> Iterator[Violation]:
+    choice = get_type_tag(request.get("tool_choice"))
+    if choice in _FORCED_CHOICES and subject.facts.forced_choice == "no":
         text = f"tool_choice: type '{choice}' is not supported by this model. Use 'auto' or 'none'."
         yield Violation("A27", text, "tool_choice")
 
 
-def _thinking(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
-    """A28, and A46 where a budget is given."""
+def _check_thinking(request: dict[str, object], subject: CheckSubject) -> Iterator[Violation]:
+    """Yield violations of A28, and of A46 if a budget is given."""
     given = request.get("thinking")
-    if not is_object(given):
+    if not is_json_dict(given):
         return
-    mode = kind(given)
-    if mode not in _KINDS:
-        tags = ", ".join(f"'{known}'" for known in _KINDS)
+    mode = get_type_tag(given)
+    if mode not in _THINKING_KINDS:
+        tags = ", ".join(f"'{known}'" for known in _THINKING_KINDS)
         text = f"thinking: Input tag '{mode}' found using 'type' does not match any of the expected tags: {tags}"
         yield Violation("A28", text, "thinking")
-    elif (taken := _kinds_taken(subject)) and mode not in taken:
-        yield Violation("A28", _refused_kind(mode, taken), "thinking")
+    elif (taken := _accepted_kinds(subject)) and mode not in taken:
+        yield Violation("A28", _format_rejected_kind(mode, taken), "thinking")
     elif mode == "enabled":
-        yield from _budget(request, given.get("budget_tokens"), subject)
+        yield from _check_budget(request, given.get("budget_tokens"), subject)
 
 
-def _kinds_taken(subject: Subject) -> tuple[str, ...]:
-    """Return the kinds that turn thinking on, and the one that turns it off; empty where they are not known."""
+def _accepted_kinds(subject: CheckSubject) -> tuple[str, ...]:
+    """Return the kinds that turn thinking on and the one that turns it off, or () if unknown."""
     thinking = subject.facts.thinking
     if not thinking.kinds or thinking.off is None:
         return ()
     return (*thinking.kinds, thinking.off)
 
 
-def _refused_kind(mode: str, kinds: tuple[str, ...]) -> str:
+def _format_rejected_kind(mode: str, kinds: tuple[str, ...]) -> str:
     if mode == "adaptive":
         return "adaptive thinking is not supported on this model"
     text = f'"thinking.type.{mode}" is not supported for this model.'
@@ -87,70 +88,74 @@ def _refused_kind(mode: str, kinds: tuple[str, ...]) -> str:
     return text
 
 
-def _budget(request: dict[str, object], budget: object, subject: Subject) -> Iterator[Violation]:
+def _check_budget(request: dict[str, object], budget: object, subject: CheckSubject) -> Iterator[Violation]:
     path = "thinking.enabled.budget_tokens"
     if not isinstance(budget, int) or isinstance(budget, bool):
         yield Violation("A46", f"{path}: Field required", path)
         return
-    if budget < _LEAST_BUDGET:
-        yield Violation("A46", f"{path}: Input should be greater than or equal to {_LEAST_BUDGET}", path)
+    if budget < _MIN_BUDGET:
+        yield Violation("A46", f"{path}: Input should be greater than or equal to {_MIN_BUDGET}", path)
     most = request.get("max_tokens")
-    interleaved = any(beta.startswith(_INTERLEAVED) for beta in subject.betas)
+    interleaved = any(beta.startswith(_INTERLEAVED_BETA) for beta in subject.betas)
     if isinstance(most, int) and most <= budget and not interleaved:
         yield Violation("A46", "`max_tokens` must be greater than `thinking.budget_tokens`.", "max_tokens")
 
 
-def _effort(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
-    """A29, and its cap while thinking is turned off."""
+def _check_effort(request: dict[str, object], subject: CheckSubject) -> Iterator[Violation]:
+    """Yield violations of A29, including the maximum effort while thinking is off."""
     path = "output_config.effort"
-    effort = obj(request.get("output_config")).get("effort")
-    yield from effort_violations(effort, path, subject)
-    mode = kind(request.get("thinking"))
+    effort = as_object(request.get("output_config")).get("effort")
+    yield from find_anthropic_effort_violations(effort, path, subject)
+    mode = get_type_tag(request.get("thinking"))
     cap = (subject.facts.effort_caps or {}).get(mode)
-    if cap in EFFORTS and effort in EFFORTS and EFFORTS.index(effort) > EFFORTS.index(cap):
+    if cap in CLAUDE_EFFORTS and effort in CLAUDE_EFFORTS and CLAUDE_EFFORTS.index(effort) > CLAUDE_EFFORTS.index(cap):
         text = f"{path}: '{effort}' is not supported with \"thinking.type.{mode}\". The highest level is '{cap}'."
         yield Violation("A29", text, path)
 
 
-def _sampling(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
+def _check_sampling(request: dict[str, object], subject: CheckSubject) -> Iterator[Violation]:
     if subject.api_version < NO_SAMPLING_SINCE and subject.facts.sampling != "no":
         return
-    for name in _SAMPLING:
+    for name in _SAMPLING_FIELDS:
         if request.get(name) is not None:
             yield Violation("A30", f"`{name}` is deprecated for this model.", name)
 
 
-def _size(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
-    """A45."""
+def _check_max_tokens(request: dict[str, object], subject: CheckSubject) -> Iterator[Violation]:
+    """Yield violations of A45: more output tokens than the model has."""
     wanted, most = request.get("max_tokens"), subject.facts.max_output
-    long = any(beta.startswith(_LONG_OUTPUT) for beta in subject.betas)
+    long = any(beta.startswith(_LONG_OUTPUT_BETA) for beta in subject.betas)
     if isinstance(wanted, int) and most is not None and wanted > most and not long:
-        text = f"max_tokens: {_digits(wanted)} > {most}, which is the maximum allowed number of output tokens for "
+        text = (
+            f"max_tokens: {_format_number(wanted)} > {most}, which is the maximum allowed number of output tokens for "
+        )
         yield Violation("A45", text + subject.model, "max_tokens")
 
 
-def _digits(number: int) -> str:
-    # Python refuses to print integers beyond some thousand digits.
+def _format_number(number: int) -> str:
+    # Python refuses to format integers beyond some thousand digits.
     return str(number) if abs(number) < 10**18 else "a number"
 
 
-def _warming(request: dict[str, object]) -> Iterator[Violation]:
-    """A44: no tokens are asked for when only the cache is to be filled."""
+def _check_cache_warming(request: dict[str, object]) -> Iterator[Violation]:
+    """Yield violations of A44: options that a request with zero tokens, which only fills the cache, may
+    not have.
+    """
     if request.get("max_tokens") != 0 or isinstance(request.get("max_tokens"), bool):
         return
     beside = {
         "stream": request.get("stream") is True,
-        "thinking.enabled": kind(request.get("thinking")) == "enabled",
-        "output_config.format": is_object(obj(request.get("output_config")).get("format")),
-        "tool_choice": kind(request.get("tool_choice")) in _FORCED,
+        "thinking.enabled": get_type_tag(request.get("thinking")) == "enabled",
+        "output_config.format": is_json_dict(as_object(request.get("output_config")).get("format")),
+        "tool_choice": get_type_tag(request.get("tool_choice")) in _FORCED_CHOICES,
     }
     for name, is_there in beside.items():
         if is_there:
             yield Violation("A44", f"max_tokens: 0 is not supported together with `{name}`", "max_tokens")
 
 
-def _diagnostics(request: dict[str, object]) -> Iterator[Violation]:
+def _check_diagnostics(request: dict[str, object]) -> Iterator[Violation]:
     path = "diagnostics.previous_message_id"
-    previous = obj(request.get("diagnostics")).get("previous_message_id")
-    if previous is not None and not string(previous).startswith("msg_"):
+    previous = as_object(request.get("diagnostics")).get("previous_message_id")
+    if previous is not None and not as_string(previous).startswith("msg_"):
         yield Violation("A47", f"{path}: String should match pattern '^msg_'", path)

@@ -1,8 +1,10 @@
-"""The rules that follow from the facts about a model, as rows of the table: code, what is wanted, and the words."""
+"""Rules that follow from the facts about a model, as rows of the table: code, requirement, and
+messages.
+"""
 
 from __future__ import annotations
 
-Row = tuple[str, str, tuple[str, ...]]
+RuleRow = tuple[str, str, tuple[str, ...]]
 
 _EXTRA = "…: Extra inputs are not permitted"
 _UNSUPPORTED = "Unsupported parameter: '…' is not supported with this model."
@@ -13,7 +15,7 @@ _TOGETHER = "Invalid request: 'prompt_cache_retention' and 'prompt_cache_options
 _BEGINS = "Invalid '…': '…'. Expected an ID that begins with 'resp'."
 _CHOICE = ("Thinking mode does not support this tool_choice", "tool_choice '…' is not supported by this model")
 
-ANTHROPIC: tuple[Row, ...] = (
+ANTHROPIC_MODEL_RULES: tuple[RuleRow, ...] = (
     (
         "A27",
         "No tool is forced on a model that chooses for itself.",
@@ -149,7 +151,7 @@ ANTHROPIC: tuple[Row, ...] = (
     ),
     ("A47", "The message to compare the cache with is named by its id.", ("…: String should match pattern '^msg_'",)),
 )
-CHAT: tuple[Row, ...] = (
+CHAT_MODEL_RULES: tuple[RuleRow, ...] = (
     (
         "O15",
         "Functions and reasoning do not go together (models since gpt-5.4).",
@@ -177,7 +179,7 @@ CHAT: tuple[Row, ...] = (
     ),
     ("O21", "An answer has a schema where the server has schemas.", ("This response_format type is unavailable now",)),
 )
-RESPONSES: tuple[Row, ...] = (
+RESPONSES_MODEL_RULES: tuple[RuleRow, ...] = (
     ("R19", "Effort is one of the model's levels.", (_UNSUPPORTED, _UNSUPPORTED_VALUE)),
     ("R20", "Sampling parameters are for models that do not reason, or for effort `none`.", (_UNSUPPORTED,)),
     (
@@ -212,7 +214,7 @@ RESPONSES: tuple[Row, ...] = (
     ),
     ("R27", "No tool is forced where the model, or its thinking, does not allow it.", _CHOICE),
 )
-GEMINI: tuple[Row, ...] = (
+GEMINI_MODEL_RULES: tuple[RuleRow, ...] = (
     (
         "G15",
         "Thinking has a level or a budget, not both.",

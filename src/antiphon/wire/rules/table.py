@@ -1,6 +1,7 @@
-"""Every rule by its code: what the API wants, in a line, and what the provider says where it does not get it.
+"""Table of every rule by code: the requirement in one line, and the provider's error messages.
 
-`…` in a wording stands for what differs from body to body. The page `docs/rules.md` is this table.
+`…` in a message stands for what varies from body to body. The page `docs/rules.md` is generated
+from this table.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from dataclasses import dataclass
 
 from antiphon.wire.rules import model_table
 
-#: The APIs by the letter of their codes: the name, the heading of the page, and the names of the owner.
-APIS = {
+#: The APIs by the letter of their codes: name, heading of the page, and names of the owner.
+API_LETTERS = {
     "A": ("anthropic", "Anthropic Messages", ("anthropic",)),
     "O": ("openai-chat", "OpenAI Chat Completions", ("openai", "openai-chat")),
     "R": ("openai-responses", "OpenAI Responses", ("openai", "openai-responses")),
     "G": ("gemini", "Gemini generateContent", ("google", "gemini", "vertex")),
 }
-#: Rules that recorded traffic shows, or at least does not disprove, with every server that speaks the API.
-_EVERYWHERE = frozenset(
+#: Rules that recorded traffic confirms, or does not disprove, for every server of the API.
+_UNIVERSAL_RULES = frozenset(
     (
         *("A0", "A1", "A2", "A3", "A5", "A7"),
         *("O0", "O1", "O2", "O3", "O11"),
@@ -26,10 +27,10 @@ _EVERYWHERE = frozenset(
         *("G0", "G1", "G2", "G3", "G9", "G14"),
     )
 )
-#: Rules of one server that is not the owner of the API.
-_OF_ONE = {"O14": "mistral", "R16": "deepseek"}
-#: Rules that hold with whoever serves a model of which the facts say so.
-_BY_FACTS = frozenset(
+#: Rules of a single server that is not the owner of the API.
+_RULES_OF_ONE_SERVER = {"O14": "mistral", "R16": "deepseek"}
+#: Rules that apply to any server of a model whose facts say so.
+_RULES_BY_FACTS = frozenset(
     (
         *("A13", "A27", "A28", "A29", "A30", "A45"),
         *("O15", "O17", "O18", "O19", "O21"),
@@ -41,7 +42,7 @@ _BY_FACTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of one API. Without a wording it is no fault that a body can have, but says how others are meant."""
+    """A rule of one API. Without messages it is no violation, but explains how other rules are applied."""
 
     code: str
     wants: str
@@ -49,29 +50,29 @@ class Rule:
 
     @property
     def of(self) -> str:
-        """The one server that has the rule, "" for all that speak the API, or the name of the API's owner.
+        """The only server that has the rule, "" for every server of the API, or the API's owner.
 
-        `model` stands for whoever serves a model of which the facts say so.
+        `model` stands for any server of a model whose facts say so.
         """
-        if self.code in _EVERYWHERE:
+        if self.code in _UNIVERSAL_RULES:
             return ""
-        if self.code in _BY_FACTS:
+        if self.code in _RULES_BY_FACTS:
             return "model"
-        return _OF_ONE.get(self.code, APIS[self.code[0]][2][0])
+        return _RULES_OF_ONE_SERVER.get(self.code, API_LETTERS[self.code[0]][2][0])
 
-    def holds(self, provider: str | None) -> bool:
-        """Whether a provider has the rule; `None` is the owner of the API."""
-        owners = APIS[self.code[0]][2]
-        if self.code in _OF_ONE:
+    def applies_to(self, provider: str | None) -> bool:
+        """Return whether a provider has the rule. None is the owner of the API."""
+        owners = API_LETTERS[self.code[0]][2]
+        if self.code in _RULES_OF_ONE_SERVER:
             return provider == self.of
-        return self.code in _EVERYWHERE | _BY_FACTS or provider is None or provider in owners
+        return self.code in _UNIVERSAL_RULES | _RULES_BY_FACTS or provider is None or provider in owners
 
 
-_PAIRED = (
+_UNPAIRED_CALL = (
     "…: `tool_use` ids were found without `tool_result` blocks immediately after: …. Each `tool_use` block must have a "
     "corresponding `tool_result` block in the next message."
 )
-_ANSWERED = (
+_UNANSWERED_CALL = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
     "following tool_call_ids did not have response messages: …"
 )
@@ -87,18 +88,18 @@ _NO_STRUCT = "Invalid value at '…' (type.googleapis.com/google.protobuf.Struct
 _VALUES = "Invalid value: '…'. Supported values are: …."
 
 
-def _rules() -> Iterator[Rule]:
-    yield from _anthropic()
-    yield from (Rule(*row) for row in model_table.ANTHROPIC)
-    yield from _chat()
-    yield from (Rule(*row) for row in model_table.CHAT)
-    yield from _responses()
-    yield from (Rule(*row) for row in model_table.RESPONSES)
-    yield from _gemini()
-    yield from (Rule(*row) for row in model_table.GEMINI)
+def _iter_rules() -> Iterator[Rule]:
+    yield from _iter_anthropic_rules()
+    yield from (Rule(*row) for row in model_table.ANTHROPIC_MODEL_RULES)
+    yield from _iter_chat_rules()
+    yield from (Rule(*row) for row in model_table.CHAT_MODEL_RULES)
+    yield from _iter_responses_rules()
+    yield from (Rule(*row) for row in model_table.RESPONSES_MODEL_RULES)
+    yield from _iter_gemini_rules()
+    yield from (Rule(*row) for row in model_table.GEMINI_MODEL_RULES)
 
 
-def _anthropic() -> Iterator[Rule]:
+def _iter_anthropic_rules() -> Iterator[Rule]:
     yield Rule(
         "A0",
         "The body has the API's shape: required fields, and values of the right JSON type.",
@@ -109,7 +110,7 @@ def _anthropic() -> Iterator[Rule]:
             "…: `…` blocks can only be in `…` messages",
         ),
     )
-    yield Rule("A1", "Every call is answered in the next message.", (_PAIRED,))
+    yield Rule("A1", "Every call is answered in the next message.", (_UNPAIRED_CALL,))
     yield Rule(
         "A2",
         "A result answers a call of the message before it.",
@@ -118,7 +119,7 @@ def _anthropic() -> Iterator[Rule]:
             "corresponding `tool_use` block in the previous message.",
         ),
     )
-    yield Rule("A3", "Results stand before any other content of their message.", (_PAIRED,))
+    yield Rule("A3", "Results stand before any other content of their message.", (_UNPAIRED_CALL,))
     yield Rule(
         "A4",
         "No two calls of one message have the same id. Another message may use it again.",
@@ -240,7 +241,7 @@ def _anthropic() -> Iterator[Rule]:
     )
 
 
-def _chat() -> Iterator[Rule]:
+def _iter_chat_rules() -> Iterator[Rule]:
     yield Rule(
         "O0",
         "The body has the API's shape: required fields, known roles, and values of the right JSON type.",
@@ -262,8 +263,8 @@ def _chat() -> Iterator[Rule]:
             "Invalid parameter: 'tool_call_id' of '…' not found in 'tool_calls' of previous message.",
         ),
     )
-    yield Rule("O2", "Every call is answered before the next message.", (_ANSWERED,))
-    yield Rule("O3", "Nothing but system messages stands between a call and its answers.", (_ANSWERED,))
+    yield Rule("O2", "Every call is answered before the next message.", (_UNANSWERED_CALL,))
+    yield Rule("O3", "Nothing but system messages stands between a call and its answers.", (_UNANSWERED_CALL,))
     yield Rule("O4", "`tool_calls` is left out where there are none.", (_EMPTY_LIST,))
     yield Rule("O5", "A call's id has at most 40 characters.", (_TOO_LONG,))
     yield Rule(
@@ -321,7 +322,7 @@ def _chat() -> Iterator[Rule]:
     )
 
 
-def _responses() -> Iterator[Rule]:
+def _iter_responses_rules() -> Iterator[Rule]:
     yield Rule(
         "R0",
         "The body has the API's shape: required fields, and values of the right JSON type.",
@@ -421,7 +422,7 @@ def _responses() -> Iterator[Rule]:
     )
 
 
-def _gemini() -> Iterator[Rule]:
+def _iter_gemini_rules() -> Iterator[Rule]:
     yield Rule(
         "G0",
         "The body has the API's shape: contents with parts that hold something.",
@@ -505,26 +506,26 @@ def _gemini() -> Iterator[Rule]:
     )
 
 
-RULES = {rule.code: rule for rule in _rules()}
+RULES = {rule.code: rule for rule in _iter_rules()}
 """All rules by code."""
 
 
-def rules_page() -> str:
-    """The table as the page `docs/rules.md`."""
+def render_rules_page() -> str:
+    """Return the table as the page `docs/rules.md`."""
     parts = [_HEAD]
-    for letter, (_, title, owners) in APIS.items():
+    for letter, (_, title, owners) in API_LETTERS.items():
         parts += [f"\n## {title}\n", "| code | what it wants | of | in the provider's words |", "|---|---|---|---|"]
-        parts += [_row(rule, owners[0]) for rule in RULES.values() if rule.code[0] == letter]
+        parts += [_render_row(rule, owners[0]) for rule in RULES.values() if rule.code[0] == letter]
     return "\n".join(parts) + "\n"
 
 
-def _row(rule: Rule, owner: str) -> str:
+def _render_row(rule: Rule, owner: str) -> str:
     whose = {"": "all", owner: f"`{owner}`", "model": "the model"}.get(rule.of, f"`{rule.of}` alone")
-    words = "<br>".join(_code(wording.replace("\n\n", " ")) for wording in rule.wordings)
+    words = "<br>".join(_render_code(wording.replace("\n\n", " ")) for wording in rule.wordings)
     return f"| {rule.code} | {rule.wants} | {whose} | {words} |"
 
 
-def _code(text: str) -> str:
+def _render_code(text: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 

@@ -1,4 +1,4 @@
-"""One broken rule, as the provider would report it."""
+"""A violated rule, as the provider would report it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that a body breaks. `message` is the provider's own text, `param` its own path to the place or ""."""
+    """A rule that a body violates. `message` is the provider's own text, `param` its own path to the place
+    or "".
+    """
 
     code: str
     message: str

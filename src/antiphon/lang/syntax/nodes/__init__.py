@@ -1,13 +1,13 @@
-"""The syntax tree. Every node has its span in the source; two trees are equal if they differ only in spans.
+"""The syntax tree. Every node has its span in the source; trees that differ only in spans are equal.
 
-The parser makes the nodes, the checker fills in what it finds out (`type`, `symbol`, `wanted`), the compiler reads
-both. What is filled in later is no part of what a tree says. Each node is an `Expr`, a `Statement`, a `TypeNode` or a
-`Part` of one; who has a table of them lets `require_all` look whether it is whole.
+The parser creates the nodes, the checker fills in `type`, `symbol` and `wanted`, and the compiler reads both.
+Fields that are filled in later do not count in comparisons. Each node is an `Expr`, a `Statement`, a
+`TypeNode` or a `Part` of one; `require_all` verifies that a table has an entry for each.
 """
 
 from __future__ import annotations
 
-from antiphon.lang.syntax.nodes.choices import Arm, Conditional, Is, Match, MatchStatement
+from antiphon.lang.syntax.nodes.base import Node, child_fields, children, require_all, walk
 from antiphon.lang.syntax.nodes.declarations import (
     ArrayPattern,
     Destructure,
@@ -28,7 +28,6 @@ from antiphon.lang.syntax.nodes.declarations import (
 from antiphon.lang.syntax.nodes.expressions import (
     Argument,
     ArrayLit,
-    Ask,
     AskHuman,
     AsyncFor,
     BadExpr,
@@ -36,15 +35,16 @@ from antiphon.lang.syntax.nodes.expressions import (
     BoolLit,
     Call,
     Context,
-    Entry,
     Expr,
-    Hole,
     Index,
+    Interpolation,
     Lambda,
     Member,
+    ModelCall,
     Name,
     NullLit,
     NumberLit,
+    ObjectEntry,
     ObjectLit,
     PyBlock,
     Range,
@@ -52,12 +52,14 @@ from antiphon.lang.syntax.nodes.expressions import (
     Spread,
     TextLit,
     Unary,
-    is_optional,
-    reached,
-    root_symbol,
+    get_root_symbol,
+    get_step_receiver,
+    is_optional_step,
 )
+from antiphon.lang.syntax.nodes.match import Arm, Conditional, Is, Match, MatchStatement
 from antiphon.lang.syntax.nodes.statements import (
     Assign,
+    AsyncAsk,
     BadStatement,
     Block,
     Break,
@@ -69,15 +71,13 @@ from antiphon.lang.syntax.nodes.statements import (
     LoopMode,
     Program,
     Return,
-    Started,
     Statement,
     Throw,
     Try,
     While,
     Yield,
 )
-from antiphon.lang.syntax.nodes.tree import Node, children, parts_of, require_all, walk
-from antiphon.lang.syntax.nodes.written_types import (
+from antiphon.lang.syntax.nodes.types import (
     ArrayType,
     FunctionType,
     LiteralType,
@@ -96,9 +96,9 @@ __all__ = [
     "ArrayLit",
     "ArrayPattern",
     "ArrayType",
-    "Ask",
     "AskHuman",
     "Assign",
+    "AsyncAsk",
     "AsyncFor",
     "BadExpr",
     "BadStatement",
@@ -111,19 +111,18 @@ __all__ = [
     "Context",
     "Continue",
     "Destructure",
-    "Entry",
     "Expr",
     "ExprStatement",
     "For",
     "ForValue",
     "Function",
     "FunctionType",
-    "Hole",
     "If",
     "Import",
     "ImportName",
     "Index",
     "Input",
+    "Interpolation",
     "Is",
     "Lambda",
     "Let",
@@ -133,11 +132,13 @@ __all__ = [
     "Match",
     "MatchStatement",
     "Member",
+    "ModelCall",
     "ModelDecl",
     "Name",
     "Node",
     "NullLit",
     "NumberLit",
+    "ObjectEntry",
     "ObjectLit",
     "ObjectType",
     "Parameter",
@@ -152,7 +153,6 @@ __all__ = [
     "Returns",
     "Slice",
     "Spread",
-    "Started",
     "Statement",
     "Test",
     "TextLit",
@@ -167,20 +167,20 @@ __all__ = [
     "UnionType",
     "While",
     "Yield",
+    "child_fields",
     "children",
-    "is_optional",
-    "parts_of",
-    "reached",
+    "get_root_symbol",
+    "get_step_receiver",
+    "is_optional_step",
     "require_all",
-    "root_symbol",
     "walk",
 ]
 
-#: Nodes that stand only inside others.
+#: Nodes that occur only inside others.
 Part = (
     Program
-    | Hole
-    | Entry
+    | Interpolation
+    | ObjectEntry
     | Spread
     | Argument
     | Arm

@@ -1,18 +1,18 @@
-"""Declarations: what gives something a name."""
+"""Nodes of declarations, which bind names."""
 
 from __future__ import annotations
 
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from antiphon.lang.syntax.nodes.tree import Node
+from antiphon.lang.syntax.nodes.base import Node
 
 if TYPE_CHECKING:
-    from antiphon.lang.check.symbols import Symbol
-    from antiphon.lang.check.types import Type
     from antiphon.lang.syntax.nodes.expressions import Expr, ObjectLit
     from antiphon.lang.syntax.nodes.statements import Block
-    from antiphon.lang.syntax.nodes.written_types import TypeNode
+    from antiphon.lang.syntax.nodes.types import TypeNode
+    from antiphon.lang.typecheck.symbols import Symbol
+    from antiphon.lang.typecheck.types import Type
 
 
 class PatternField(Node):
@@ -25,20 +25,20 @@ class PatternField(Node):
     is_private: bool = False
     description: str = ""
     name_start: int = field(default=0, compare=False)
-    #: What it is where no type is written, and the value has one.
+    #: The inferred type where none is declared.
     type: Type | None = field(default=None, compare=False, repr=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
 class Pattern(Node):
-    """`{ fields }` on the left of a declaration; `type` is that of the object it takes apart."""
+    """`{ fields }` on the left of a declaration; `type` is that of the object it destructures."""
 
     fields: list[PatternField]
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
 class PatternItem(Node):
-    """`name: type` in the pattern of an array; the type may be left out."""
+    """`name: type` in the pattern of an array; the type may be omitted."""
 
     name: str
     declared: TypeNode | None = None
@@ -52,7 +52,7 @@ class ArrayPattern(Node):
 
 
 class Let(Node):
-    """`let name: type = value`, `const …`, with `export`, `private` and `async` in front of it."""
+    """`let name: type = value` or `const …`, with the modifiers `export`, `private` and `async`."""
 
     is_const: bool
     name: str
@@ -77,7 +77,7 @@ class Destructure(Node):
 
 
 class Input(Node):
-    """`input name: type = default "description"`, with `private` in front of it."""
+    """`input name: type = default "description"`, with the modifier `private`."""
 
     name: str
     declared: TypeNode | None
@@ -89,7 +89,7 @@ class Input(Node):
 
 
 class Returns(Node):
-    """`returns type`: what the program gives."""
+    """`returns type`: the result type of the program."""
 
     declared: TypeNode
 
@@ -106,7 +106,7 @@ class Parameter(Node):
 
 
 class Function(Node):
-    """`function name(…): type { … }`, and `tool`, whose `description` is its own or the comment above it."""
+    """`function name(…): type { … }`, or `tool`, whose `description` is its own or the comment above it."""
 
     name: str
     parameters: list[Parameter]
@@ -115,7 +115,7 @@ class Function(Node):
     is_tool: bool = False
     description: str | None = None
     exported: bool = False
-    #: The comment above it, which serves a tool without a description.
+    #: The comment above it, used for a tool without a description.
     doc: str = field(default="", compare=False)
     name_start: int = field(default=0, compare=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)

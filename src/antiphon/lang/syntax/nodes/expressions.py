@@ -1,30 +1,30 @@
-"""Expressions: what has a value."""
+"""Nodes of expressions, which have values."""
 
 from __future__ import annotations
 
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
-from antiphon.lang.syntax.nodes.choices import Conditional, Is, Match
-from antiphon.lang.syntax.nodes.tree import Node
+from antiphon.lang.syntax.nodes.base import Node
+from antiphon.lang.syntax.nodes.match import Conditional, Is, Match
 
 if TYPE_CHECKING:
-    from antiphon.lang.check.symbols import Symbol
-    from antiphon.lang.check.types import Type
     from antiphon.lang.syntax.nodes.declarations import Parameter
     from antiphon.lang.syntax.nodes.statements import Block
+    from antiphon.lang.typecheck.symbols import Symbol
+    from antiphon.lang.typecheck.types import Type
 
 Context = Literal["default", "local", "none"]
 
 
 class NumberLit(Node):
-    """A number; whole ones are `int`, `1e6` too."""
+    """A number literal; integers are `int`, including `1e6`."""
 
     value: int | float
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-class Hole(Node):
+class Interpolation(Node):
     """`${expr}`, or `{path}` where `dollar` is false."""
 
     value: Expr
@@ -32,9 +32,12 @@ class Hole(Node):
 
 
 class TextLit(Node):
-    """A string: pieces of text (escapes already read) and holes. The quote is one of `"` `'` and the backtick."""
+    """A string literal: text with escapes resolved, and interpolations.
 
-    parts: list[str | Hole]
+    The quote is one of `"` `'` and the backtick.
+    """
+
+    parts: list[str | Interpolation]
     quote: str = field(compare=False)
     type: Type | None = field(default=None, compare=False, repr=False)
 
@@ -53,7 +56,7 @@ class NullLit(Node):
 
 
 class Name(Node):
-    """A name that is used."""
+    """A use of a name."""
 
     name: str
     type: Type | None = field(default=None, compare=False, repr=False)
@@ -61,7 +64,7 @@ class Name(Node):
 
 
 class Spread(Node):
-    """`...value` in an array or an object: all that is in the value."""
+    """`...value` in an array or an object: inserts all items or fields of the value."""
 
     value: Expr
 
@@ -73,7 +76,7 @@ class ArrayLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-class Entry(Node):
+class ObjectEntry(Node):
     """`key: value` of an object; `{name}` is short for `{name: name}`. `quoted` keys are strings."""
 
     key: str
@@ -85,7 +88,7 @@ class Entry(Node):
 class ObjectLit(Node):
     """`{ key: value, "any text": value, ...other }`."""
 
-    entries: list[Entry | Spread]
+    entries: list[ObjectEntry | Spread]
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
@@ -98,7 +101,7 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """Two operands; `op` is one of `+ - * / % ** == != < <= > >= in and or ??`, `op_start` where it stands."""
+    """A binary operation; `op` is one of `+ - * / % ** == != < <= > >= in and or ??`, `op_start` its offset."""
 
     op: str
     left: Expr
@@ -116,7 +119,7 @@ class Range(Node):
 
 
 class Member(Node):
-    """`object.name`, or `object?.name`; the name stands at `name_start`."""
+    """`object.name` or `object?.name`; `name_start` is the offset of the name."""
 
     object: Expr
     name: str
@@ -135,7 +138,7 @@ class Index(Node):
 
 
 class Slice(Node):
-    """`object[first:last:step]`, as Python's: any of them may be missing."""
+    """`object[first:last:step]`, as in Python: each of the three may be missing."""
 
     object: Expr
     first: Expr | None
@@ -161,17 +164,17 @@ class Call(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-class Ask(Node):
-    """`do prompt model context`, `vibe …`. `model` is a name, or `None` for the one that is in force.
+class ModelCall(Node):
+    """`do prompt model context`, `vibe …`. `model` is a name, or `None` for the current default.
 
-    `wanted` is the type the place wants, filled in by the checker; `None` where it wants none.
+    `wanted` is the expected type, which the checker fills in; `None` where any type is accepted.
     """
 
     kind: Literal["do", "vibe"]
     prompt: Expr
     model: Name | None = None
     context: Context | None = None
-    #: Whether the word `model` stood there for the default one.
+    #: True if the keyword `model` is written for the default model.
     says_model: bool = False
     type: Type | None = field(default=None, compare=False, repr=False)
     wanted: Type | None = field(default=None, compare=False, repr=False)
@@ -186,9 +189,9 @@ class AskHuman(Node):
 
 
 class PyBlock(Node):
-    """`py(a, b) { code }`; `code` is what stands between the braces, from `code_start` on.
+    """`py(a, b) { code }`; `code` is the text between the braces, which begins at `code_start`.
 
-    One that `is_pure` may be run twice.
+    A block with `is_pure` may run twice.
     """
 
     parameters: list[Name]
@@ -199,7 +202,7 @@ class PyBlock(Node):
 
 
 class AsyncFor(Node):
-    """`async for x in xs { yield … }`: the yielded values, in order."""
+    """`async for x in xs { yield … }`: an array of the yielded values, in order."""
 
     name: str
     iterable: Expr
@@ -211,7 +214,7 @@ class AsyncFor(Node):
 
 
 class Lambda(Node):
-    """`x => x * 2`, `(a, b: number) => { … }`: a function without a name."""
+    """`x => x * 2`, `(a, b: number) => { … }`: an anonymous function."""
 
     parameters: list[Parameter]
     body: Expr | Block
@@ -219,7 +222,7 @@ class Lambda(Node):
 
 
 class BadExpr(Node):
-    """Stands where no expression could be read; there is a diagnostic of it already."""
+    """Placeholder for an unreadable expression, which has already been reported."""
 
     type: Type | None = field(default=None, compare=False, repr=False)
 
@@ -239,7 +242,7 @@ Expr = (
     | Index
     | Slice
     | Call
-    | Ask
+    | ModelCall
     | AskHuman
     | PyBlock
     | AsyncFor
@@ -250,24 +253,24 @@ Expr = (
     | BadExpr
 )
 
-_STEPS = (Member, Index, Slice)
+_PATH_STEPS = (Member, Index, Slice)
 
 
-def is_optional(step: Node | None) -> bool:
-    """Whether a step of a path, which may be a call of a method, is taken only if what is before it is there."""
+def is_optional_step(step: Node | None) -> bool:
+    """Return True if a step of a path, or the callee of a method call, is written with `?.`."""
     step = step.callee if isinstance(step, Call) else step
-    return isinstance(step, _STEPS) and step.optional
+    return isinstance(step, _PATH_STEPS) and step.optional
 
 
-def reached(step: Node) -> Expr:
-    """What a step of a path goes into."""
+def get_step_receiver(step: Node) -> Expr:
+    """Return the expression that a step of a path is applied to."""
     step = step.callee if isinstance(step, Call) else step
-    assert isinstance(step, _STEPS)
+    assert isinstance(step, _PATH_STEPS)
     return step.object
 
 
-def root_symbol(node: Node) -> Symbol | None:
-    """The variable that a path of members and items begins with."""
-    while isinstance(node, _STEPS):
+def get_root_symbol(node: Node) -> Symbol | None:
+    """Return the variable that a path of members and items begins with."""
+    while isinstance(node, _PATH_STEPS):
         node = node.object
     return node.symbol if isinstance(node, Name) else None

@@ -1,11 +1,11 @@
-"""Statements, and the program they make."""
+"""Nodes of statements, and the program that consists of them."""
 
 from __future__ import annotations
 
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
-from antiphon.lang.syntax.nodes.choices import MatchStatement
+from antiphon.lang.syntax.nodes.base import Node
 from antiphon.lang.syntax.nodes.declarations import (
     ArrayPattern,
     Destructure,
@@ -19,11 +19,11 @@ from antiphon.lang.syntax.nodes.declarations import (
     Test,
     TypeDecl,
 )
-from antiphon.lang.syntax.nodes.tree import Node
+from antiphon.lang.syntax.nodes.match import MatchStatement
 
 if TYPE_CHECKING:
-    from antiphon.lang.check.symbols import Symbol
     from antiphon.lang.syntax.nodes.expressions import Expr, Index, Member, Name
+    from antiphon.lang.typecheck.symbols import Symbol
 
 
 class Block(Node):
@@ -49,7 +49,7 @@ class If(Node):
 
 
 class LoopMode(Node):
-    """What stands after a loop's brace: `verbose`, `forget`, `compress("how", model)`."""
+    """The mode after a loop's closing brace: `verbose`, `forget` or `compress("how", model)`."""
 
     kind: Literal["verbose", "forget", "compress"]
     how: Expr | None = None
@@ -64,15 +64,17 @@ class ForValue(Node):
 
 
 class For(Node):
-    """`for name in iterable { … } mode`, `for name, value in map { … }`; where each item is taken apart there is a
-    `pattern`, and no name."""
+    """`for name in iterable { … } mode`, `for name, value in map { … }`.
+
+    Where each item is destructured, `pattern` is set and the name is empty.
+    """
 
     name: str
     iterable: Expr
     body: Block
     mode: LoopMode | None = None
     name_start: int = field(default=0, compare=False)
-    #: The second name, of the value beside a key.
+    #: The second name, bound to the value of each key.
     value: ForValue | None = None
     pattern: Pattern | ArrayPattern | None = None
     in_start: int = field(default=0, compare=False)
@@ -96,7 +98,7 @@ class Continue(Node):
 
 
 class Return(Node):
-    """`return value`; of a `scalar` nothing can change, so nothing is shared by it."""
+    """`return value`; `scalar` is true if the value is immutable, so that returning it creates no alias."""
 
     value: Expr | None = None
     scalar: bool = field(default=False, compare=False, repr=False)
@@ -115,7 +117,7 @@ class Throw(Node):
 
 
 class Try(Node):
-    """`try { … } catch name { … } finally { … }`; the name may be left out, and one of the last two."""
+    """`try { … } catch name { … } finally { … }`; the name and one of the last two may be omitted."""
 
     body: Block
     name: str | None
@@ -131,14 +133,14 @@ class ExprStatement(Node):
     value: Expr
 
 
-class Started(Node):
-    """`async do …` on its own: it goes on meanwhile, and is waited for at the end."""
+class AsyncAsk(Node):
+    """`async do …` as a statement: it runs concurrently, and the program awaits it at the end."""
 
     value: Expr
 
 
 class BadStatement(Node):
-    """Stands where no statement could be read; there is a diagnostic of it already."""
+    """Placeholder for an unreadable statement, which has already been reported."""
 
 
 Statement = (
@@ -164,13 +166,13 @@ Statement = (
     | Test
     | ExprStatement
     | Block
-    | Started
+    | AsyncAsk
     | BadStatement
 )
 
 
 class Program(Node):
-    """A whole file. `comments` are the spans of its comments, in order; `lost`, the names in what could not be read."""
+    """A whole file. `comments` are the spans of its comments in order; `lost` holds the names in unreadable text."""
 
     statements: list[Statement]
     comments: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]], compare=False, repr=False)

@@ -1,0 +1,1 @@
+"""Helpers that every package needs: JSON, escaping, directories, lazy exports, optional dependencies."""

@@ -1,0 +1,259 @@
+"""Execute programs for the command line: show progress, ask, journal, and report the result."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli import program_loading as programs
+from antiphon.cli.exporting import playback_of
+from antiphon.cli.style import echo_json
+from antiphon.errors import StoreError
+from antiphon.lang.runtime.human_questions import ProgramSleeping
+from antiphon.runs.begun import PIPED, Begun
+from antiphon.runs.ending import ending_of, leave
+from antiphon.runs.late import Late
+
+if TYPE_CHECKING:
+    from antiphon.cli.program_host import TerminalFrontend
+    from antiphon.effects import Middleware
+    from antiphon.journal import Journal, Running
+    from antiphon.journal.entries import Printed
+    from antiphon.lang.runtime import Host
+    from antiphon.lang.runtime.host import PromptShown
+    from antiphon.lang.runtime.program import Program, Report
+    from antiphon.providers.prewarming import Prewarming
+
+#: The exit code for each outcome of a run.
+EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "halted": 2, "interrupted": 130}
+_POLL_SECONDS = 0.5
+
+
+def lazy_run(begun: Begun, db: str | None, is_private: bool) -> Late:
+    """Return a run that is created in the journal at its first effect; never, if saving is off."""
+
+    def create_run(printed: Sequence[Printed]) -> Running | None:
+        from antiphon.journal import Journal
+        from antiphon.store.place import is_off
+
+        if is_off() and db is None:
+            return None
+        return Journal(db).begin("program", begun.file, begun.to_json(), is_private=is_private, printed=printed)
+
+    return Late(create_run)
+
+
+def resume_lazy_run(journal: Journal, id: str, **how: Any) -> Late:
+    """Resume a run of the journal."""
+    running = journal.go_on(id, **how)
+    return Late.going_on(running)
+
+
+def execute_program(program: Program, begun: Begun, kept: Late | None, *, as_json: bool, wait: bool = False) -> int:
+    """Run a program, report its result, and return the exit code."""
+    while True:
+        report = _attempt_program(program, begun, kept, as_json)
+        ending = ending_of(report)
+        running = _release_run(kept, report)
+        if ending != "waiting" or not wait or running is None:
+            break
+        kept = _wait_and_resume(running)
+    if as_json:
+        _print_outcome_json(program, report, ending, kept.id if kept is not None else "")
+    else:
+        if not isinstance(report.error, ProgramSleeping):
+            _print_ending(report, ending)
+        if running is not None:
+            _print_resume_hint(running, ending)
+    return EXIT_CODES[ending]
+
+
+def execute_headless(
+    program: Program, begun: Begun, kept: Late, *others: Middleware, prewarming: Prewarming | None = None
+) -> Report:
+    """Run a program without a terminal; its result is in the journal. `others` are further middleware."""
+    report = _attempt_program(program, begun, kept, as_json=True, others=others, prewarming=prewarming)
+    if report.error is not None and isinstance(report.error.__cause__, StoreError):
+        # The run has not ended; the journal is unavailable for now.
+        raise report.error.__cause__
+    leave(kept, report)
+    return report
+
+
+def show_first_prompt(program: Program, begun: Begun, as_json: bool) -> int:
+    """Print the first request that a program would send."""
+    from antiphon.lang.runtime.host import PromptShown
+
+    try:
+        report = _attempt_program(program, begun, None, as_json, is_shown=True)
+    except PromptShown as shown:
+        _print_prompt(shown, as_json)
+        return 0
+    ending = ending_of(report)
+    if as_json:
+        _print_outcome_json(program, report, ending)
+    elif report.error is not None:
+        _print_ending(report, ending)
+    else:
+        click.echo("antiphon: the program asks no model", err=True)
+    return EXIT_CODES[ending]
+
+
+def print_run_json(ending: str, diagnostics: list[dict[str, Any]], outcome: Report | None = None, id: str = "") -> None:
+    """Print the result of a run as one JSON object."""
+    from antiphon.lang.runtime.values import to_json_value
+    from antiphon.results import to_plain_json
+    from antiphon.views.stream import format_safe_json
+
+    report = {
+        "outcome": ending,
+        "value": to_json_value(to_plain_json(outcome.value)) if outcome else None,
+        "variables": to_json_value(to_plain_json(outcome.variables)) if outcome else {},
+        "prints": outcome.prints if outcome else [],
+        "usage": outcome.usage if outcome else {},
+        "run": id or None,
+        "diagnostics": diagnostics,
+    }
+    echo_json(format_safe_json(report, indent=2))
+
+
+# Execution
+
+
+def _attempt_program(
+    program: Program,
+    begun: Begun,
+    kept: Late | None,
+    as_json: bool,
+    is_shown: bool = False,
+    others: tuple[Middleware, ...] = (),
+    prewarming: Prewarming | None = None,
+) -> Report:
+    from antiphon.cli.program_host import ConfiguredMcpServers, TerminalFrontend, escape_unencodable_output, write_line
+
+    escape_unencodable_output()
+    write = _write_to_stderr if is_shown else discard_output if as_json else write_line
+    terminal = TerminalFrontend(has_human=begun.file != PIPED)
+    performers = (*((kept,) if kept is not None else ()), *others)
+    host = make_program_host(begun, terminal, performers, write=write, show_prompt=is_shown)
+    if prewarming is not None:
+        host.prewarm_with(prewarming)
+    servers = ConfiguredMcpServers(host)
+    try:
+        return program.attempt(host, arguments=begun.arguments, servers=servers, inputs=begun.inputs)
+    finally:
+        terminal.close()
+        servers.close()
+
+
+def make_program_host(
+    begun: Begun, terminal: TerminalFrontend, performers: tuple[Middleware, ...], **more: Any
+) -> Host:
+    """Return the host of a program, from its launch settings."""
+    from antiphon.cli.program_host import make_terminal_host
+
+    settings = {**begun.settings, **more}
+    if settings.pop("yes", False):
+        from antiphon.tools import ALLOW_ALL
+
+        settings["policy"] = ALLOW_ALL
+    if begun.file != PIPED:
+        settings["directory"] = programs.program_directory(begun.file)
+    if settings.pop("every_model", False):
+        settings["connect"] = _always_connect(settings.pop("model"))
+    if settings.get("replay") and (playback := playback_of(settings["replay"])) is not None:
+        performers, settings["replay"] = (*performers, playback), None
+    return make_terminal_host(terminal, performers=performers, **settings)
+
+
+def _always_connect(model: str) -> Any:
+    """Return a connect function that ignores the requested name and uses this model."""
+
+    def connect_model(_: str, **given: Any) -> Any:
+        from antiphon.cli.configuration import current_configuration
+        from antiphon.providers import connect
+
+        kept = {name: each for name, each in given.items() if name not in ("key", "url", "provider")}
+        return connect(model, environment=current_configuration().environment, **kept)
+
+    return connect_model
+
+
+def _release_run(kept: Late | None, report: Report) -> Running | None:
+    """Record how a run ended and return it; `None` without a journal, or if it cannot be written."""
+    if kept is None or kept.running is None:
+        return None
+    try:
+        leave(kept, report)
+    except StoreError as error:
+        # Report the ending anyway; a run whose process is gone can be resumed.
+        _print_message(f"{error}; so it is not known how run {kept.id} ended: `antiphon runs resume {kept.id}` goes on")
+        return None
+    return kept.running
+
+
+def _wait_and_resume(running: Running) -> Late:
+    """Wait until a run is answered or due, and resume it."""
+    _print_resume_hint(running, "waiting")
+    while True:
+        entry = running.journal.find(running.id)
+        if entry.state != "waiting" or (entry.wake_at is not None and entry.wake_at <= running.journal.now()):
+            return resume_lazy_run(running.journal, running.id)
+        time.sleep(_POLL_SECONDS)
+
+
+def discard_output(text: str) -> None:
+    """Discard printed text; the JSON report includes it."""
+
+
+def _write_to_stderr(text: str) -> None:
+    click.echo(escape_unprintable(text), err=True)
+
+
+# Reporting
+
+
+def _print_message(text: str) -> None:
+    click.echo(f"antiphon: {escape_unprintable_line(text)}", err=True)
+
+
+def _print_ending(report: Report, ending: str) -> None:
+    if report.error:
+        click.echo(programs.render_program_error(report.error, sys.stderr), err=True)
+    elif ending == "interrupted":
+        click.echo("interrupted", err=True)
+
+
+def _print_resume_hint(running: Running, ending: str) -> None:
+    from antiphon.cli.telling import how_to_go_on
+
+    if ending != "done":
+        for line in how_to_go_on(running.journal, running.id):
+            _print_message(line)
+
+
+def _print_outcome_json(program: Program, outcome: Report, ending: str, id: str = "") -> None:
+    diagnostics = [each.to_json(program.source) for each in program.warnings]
+    if outcome.error:
+        diagnostics.append(outcome.error.to_json())
+    print_run_json(ending, diagnostics, outcome, id)
+
+
+def _print_prompt(shown: PromptShown, as_json: bool) -> None:
+    from antiphon._base.json import load_json
+    from antiphon.views.stream import format_safe_json
+
+    provider, _, model = shown.model.partition("/")
+    body = load_json(shown.body, "the request")
+    if as_json:
+        echo_json(format_safe_json({"provider": provider, "model": model, "body": body}, indent=2))
+        return
+    click.echo(
+        f"provider: {escape_unprintable(provider)}\nmodel:"
+        f" {escape_unprintable(model)}\n{format_safe_json(body, indent=2)}"
+    )

@@ -1,0 +1,166 @@
+"""Resume a run from the command line, in its directory and with its program and journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._base.escape import escape_unprintable
+from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
+from antiphon.journal.writes import PREPARING
+
+if TYPE_CHECKING:
+    from antiphon.journal import Journal, RunEntry
+    from antiphon.journal.shelf import KeptRows
+    from antiphon.runs.begun import Begun
+
+
+def resume_run_here(
+    journal: Journal,
+    entry: RunEntry,
+    *,
+    as_json: bool,
+    wait: bool,
+    anew: Mapping[str, str | None] | None = None,
+    max_cost: float | None = None,
+) -> int:
+    """Resume a run in this process and return the exit code.
+
+    `anew` maps steps to a decided outcome, or to `None` to run them again. `max_cost` replaces the cost
+    limit.
+    """
+    from antiphon.cli.execute import execute_program, resume_lazy_run
+    from antiphon.runs.begun import begun_of
+
+    _check_resume_options(entry, anew, max_cost)
+    if entry.kind in ("team", "turn"):
+        return _resume_team_run(entry)
+    if entry.state == "done" and anew is None and entry.kind != "map":
+        click.echo(f"antiphon: run {escape_unprintable(entry.id)} is done already", err=True)
+        return 0
+    if entry.kind in ("ask", "chat"):
+        from antiphon.cli.talk.answering import resume_ask
+        from antiphon.talks.keeping import place_of
+
+        _enter_directory(str(entry.begun_as.get("directory", "")), entry)
+        if anew is not None:
+            running = journal.go_on(entry.id)
+            _set_aside_effects(journal, entry, running, anew)
+            # `resume_ask` reads the decisions from the journal.
+            running.leave("interrupted")
+        return resume_ask(entry, as_json, place_of(journal))
+    begun = begun_of(entry, journal)
+    _enter_directory(begun.directory, entry)
+    program = _load_run_program(begun, entry, as_json)
+    if entry.kind == "map" and entry.state == PREPARING:
+        from antiphon.cli.map import finish_batch_rows
+
+        finish_batch_rows(journal, entry.id, program, begun)
+        entry = journal.find(entry.id)
+    if max_cost is not None:
+        begun = replace(begun, settings={**begun.settings, "max_cost": max_cost})
+        if entry.kind != "row":
+            running = journal.go_on(entry.id)
+            running.describe(settings=begun.settings)
+            running.leave(entry.state, entry.ending)
+    if entry.kind == "map":
+        from antiphon.cli.map import resume_batch
+
+        return resume_batch(journal, entry.id, program, begun)
+    kept = resume_lazy_run(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
+    shelf = None if anew is None else _set_aside_effects(journal, entry, kept.running, anew)
+    code = execute_program(program, begun, kept, as_json=as_json, wait=wait)
+    if shelf is not None and not as_json:
+        _print_reuse(journal, entry.id, shelf)
+    return code
+
+
+def _check_resume_options(entry: RunEntry, anew: Mapping[str, str | None] | None, max_cost: float | None) -> None:
+    """Raise an error for options that this kind of run ignores."""
+    if entry.kind == "map" and anew is not None:
+        raise NotReadyError(
+            f"run {entry.id} is a batch, and steps are decided about in its rows: `antiphon runs list --of {entry.id}`"
+            " lists them, `antiphon runs resume ROW` takes the same options"
+        )
+    if entry.kind in ("team", "turn") and anew is not None:
+        raise NotReadyError(f"run {entry.id} is of a team, where `--edited`, `--retry` and `--skip` decide nothing")
+    if entry.kind in ("ask", "chat", "team", "turn") and max_cost is not None:
+        raise NotReadyError(f"run {entry.id} is no program or batch: `--max-cost` does not hold for it")
+
+
+def _resume_team_run(entry: RunEntry) -> int:
+    from antiphon.cli.team_found import found_team
+    from antiphon.cli.team_run import resume_team_here
+
+    if entry.kind == "turn":
+        raise NotReadyError(
+            f"run {entry.id} is a turn of team {entry.parent}: `antiphon team resume {entry.parent}` goes on with it"
+        )
+    _enter_directory(str(entry.begun_as.get("repository", "")), entry)
+    return resume_team_here(found_team(entry.id))
+
+
+def _set_aside_effects(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:
+    from antiphon.journal.shelf import set_aside
+    from antiphon.runs.given import outcome_given
+
+    try:
+        decided = {
+            path: None if value is None else outcome_given(journal, entry.id, path, value)
+            for path, value in anew.items()
+        }
+        return set_aside(journal, running, decided=decided)
+    except AntiphonError:
+        running.leave(entry.state, entry.ending)
+        raise
+
+
+def _print_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
+    ran = journal.find(id).effects - shelf.reused
+    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {shelf.left} were dropped", err=True)
+    for name in dict.fromkeys(shelf.changed):
+        said = (
+            f"the environment variable {escape_unprintable(name)} has another value than the last"
+            f" time; what used it ran again"
+        )
+        click.echo(f"antiphon: {said}", err=True)
+    for row in shelf.dropped(10):
+        click.echo(f"  dropped: {escape_unprintable(row.path)} {escape_unprintable(row.kind)}", err=True)
+
+
+def _enter_directory(directory: str, entry: RunEntry) -> None:
+    """Change to the directory in which the run was started, for its files, configuration and keys."""
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise ConfigurationError(
+            f"run {entry.id} was begun in {directory}, which cannot be entered: {error.strerror or error}"
+        ) from None
+    from antiphon.cli.trust import ask_if_undecided
+    from antiphon.config.trust import find_project
+
+    ask_if_undecided(find_project())
+
+
+def _load_run_program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
+    from antiphon.cli.run import exit_unless_trusted, load_program_or_exit
+    from antiphon.runs.begun import PIPED
+
+    untrusted = bool(begun.settings.get("untrusted"))
+    if begun.file == PIPED:
+        from antiphon.lang.runtime.program import loads
+
+        return loads(begun.source, begun.name, untrusted=untrusted)
+    if not begun.is_edited and not os.path.exists(begun.file):
+        raise ConfigurationError(
+            f"the program {begun.file} of run {entry.id} is gone; its text is kept:"
+            f" `antiphon runs show {entry.id} --source > {os.path.basename(begun.file)}`"
+        )
+    program = load_program_or_exit(begun.file, untrusted, as_json, begun if begun.is_edited else None)
+    if not untrusted:
+        exit_unless_trusted(program, begun.file, as_json)
+    return program

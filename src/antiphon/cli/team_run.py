@@ -1,0 +1,176 @@
+"""Run a team from the command line: show its progress and ask the user its questions."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from antiphon.cli.talk.printing import is_terminal, tell
+from antiphon.cli.team_told import how_to_go_on, set_in
+from antiphon.cli.team_views import Lines, Moving, is_moving, write
+from antiphon.errors import AntiphonError, NotReadyError
+from antiphon.session.sync_bridge import CancelScope
+
+if TYPE_CHECKING:
+    from antiphon.cli.team_asking import Human
+    from antiphon.team import Team, TeamState
+
+#: Seconds between two polls for new messages.
+_POLL_SECONDS = 0.2
+EXIT_DONE, EXIT_NOTHING_MERGED, EXIT_FAILED, EXIT_WAITING, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def run_team(team: Team) -> int:
+    """Run a team as far as possible, report the result, and return the exit code."""
+    from antiphon.team import Team
+
+    seen = Team.open(team.id, team.journal)
+    human = _find_human()
+    view = Moving(seen, team) if is_moving() else Lines(seen.state.last)
+    try:
+        is_stopped = _run_until_blocked(team, seen, view, human)
+    except KeyboardInterrupt:
+        view.close()
+        tell(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
+        return EXIT_INTERRUPTED
+    except AntiphonError as error:
+        view.close()
+        tell(set_in(str(error)))
+        tell(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
+        return EXIT_FAILED
+    finally:
+        view.close()
+    if is_stopped:
+        tell(f"team {team.id} was stopped; `antiphon team resume {team.id}` goes on")
+        return EXIT_WAITING
+    return _report_ending(seen, is_told=isinstance(view, Lines))
+
+
+def resume_team_here(team: Team) -> int:
+    """Resume a suspended team with its models, and return the exit code."""
+    from antiphon.cli.team_found import cast
+    from antiphon.team import Team
+
+    if team.state.ended is not None:
+        tell(f"team {team.id} is done already")
+        write(closing_summary(team))
+        return EXIT_DONE
+    if team.is_running():
+        raise NotReadyError(
+            f"team {team.id} is at work in another process; `antiphon team chat` talks to it, "
+            "`antiphon team stop` has it leave off"
+        )
+    return run_team(Team.open(team.id, team.journal, models=cast(team.state.settings)))
+
+
+def _run_until_blocked(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -> bool:
+    """Run until no work is left or nobody answers; return whether the team was stopped."""
+    while True:
+        since = seen.state.last
+        worked, answered = _run_once(team, seen, view, human)
+        if worked.ended or worked.stopped_at > since:
+            return worked.ended is None
+        if human is not None:
+            answered = _ask_open_questions(seen, view, human) or answered
+        # A message may have arrived while the team was being suspended.
+        if not answered and seen.state.last <= worked.last:
+            return False
+
+
+def _run_once(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -> tuple[TeamState, bool]:
+    """Run the team while showing messages and asking questions; return its state, and whether any were
+    answered.
+    """
+    work = _TeamThread(team, view)
+    answered = False
+    try:
+        while not work.is_over(_POLL_SECONDS):
+            _show_new_messages(seen, view)
+            if human is not None:
+                answered = _ask_open_questions(seen, view, human) or answered
+    except BaseException:
+        work.cancel()
+        raise
+    _show_new_messages(seen, view)
+    return work.outcome(), answered
+
+
+def _show_new_messages(seen: Team, view: Lines | Moving) -> None:
+    seen.refresh()
+    for message in seen.messages(view.last):
+        view.take(message)
+
+
+def _ask_open_questions(seen: Team, view: Lines | Moving, human: Human) -> bool:
+    new = [each for number, each in seen.state.questions.items() if number not in human.skipped]
+    if not new:
+        return False
+    with view.quiet():
+        answered = [human.answered(seen, each) for each in new]
+    return any(answered)
+
+
+class _TeamThread:
+    """A team running in its own thread, which can be cancelled."""
+
+    def __init__(self, team: Team, view: Lines | Moving) -> None:
+        self._team, self._view = team, view
+        self._scope = CancelScope()
+        self._state: TeamState | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="team", daemon=True)
+        self._thread.start()
+
+    def is_over(self, seconds: float) -> bool:
+        """Wait for some seconds; return whether the thread has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def cancel(self) -> None:
+        """Cancel the run and wait for its end."""
+        self._scope.cancel()
+        self._thread.join()
+
+    def outcome(self) -> TeamState:
+        """Return the state of the team, or raise the error that ended the run."""
+        if self._error is not None:
+            raise self._error
+        assert self._state is not None
+        return self._state
+
+    def _run(self) -> None:
+        try:
+            with self._scope.active():
+                self._state = self._team.work(self._view.watch)
+        except BaseException as error:
+            self._error = error
+
+
+def _find_human() -> Human | None:
+    """Return the user at the terminal, if there is one."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        return None
+    from antiphon.cli.team_asking import Human
+
+    return Human()
+
+
+def _report_ending(team: Team, *, is_told: bool) -> int:
+    state = team.state
+    if state.ended is not None:
+        if not is_told:
+            write(closing_summary(team))
+        return EXIT_DONE if state.ended.merged else EXIT_NOTHING_MERGED
+    tell(f"team {team.id} waits{' for you' * bool(state.questions)}")
+    for line in how_to_go_on(team):
+        tell(set_in(line))
+    return EXIT_WAITING
+
+
+def closing_summary(team: Team) -> str:
+    """Return the last message of a finished team."""
+    from antiphon._base.escape import escape_unprintable
+
+    last = [each for each in team.channel("product").messages(limit=20) if each.author == "@team"]
+    return escape_unprintable(last[-1].text) if last else "done"

@@ -1,0 +1,128 @@
+"""Selection of the default model: an ordered list of sources, and a report of how the choice was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from antiphon.config.configuration import Configuration
+from antiphon.config.environment import Environment
+from antiphon.config.files import ConfigFile
+from antiphon.config.trust import Project
+
+#: The providers whose default model is used if they have a key, in this order.
+PROVIDERS_BY_PREFERENCE = ("anthropic", "openai", "google", "mistral", "deepseek", "groq", "openrouter")
+LOCAL_MODEL = "local/0.5b"
+#: The smallest local model that works well with the built-in tools: see docs/local.md.
+LOCAL_TOOL_MODEL = "local/1.5b"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceStep:
+    """One source that was checked: the model it named, if any, and what was found there."""
+
+    name: str
+    model: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The model to use, the source that decided, and all steps up to that one."""
+
+    model: str
+    source: str
+    steps: tuple[ChoiceStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDestination:
+    """The address for requests to a model, what sets it, and the source of the key; empty if none."""
+
+    address: str
+    address_from: str
+    key_from: str
+
+
+def find_model_destination(configuration: Configuration, model: str) -> ModelDestination:
+    """Return the address and the key source for requests to a model."""
+    from antiphon.providers.registry import resolve
+
+    environment = configuration.environment
+    provider = resolve(model)[0]
+    if provider.name == "local":
+        return ModelDestination("this machine", "it runs here", "")
+    variable = next((name for name in provider.url_env if environment.get(name, "").strip()), "")
+    source = f"{variable} in {environment.place(variable)}" if variable else "the provider's own"
+    return ModelDestination(provider.address(environment), source, environment.describe_key_source(provider))
+
+
+def list_provider_defaults() -> dict[str, str]:
+    """Return the default model of each provider that has one, in the order of preference."""
+    from antiphon.facts.resolution import default_model
+
+    found = {provider: default_model(provider) for provider in PROVIDERS_BY_PREFERENCE}
+    return {provider: model for provider, model in found.items() if model}
+
+
+def default_model(configuration: Configuration, flag: str | None = None, program: str | None = None) -> ModelChoice:
+    """Return the model to use: from flag, program, project, user, `ANTIPHON_MODEL`, a provider with a key,
+    or local.
+
+    The first source that names one decides; later ones are not read.
+    """
+    asked: list[tuple[str, Callable[[], tuple[str, str]]]] = [
+        ("flag", lambda: _check_explicit(flag)),
+        ("program", lambda: _check_explicit(program)),
+        (
+            "project",
+            lambda: _check_file(configuration.read_project_settings(), _explain_no_project(configuration.project)),
+        ),
+        ("user", lambda: _check_file(configuration.read_user_settings(), f"no {configuration.user_file}")),
+        ("environment", lambda: _check_variable(configuration.environment)),
+        ("key", lambda: _check_keys(configuration.environment)),
+        ("local", lambda: (LOCAL_MODEL, "the model that runs on this machine")),
+    ]
+    steps: list[ChoiceStep] = []
+    for name, ask in asked:
+        step = ChoiceStep(name, *ask())
+        steps.append(step)
+        if step.model:
+            break
+    return ModelChoice(steps[-1].model, steps[-1].name, tuple(steps))
+
+
+def _check_explicit(model: str | None) -> tuple[str, str]:
+    name = (model or "").strip()
+    if name == "default":
+        return "", "the default is asked for"
+    return name, "named there" if name else "no model is named"
+
+
+def _check_file(settings: ConfigFile | None, missing: str) -> tuple[str, str]:
+    if settings is None:
+        return "", missing
+    return settings.model, f"{settings.path}" if settings.model else f"{settings.path} sets no `model`"
+
+
+def _explain_no_project(project: Project) -> str:
+    names = [name for name in project.files if name.endswith(".toml")]
+    if not names or project.state == "trusted":
+        return "no antiphon.toml and no [tool.antiphon] in pyproject.toml"
+    return f"{project.root / names[0]} is not trusted (`antiphon trust`)"
+
+
+def _check_variable(environment: Environment) -> tuple[str, str]:
+    model = environment.get("ANTIPHON_MODEL", "").strip()
+    return (model, f"in {environment.place('ANTIPHON_MODEL')}") if model else ("", "not set")
+
+
+def _check_keys(environment: Environment) -> tuple[str, str]:
+    from antiphon.providers.registry import PROVIDERS
+
+    for name in PROVIDERS_BY_PREFERENCE:
+        if (place := environment.describe_key_source(PROVIDERS[name])) and (
+            model := list_provider_defaults().get(name)
+        ):
+            return model, place
+    return "", f"no key for {', '.join(PROVIDERS_BY_PREFERENCE)}"

@@ -1,0 +1,124 @@
+"""Shared parts of the four fake APIs: their interface, and helpers to split answers into pieces."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_array, as_object
+from antiphon.facts import Facts
+from antiphon.fakes.errors import ErrorReply
+from antiphon.fakes.prompt_cache import PromptCache
+from antiphon.fakes.script import AccountAge, Answer, Cite, Received
+from antiphon.wire.rules.subject import identify_subject
+
+_ALPHANUMERIC = string.ascii_letters + string.digits
+
+
+#: The displayed thinking of a model, if the script gives none.
+DEFAULT_THOUGHT = "Let me think."
+
+
+@dataclass(slots=True)
+class ServerState:
+    """The state of a fake across requests: the account, the cache, stored responses and continuations."""
+
+    account: AccountAge = "new"
+    cache: PromptCache = field(default_factory=PromptCache)
+    #: Remainders of answers, by continuation token.
+    continuations: dict[str, Continuation] = field(default_factory=dict[str, "Continuation"])
+    #: Background responses, with the states that are still to be reported.
+    background: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    responses: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    items: dict[str, Any] = field(default_factory=dict[str, Any])
+    reasoning_by_item: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """An answer to be continued: the hash of its request, and its remainder, or `None` if the script
+    supplies it.
+    """
+
+    request: bytes
+    most: int | None
+    rest: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class FakeApi:
+    """The functions of one API: validate a request, read its last text, and build a reply as body and as
+    events.
+    """
+
+    refusal: Callable[[Received, ServerState], ErrorReply | None]
+    read_last_text: Callable[[Any], str]
+    reply: Callable[[Answer, Received, ServerState], dict[str, Any]]
+    events: Callable[[Answer, Received, dict[str, Any]], list[bytes]]
+
+
+def find_known_facts(api: str, model: str) -> Facts:
+    """Return the facts about a model of an API's owner; empty facts if the model is unknown."""
+    return identify_subject(api, model, provider=None, platform="", headers=None).facts
+
+
+def make_random_id(length: int, alphabet: str = _ALPHANUMERIC) -> str:
+    """Return random characters for an id."""
+    return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def split_text(text: str, count: int = 3) -> list[str]:
+    """Split a text into about `count` pieces, none of them empty."""
+    size = max(-(-len(text) // count), 1)
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def format_call_arguments(answer: Answer) -> list[str]:
+    """Return each call's arguments as JSON text, the last one broken if the answer says so."""
+    texts = [dump_json(dict(call.arguments)) for call in answer.calls]
+    if texts and answer.malformed:
+        texts[-1] = texts[-1][:-1]
+    elif texts and answer.stop == "length":
+        texts[-1] = texts[-1][: max(len(texts[-1]) * 2 // 3, 1)]
+    return texts
+
+
+def find_citation_span(cite: Cite, text: str) -> tuple[int, int]:
+    """Return where the cited words begin and end in a text; all of it if they do not occur."""
+    start = text.find(cite.quote) if cite.quote else 0
+    return (start, start + len(cite.quote)) if cite.quote and start >= 0 else (0, len(text))
+
+
+def has_broken_call(answer: Answer) -> bool:
+    """Return whether the last call is incomplete."""
+    return bool(answer.calls) and (answer.malformed or answer.stop == "length")
+
+
+def count_tokens(answer: Answer, received: Received) -> tuple[int, int]:
+    """Return input and output tokens: as scripted, or estimated at four characters a token."""
+    if answer.usage is not None:
+        return answer.usage
+    said = len(answer.text) + len(answer.reasoning) + sum(map(len, format_call_arguments(answer)))
+    return len(dump_json(received.body)) // 4 + 1, said // 4 + 1
+
+
+def count_reasoning_tokens(answer: Answer, output: int) -> int:
+    """Return how many of the output tokens are reasoning."""
+    return min(len(answer.reasoning) // 4 + 1, output) if answer.reasoning else 0
+
+
+def format_sse_event(data: dict[str, Any], name: str = "") -> bytes:
+    """Return one server-sent event."""
+    return (f"event: {name}\n" if name else "").encode() + b"data: " + dump_json(data).encode() + b"\n\n"
+
+
+def join_text_parts(content: object, *types: str) -> str:
+    """Return the text of a message's content, which is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = [as_object(part) for part in as_array(content)]
+    return "\n".join(str(part["text"]) for part in parts if part.get("type") in types and part.get("text"))

@@ -1,0 +1,181 @@
+"""Compile division, modulo, power and rounding of numbers, without a function call in the common cases."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.number_inference import is_float, is_integer, is_nonnegative_integer, is_number_type
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import evaluate_once, make_class_of, make_class_test
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.types import JSON, get_base_type
+
+_IS, _EQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = ast.Is(), ast.Eq(), ast.Lt(), ast.LtE(), ast.Gt(), ast.GtE()
+_ADD, _SUB, _MULT, _DIV, _FLOOR_DIV, _MOD, _POW = (
+    *(ast.Add(), ast.Sub(), ast.Mult(), ast.Div(), ast.FloorDiv(), ast.Mod(), ast.Pow()),
+)
+#: Larger exponents go through the runtime, which bounds the size of the result.
+_MAX_FAST_EXPONENT = 1_000
+
+
+def evaluate_both_once(
+    c: Compiler, left: ast.expr, right: ast.expr, place: SourceLocation
+) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
+    """Return two operands where each is evaluated, once, and where each is read again."""
+    # The right operand may call a function that assigns the variable on the left.
+    first, left = evaluate_once(c, left, place, keep=not isinstance(right, ast.Name | ast.Constant))
+    second, right = evaluate_once(c, right, place)
+    return first, second, left, right
+
+
+def compile_modulo(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `%` of numbers: Python's own if nothing is negative, because it takes the sign of the divisor."""
+    right = c.expr(node.right)
+    is_sure = isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0
+    is_sure = is_sure or is_nonnegative_integer(c, node.right)
+    if is_sure and is_nonnegative_integer(c, node.left):
+        return emit.make_binary(left, _MOD, right, place)
+    if JSON in (get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))):
+        return (
+            _compile_json_modulo(c, left, right, place)
+            if is_sure
+            else emit.make_global_call("_vmod", [left, right], place)
+        )
+    if not is_sure and not isinstance(right, ast.Name):
+        return emit.make_global_call("_vmod", [left, right], place)
+    # A divisor known to be positive that is no name is built of non-negative integers, and calls nothing.
+    first, left = evaluate_once(c, left, place)
+    zero = emit.make_constant(0, place)
+    test, slow = (
+        emit.make_comparison(first, _AT_LEAST, zero, place),
+        emit.make_global_call("_vmod", [left, right], place),
+    )
+    if not is_sure:
+        test = set_location(ast.BoolOp(ast.And(), [test, emit.make_comparison(right, _MORE, zero, place)]), place)
+    elif is_number_type(get_expression_type(node.left)):
+        slow = _make_negative(emit.make_binary(_make_negative(left, place), _MOD, right, place), place)
+    return emit.make_conditional(test, emit.make_binary(left, _MOD, right, place), slow, place)
+
+
+def _compile_json_modulo(c: Compiler, left: ast.expr, right: ast.expr, place: SourceLocation) -> ast.expr:
+    test, left = make_class_test(c, left, "_vint", place)
+    positive = emit.make_comparison(left, _AT_LEAST, emit.make_constant(0, place), place)
+    test = set_location(ast.BoolOp(ast.And(), [test, positive]), place)
+    return emit.make_conditional(
+        test, emit.make_binary(left, _MOD, right, place), emit.make_global_call("_vmod", [left, right], place), place
+    )
+
+
+def _make_negative(value: ast.expr, place: SourceLocation) -> ast.expr:
+    return set_location(ast.UnaryOp(ast.USub(), value), place)
+
+
+def compile_division(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `/` of numbers: the quotient of two integers is an exact integer where there is no remainder."""
+    right = c.expr(node.right)
+    if is_float(node):
+        return emit.make_binary(left, _DIV, right, place)
+    operands = left, right
+    first, second, left, right = evaluate_both_once(c, left, right, place)
+    tests = [emit.make_binary(first, _MOD, second, place)]
+    if second is right and not is_integer(c, node.left):
+        tests = [_make_float_test(first, place), emit.make_binary(left, _MOD, right, place)]
+    elif first is left and second is right and not is_integer(c, node.right):
+        tests = [_make_float_test(right, place), *tests]
+    exact, other = emit.make_binary(left, _FLOOR_DIV, right, place), emit.make_binary(left, _DIV, right, place)
+    test = tests[0] if len(tests) == 1 else set_location(ast.BoolOp(ast.Or(), tests), place)
+    value = emit.make_conditional(test, other, exact, place)
+    c.quotient_operands[value] = operands
+    return value
+
+
+def compile_float_quotient(c: Compiler, node: n.Expr, beside: n.Expr) -> ast.expr | None:
+    """Compile a quotient that is an operand beside a float, and so becomes a float anyway; None for others."""
+    if not isinstance(node, n.Binary) or node.op != "/" or not is_float(beside):
+        return None
+    if not is_number_type(get_expression_type(node.left)) or not is_number_type(get_expression_type(node.right)):
+        return None
+    return emit.make_binary(c.expr(node.left), _DIV, c.expr(node.right), c.place(node))
+
+
+def compile_power(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `**` of numbers: Python's own if the exponent is known to be small and the result is real."""
+    right = c.expr(node.right)
+    quick, slow = emit.make_binary(left, _POW, right, place), emit.make_global_call("_vpow", [left, right], place)
+    if isinstance(right, ast.Constant) and type(right.value) is int and right.value <= _MAX_FAST_EXPONENT:
+        return quick
+    if not is_number_type(get_expression_type(node.left)) or not is_number_type(get_expression_type(node.right)):
+        return slow
+    if isinstance(right, ast.Constant) and type(right.value) is float:
+        first, left = evaluate_once(c, left, place)
+        test = emit.make_comparison(first, _AT_LEAST, emit.make_constant(0, place), place)
+        return emit.make_conditional(
+            test,
+            emit.make_binary(left, _POW, right, place),
+            emit.make_global_call("_vpow", [left, right], place),
+            place,
+        )
+    if not isinstance(left, ast.Name | ast.Constant):
+        return slow
+    second, right = evaluate_once(c, right, place)
+    tests = [emit.make_comparison(second, _AT_MOST, emit.make_constant(_MAX_FAST_EXPONENT, place), place)]
+    if not is_nonnegative_integer(c, node.right):
+        whole = emit.make_comparison(make_class_of(second, place), _IS, emit.make_name("_vint", place), place)
+        tests = [whole, emit.make_comparison(emit.make_constant(0, place), _AT_MOST, right, place)]
+        tests.append(emit.make_comparison(right, _AT_MOST, emit.make_constant(_MAX_FAST_EXPONENT, place), place))
+    quick, slow = emit.make_binary(left, _POW, right, place), emit.make_global_call("_vpow", [left, right], place)
+    return emit.make_conditional(_make_conjunction(tests, place), quick, slow, place)
+
+
+def compile_rounding(
+    c: Compiler, name: str, receiver: n.Expr, value: ast.expr, arguments: list[ast.expr], place: SourceLocation
+) -> ast.expr | None:
+    """Compile `floor`, `ceil` and `round` of a number inline; None if that needs the runtime's function."""
+    if arguments:
+        return None
+    if is_integer(c, receiver):
+        return value
+    if name == "floor" and value in c.quotient_operands:
+        return _compile_floor_division(c, receiver, value, place)
+    tests, first, value = _make_float_tests(c, receiver, value, place)
+    # `x - x` is 0 for finite numbers only: for infinity and NaN it is NaN.
+    difference = emit.make_binary(value if tests else first, _SUB, value, place)
+    tests.append(emit.make_comparison(difference, _EQUAL, emit.make_constant(0.0, place), place))
+    whole = emit.make_global_call("_vceil" if name == "ceil" else "_vfloor", [value], place)
+    if name == "round":
+        # Half rounds up. The fractional part is exact, and `x + 0.5` would not be.
+        low = c.make_temporary()
+        behind = emit.make_binary(value, _SUB, emit.make_name(low, place), place)
+        is_up = emit.make_comparison(behind, _AT_LEAST, emit.make_constant(0.5, place), place)
+        whole = emit.make_binary(emit.make_named_expression(low, whole, place), _ADD, is_up, place)
+    return emit.make_conditional(_make_conjunction(tests, place), whole, value, place)
+
+
+def _compile_floor_division(c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `(a / b).floor()` of integers to Python's exact `a // b`."""
+    left, right = c.quotient_operands[value]
+    assert isinstance(node, n.Binary)
+    if is_integer(c, node.left) and is_integer(c, node.right):
+        return emit.make_binary(left, _FLOOR_DIV, right, place)
+    first, second, left, right = evaluate_both_once(c, left, right, place)
+    test, whole = make_class_test(c, emit.make_binary(first, _FLOOR_DIV, second, place), "_vint", place)
+    slow = emit.make_global_call("_vm_number_floor", [emit.make_binary(left, _DIV, right, place)], place)
+    return emit.make_conditional(test, whole, slow, place)
+
+
+def _make_float_tests(
+    c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation
+) -> tuple[list[ast.expr], ast.expr, ast.expr]:
+    """Return tests that a number is a float, none if that is known; the number evaluated, and read again."""
+    first, again = evaluate_once(c, value, place)
+    return [] if is_float(node) else [_make_float_test(first, place)], first, again
+
+
+def _make_float_test(value: ast.expr, place: SourceLocation) -> ast.expr:
+    return emit.make_comparison(make_class_of(value, place), _IS, emit.make_name("_vfloat", place), place)
+
+
+def _make_conjunction(tests: list[ast.expr], place: SourceLocation) -> ast.expr:
+    return tests[0] if len(tests) == 1 else set_location(ast.BoolOp(ast.And(), tests), place)

@@ -1,0 +1,232 @@
+"""The compiler's state for one module, and the tables that map each node type to its compile function."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Callable, Set
+from typing import Any
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.code_object import ModuleCode, ScopeVariable
+from antiphon.lang.codegen.copy_insertion import needs_json_copy
+from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
+from antiphon.lang.codegen.python_ast import SourceLocation
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, AIResultType, Array, Type
+from antiphon.lang.typecheck.types import CallableType as Signature
+from antiphon.lang.typecheck.width_subtyping import exposes_hidden_field
+
+ExprRule = Callable[["Compiler", Any], ast.expr]
+StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
+#: Filled in by the package's `__init__`, which imports all rules.
+EXPRESSION_RULES: dict[type, ExprRule] = {}
+STATEMENT_RULES: dict[type, StatementRule] = {}
+
+
+class Compiler:
+    """The state of compiling one module; `code` collects the metadata that a run needs."""
+
+    def __init__(self, source: Source, code: ModuleCode) -> None:
+        self.source = source
+        self.code = code
+        #: The Python function that is being compiled.
+        self.scope = FunctionScope(None, None, set())
+        #: Definitions to insert before the statement that is being compiled.
+        self.before: list[ast.stmt] = []
+        #: Definitions of top-level functions, to insert before `main`.
+        self.top: list[ast.stmt] = []
+        #: The top-level variables that are locals of `main`, and those that functions share with it.
+        self.own: set[Symbol] = set()
+        self.shared: set[Symbol] = set()
+        #: The loop variables that live in a cell, new in each iteration, for the closures made there.
+        self.cell_variables: set[Symbol] = set()
+        #: The ids of functions that are called only within their own loop iteration.
+        self.iteration_local_functions: set[int] = set()
+        #: True if top-level statements with effects, and those that ask a model, are left out.
+        self.declarations_only = False
+        #: True once the function being compiled asks a model, or changes the history that models see.
+        self.asked = False
+        #: The loop variables that are integers.
+        self.integer_variables: set[Symbol] = set()
+        #: The loop variables that are integers and never negative.
+        self.nonnegative_variables: set[Symbol] = set()
+        #: Functions known to ask nobody.
+        self.ask_free_functions: set[Symbol] = set()
+        #: The top-level variables whose values the caller overrides.
+        self.given: Set[str] = frozenset()
+        #: Cache: True for Python expressions that bind names.
+        self.binding: dict[ast.AST, bool] = {}
+        #: The compiled operands of each compiled quotient.
+        self.quotient_operands: dict[ast.expr, tuple[ast.expr, ast.expr]] = {}
+        #: The private fields of answers, by the offset of the model call.
+        self.hidden: dict[int, tuple[str, ...]] = {}
+        #: The span of the value being compiled that goes into a private variable.
+        self.private_span: tuple[int, int] = (0, 0)
+        #: True if parts of the program may run concurrently.
+        self.is_concurrent = "async" in source.text
+        self._temporary_count = 0
+        self._line_starts = source.line_starts
+        self._is_ascii = source.text.isascii()
+        #: The most recently located line, and the offsets of its start and end.
+        self._line, self._line_start, self._line_end = 0, 0, -1
+
+    # The tree
+
+    def expr(self, node: n.Expr) -> ast.expr:
+        """Compile an expression."""
+        return EXPRESSION_RULES[type(node)](self, node)
+
+    def cast(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+        """Compile an expression to a value of a type; it is checked at run time unless known to fit."""
+        given = get_expression_type(node)
+        value = fitting = self.expr(node)
+        if given is not wanted:
+            place = self.place(node)
+            value = self._seen(value, given, wanted, place)
+            fitting = self._checked(value, given, wanted, place)
+        if fitting is value and needs_json_copy(node, wanted):
+            return emit.make_global_call(_get_copy_function(given), [value], self.place(node))
+        return fitting
+
+    def compile_borrowed(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+        """Compile an expression to a value of a type that is only read, or copied anyway."""
+        return self.convert_value(self.expr(node), get_expression_type(node), wanted, self.place(node))
+
+    def convert_value(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
+        """Convert a compiled value from one type to another."""
+        if given is wanted:
+            return value
+        return self._checked(self._seen(value, given, wanted, place), given, wanted, place)
+
+    def _seen(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
+        """Remove fields that the value's own type does not know, if the wanted type would reveal them."""
+        if wanted is None or _is_dict_literal(value) or not exposes_hidden_field(given, wanted):
+            return value
+        types = [emit.make_name(self.code.type_name(each), place) for each in (given, wanted)]
+        return emit.make_global_call("_vseen", [value, *types], place)
+
+    def _checked(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
+        if wanted is None or (is_assignable(given, wanted, certain=True) and not _needs_argument_copies(given, wanted)):
+            return value
+        if isinstance(wanted, AIResultType):
+            if isinstance(given, AIResultType):
+                return value
+            wanted = wanted.inner
+        if wanted == JSON:
+            return value
+        if isinstance(given, Signature) and isinstance(wanted, Signature):
+            types = [emit.make_name(self.code.type_name(each), place) for each in (given, wanted)]
+            return emit.make_global_call("_vadapted", [value, *types], place)
+        return self._emit_type_check(value, wanted, place)
+
+    def _emit_type_check(self, value: ast.expr, wanted: Type, place: SourceLocation) -> ast.expr:
+        """Emit the check that a value has a type; the class of a text, number or boolean is tested inline."""
+        classes = _PYTHON_CLASSES.get(wanted, ())
+        again = value
+        if classes and not isinstance(value, ast.Name):
+            held = self.make_temporary()
+            value, again = emit.make_named_expression(held, value, place), emit.make_name(held, place)
+        found = emit.make_global_call("_vas", [again, emit.make_name(self.code.type_name(wanted), place)], place)
+        for each in reversed(classes):
+            # The first test evaluates the value.
+            tested = emit.make_attribute(value if each is classes[0] else again, "__class__", place)
+            test = emit.make_comparison(tested, ast.Is(), emit.make_name(each, place), place)
+            found = emit.make_conditional(test, again, found, place)
+        return found
+
+    # Places
+
+    def place(self, node: n.Node) -> SourceLocation:
+        """Return the location of a node."""
+        start, end = node.start, node.end
+        low = self._line_start
+        if low <= start and end < self._line_end:
+            # Fast path: most nodes are on the line of the node before.
+            return self._line, start - low, self._line, end - low
+        return self.between(start, end)
+
+    def between(self, start: int, end: int) -> SourceLocation:
+        """Return the location of a span of offsets."""
+        if not self._is_ascii:
+            return (*self.source.python_position(start), *self.source.python_position(end))
+        starts = self._line_starts
+        line = bisect_right(starts, start)
+        begin = starts[line - 1]
+        self._line, self._line_start = line, begin
+        self._line_end = starts[line] if line < len(starts) else len(self.source.text) + 1
+        if end < self._line_end:
+            return line, start - begin, line, end - begin
+        last = bisect_right(starts, end)
+        return line, start - begin, last, end - starts[last - 1]
+
+    # Names
+
+    def make_temporary(self) -> str:
+        """Return a name that nothing else has."""
+        self._temporary_count += 1
+        return f"_v{self._temporary_count}"
+
+    def declare_symbol(self, symbol: Symbol, since: int) -> None:
+        """Give a symbol its Python name, and record it for models that are shown the frame's variables."""
+        if symbol.python:
+            # Declared by an earlier input of the same interactive session.
+            pass
+        elif self.is_global(symbol):
+            symbol.python = mangle_name(symbol.name)
+            self.scope.taken.add(symbol.python)
+        else:
+            symbol.python = self.scope.named(symbol)
+        if self.scope.loops:
+            self.scope.loop_variables.add(symbol.python)
+        if symbol.kind in ("let", "const", "parameter", "loop", "caught"):
+            seen = max(since, symbol.since)
+            self.scope.variables.append(
+                ScopeVariable(symbol.python, symbol.name, symbol.type, seen, symbol.until, symbol.is_private)
+            )
+
+    def is_global(self, symbol: Symbol) -> bool:
+        """Return True if a variable is one of the module's globals."""
+        return symbol.is_global and symbol not in self.own and symbol not in self.shared
+
+    def read(self, symbol: Symbol, place: SourceLocation) -> ast.expr:
+        """Return the expression that reads a variable."""
+        value = emit.make_name(symbol.python, place)
+        return emit.make_attribute(value, "value", place) if symbol in self.cell_variables else value
+
+    def bind(self, symbol: Symbol, value: ast.expr, place: SourceLocation) -> ast.stmt:
+        """Return the statement that assigns a variable."""
+        if symbol in self.cell_variables:
+            return emit.make_attribute_assignment(emit.make_name(symbol.python, place), "value", value, place)
+        if self.is_global(symbol):
+            self.scope.globals.add(symbol.python)
+        elif symbol in self.shared or symbol.python not in self.scope.taken:
+            self.scope.outside.add(symbol.python)
+        return emit.make_assignment(symbol.python, value, place)
+
+
+#: The usual Python classes of a type's values, the most likely first.
+_PYTHON_CLASSES: dict[Type, tuple[str, ...]] = {NUMBER: ("_vint", "_vfloat"), TEXT: ("_vstr",), BOOLEAN: ("_vbool",)}
+
+
+def _needs_argument_copies(given: Type, wanted: Type) -> bool:
+    """Return True if a function's arguments must be copied, because it takes `json`."""
+    return isinstance(given, Signature) and isinstance(wanted, Signature) and not can_share(given, wanted)
+
+
+def _get_copy_function(type_: Type) -> str:
+    return "_vlist" if isinstance(type_, Array) and has_immutable_items(type_) else "_vcopy"
+
+
+def _is_dict_literal(value: ast.expr) -> bool:
+    """Return True if an object literal has exactly the fields that are written in it."""
+    return isinstance(value, ast.Dict) and None not in value.keys
+
+
+def get_expression_type(node: n.Expr) -> Type:
+    """Return the type the checker inferred for an expression; `json` if it inferred none."""
+    return node.type if node.type is not None else JSON

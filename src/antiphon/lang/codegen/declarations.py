@@ -1,0 +1,140 @@
+"""Compile declarations of variables, patterns, inputs and models."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.calls import compile_unchecked_call, split_compiled_call
+from antiphon.lang.codegen.code_object import ProgramInput
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.destructuring import compile_pattern, list_private_fields
+from antiphon.lang.codegen.functions import compile_async_body
+from antiphon.lang.codegen.iteration import compile_iterable
+from antiphon.lang.codegen.model_calls import compile_ask_arguments
+from antiphon.lang.codegen.purity import is_pure_expression
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.inputs import evaluate_constant, is_required_input
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.types import JSON, Type, is_json_data, strip_ai_result, widen_type
+
+
+def compile_let(c: Compiler, node: n.Let) -> list[ast.stmt]:
+    """Compile `let` and `const`."""
+    place, symbol = c.place(node), node.symbol
+    if symbol is None:
+        return []
+    mark_private_span(c, symbol, node.value)
+    if node.is_async and node.value is not None:
+        value = _compile_async_value(c, node.value, symbol.type)
+    else:
+        value = emit.make_constant(None, place) if node.value is None else c.cast(node.value, symbol.type)
+        if symbol.is_global and is_json_data(symbol.type):
+            value = _register_variable_input(c, symbol, value, place)
+    return wrap_if_private(
+        symbol.is_private and not is_pure_expression(c, node.value), [c.bind(symbol, value, place)], place
+    )
+
+
+def compile_async_ask(c: Compiler, node: n.AsyncAsk) -> list[ast.stmt]:
+    """Compile `async do …` as a statement; the end of the program waits for it."""
+    return [emit.make_expression_statement(_compile_async_value(c, node.value, node.value.type or JSON), c.place(node))]
+
+
+def wrap_if_private(is_private: bool, body: list[ast.stmt], place: SourceLocation) -> list[ast.stmt]:
+    """Return an assignment, inside a block of private effects if its variable is private."""
+    return [emit.make_private_block(body, place)] if is_private else body
+
+
+def mark_private_span(c: Compiler, symbol: Symbol | None, value: n.Expr | None) -> None:
+    """Mark the answers that go into a private variable, so that the history does not keep them.
+
+    The history of `async for` iterations is discarded anyway.
+    """
+    if symbol is not None and symbol.is_private and value is not None and not isinstance(value, n.AsyncFor):
+        c.private_span = value.start, value.end
+
+
+def _register_variable_input(c: Compiler, symbol: Symbol, value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Register a top-level variable as an input, and return its value or the one the caller passes."""
+    # The type of a constant may be a literal type of its one value.
+    type_ = widen_type(strip_ai_result(symbol.type))
+    c.code.inputs[symbol.name] = ProgramInput(symbol.name, type_, symbol.start, symbol.end, symbol.is_private)
+    return _emit_input_lookup(symbol.name, value, place) if symbol.name in c.given else value
+
+
+def _emit_input_lookup(name: str, otherwise: ast.expr, place: SourceLocation) -> ast.expr:
+    key = emit.make_constant(name, place)
+    given = emit.make_comparison(key, ast.In(), emit.make_name("_vinputs", place), place)
+    return emit.make_conditional(given, emit.make_runtime_call("get_input", [key], place), otherwise, place)
+
+
+def compile_input(c: Compiler, node: n.Input) -> list[ast.stmt]:
+    """Compile `input name: type = default`."""
+    place, symbol = c.place(node), node.symbol
+    if symbol is None:
+        return []
+    type_, required = symbol.type, is_required_input(symbol.type, node.default)
+    default = None if node.default is None else evaluate_constant(node.default)
+    c.code.inputs[node.name] = ProgramInput(
+        node.name, type_, symbol.start, symbol.end, node.is_private, node.description, True, required, default
+    )
+    if required:
+        value = emit.make_runtime_call("get_input", [emit.make_constant(node.name, place)], place)
+    else:
+        otherwise = emit.make_constant(None, place) if node.default is None else c.cast(node.default, type_)
+        value = _emit_input_lookup(node.name, otherwise, place)
+    return [c.bind(symbol, value, place)]
+
+
+def _compile_async_value(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
+    """Compile the value of an `async let`: arguments are evaluated now, the call runs concurrently."""
+    place = c.place(node)
+    type_ = emit.make_name(c.code.type_name(strip_ai_result(wanted)), place)
+    c.asked = True
+    if isinstance(node, n.ModelCall):
+        return emit.make_runtime_call("start_ask", compile_ask_arguments(c, node), place)
+    if isinstance(node, n.AsyncFor):
+        body = compile_async_body(c, node)
+        function = emit.make_name("_vrt", place)
+        gather = set_location(ast.Attribute(function, "gather", ast.Load()), place)
+        return emit.make_runtime_call(
+            "start_call", [type_, gather, emit.make_name(body, place), compile_iterable(c, node.iterable)], place
+        )
+    if isinstance(node, n.Call) and isinstance(node.callee, n.Name) and node.callee.symbol is not None:
+        before, called = split_compiled_call(compile_unchecked_call(c, node))
+        started = emit.make_runtime_call("start_call", [type_, called.func, *called.args], place)
+        return emit.make_sequence([*before, started], place)
+    return c.cast(node, wanted)
+
+
+def compile_destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
+    """Compile `const { name: text } = value` and `const [a, b] = value`."""
+    place, name = c.place(node), c.make_temporary()
+    hidden = c.hidden[node.value.start] = list_private_fields(node.pattern)
+    given: Type = JSON
+    if node.is_async and isinstance(node.value, n.ModelCall):
+        value = emit.make_global_call(
+            "_vwait", [emit.make_runtime_call("start_ask", compile_ask_arguments(c, node.value), place)], place
+        )
+    else:
+        value, given = c.expr(node.value), get_expression_type(node.value)
+    if isinstance(node.pattern, n.ArrayPattern) and not hidden:
+        return compile_pattern(c, node.pattern, value, given, c.place(node.value))
+    out = wrap_if_private(bool(hidden), [emit.make_assignment(name, value, place)], place)
+    return out + compile_pattern(c, node.pattern, emit.make_name(name, place), given, c.place(node.value))
+
+
+def compile_model(c: Compiler, node: n.ModelDecl) -> list[ast.stmt]:
+    """Compile `model m = { … }`."""
+    place = c.place(node)
+    if node.symbol is None:
+        return []
+    name = emit.make_constant(node.name, place)
+    return [c.bind(node.symbol, emit.make_runtime_call("declare_model", [name, c.expr(node.settings)], place), place)]
+
+
+def compile_nothing(_: Compiler, __: n.Function | n.TypeDecl | n.Import | n.Returns) -> list[ast.stmt]:
+    """Return no statements: the declaration was hoisted, or only the type checker needs it."""
+    return []

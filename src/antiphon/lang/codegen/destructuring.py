@@ -1,0 +1,172 @@
+"""Compile patterns: destructuring of objects and arrays."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.compiler import Compiler
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import evaluate_once
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.types import (
+    JSON,
+    Array,
+    Literal,
+    Object,
+    SimpleType,
+    Type,
+    Union,
+    get_base_type,
+    strip_ai_result,
+)
+from antiphon.lang.typecheck.unions import inhabited_options
+
+
+def compile_pattern(
+    c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: Type, place: SourceLocation
+) -> list[ast.stmt]:
+    """Compile the assignments of a pattern.
+
+    All values are read before any is assigned, so that a failure assigns nothing.
+    """
+    out: list[ast.stmt] = []
+    if isinstance(pattern, n.ArrayPattern):
+        items = _compile_counted_items(c, value, len(pattern.items), given, place)
+        if _can_unpack_directly(pattern, given):
+            return [_make_unpacking(c, pattern, items, place)]
+        name, whole = _hold_in_variable(c, items, place)
+        bindings = _take_items(c, pattern, name, given, out)
+    else:
+        fitted = c.convert_value(value, given, pattern.type, place)
+        is_known = fitted is value and isinstance(given, Object)
+        name, whole = _hold_in_variable(
+            c, fitted if is_known else emit.make_global_call("_vunwrap", [fitted], place), place
+        )
+        bindings = _take_fields(c, pattern, name, given if is_known else JSON, out)
+    if all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript) for each in out):
+        # Values that certainly exist need no temporary variable.
+        return whole + [_bind_taken_value(c, each, {held: symbol for symbol, held in bindings}, place) for each in out]
+    return whole + out + [c.bind(symbol, emit.make_name(held, place), place) for symbol, held in bindings]
+
+
+def _can_unpack_directly(pattern: n.ArrayPattern, given: Type) -> bool:
+    """Return True if each item goes into its variable without conversion."""
+    if not isinstance(given, Array) or not _is_scalar(given.item):
+        return False
+    return all(each.symbol is not None and each.symbol.type == given.item for each in pattern.items)
+
+
+def _make_unpacking(c: Compiler, pattern: n.ArrayPattern, items: ast.expr, place: SourceLocation) -> ast.stmt:
+    """Return `a, b = items`."""
+    bound: list[Any] = [c.bind(each.symbol, items, c.place(each)) for each in pattern.items if each.symbol is not None]
+    targets = [target for each in bound for target in each.targets]
+    return set_location(ast.Assign([set_location(ast.Tuple(targets, ast.Store()), place)], items), place)
+
+
+def _hold_in_variable(c: Compiler, value: ast.expr, place: SourceLocation) -> tuple[str, list[ast.stmt]]:
+    """Return the name of a variable that holds the value, and the statements that assign it."""
+    if isinstance(value, ast.Name):
+        return value.id, []
+    name = c.make_temporary()
+    return name, [emit.make_assignment(name, value, place)]
+
+
+def _bind_taken_value(c: Compiler, taken: Any, bindings: dict[str, Symbol], place: SourceLocation) -> ast.stmt:
+    symbol = bindings.get(taken.targets[0].id)
+    return taken if symbol is None else c.bind(symbol, taken.value, place)
+
+
+def _compile_counted_items(c: Compiler, value: ast.expr, count: int, given: Type, place: SourceLocation) -> ast.expr:
+    """Compile the array that is destructured, with a check that it has as many items as the pattern."""
+    wanted = emit.make_constant(count, place)
+    if not isinstance(given, Array):
+        return emit.make_global_call("_vitems", [value, wanted], place)
+    if isinstance(value, ast.List) and len(value.elts) == count and not any(map(_is_spread, value.elts)):
+        return set_location(ast.Tuple(value.elts, ast.Load()), place)
+    first, value = evaluate_once(c, value, place)
+    fits = emit.make_comparison(emit.make_global_call("_vpylen", [first], place), ast.Eq(), wanted, place)
+    return emit.make_conditional(fits, value, emit.make_global_call("_vitems", [value, wanted], place), place)
+
+
+def _is_spread(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
+
+
+def _take_items(
+    c: Compiler, pattern: n.ArrayPattern, name: str, given: Type, out: list[ast.stmt]
+) -> list[tuple[Symbol, str]]:
+    kind = get_base_type(strip_ai_result(given))
+    item = kind.item if isinstance(kind, Array) else JSON
+    bindings: list[tuple[Symbol, str]] = []
+    for index, each in enumerate(pattern.items):
+        if each.symbol is None:
+            continue
+        place, held = c.place(each), c.make_temporary()
+        value = emit.make_item(emit.make_name(name, place), emit.make_constant(index, place), place)
+        value = c.convert_value(value, item, each.symbol.type, place)
+        out.append(emit.make_assignment(held, value, place))
+        bindings.append((each.symbol, held))
+    return bindings
+
+
+def _take_fields(
+    c: Compiler, pattern: n.Pattern, name: str, given: Type, out: list[ast.stmt]
+) -> list[tuple[Symbol, str]]:
+    bindings: list[tuple[Symbol, str]] = []
+    for each in pattern.fields:
+        place = c.place(each)
+        key, held = emit.make_constant(each.name, place), c.make_temporary()
+        field = given.fields.get(each.name) if isinstance(given, Object) else None
+        if field is not None and not field.optional and each.default is None:
+            value = emit.make_item(emit.make_name(name, place), key, place)
+        else:
+            value = _compile_field_value(c, each, name, key, _is_optional_field(pattern, each), place)
+        if each.nested is not None:
+            out.append(emit.make_assignment(held, value, place))
+            bindings += _take_fields(c, each.nested, held, field.type if field is not None else JSON, out)
+        elif each.symbol is not None:
+            out.append(emit.make_assignment(held, value, place))
+            bindings.append((each.symbol, held))
+    return bindings
+
+
+def _is_optional_field(pattern: n.Pattern, field: n.PatternField) -> bool:
+    return isinstance(pattern.type, Object) and pattern.type.fields[field.name].optional
+
+
+def _compile_field_value(
+    c: Compiler, each: n.PatternField, name: str, key: ast.expr, may_be_missing: bool, place: SourceLocation
+) -> ast.expr:
+    whole = emit.make_name(name, place)
+    if each.default is None:
+        return emit.make_global_call("_voptional" if may_be_missing else "_vfield", [whole, key], place)
+    found = c.make_temporary()
+    read = emit.make_named_expression(found, emit.make_global_call("_voptional", [whole, key], place), place)
+    test = emit.make_comparison(read, ast.IsNot(), emit.make_constant(None, place), place)
+    wanted = each.symbol.type if each.symbol else None
+    return emit.make_conditional(test, emit.make_name(found, place), c.cast(each.default, wanted), place)
+
+
+def list_private_fields(pattern: n.Pattern | n.ArrayPattern) -> tuple[str, ...]:
+    """Return the fields that go to private variables; for an array pattern with one, the empty name for all of it."""
+    if isinstance(pattern, n.Pattern):
+        return tuple(each.name for each in pattern.fields if _has_private_symbol(each))
+    return ("",) if any(each.symbol is not None and each.symbol.is_private for each in pattern.items) else ()
+
+
+def _has_private_symbol(field: n.PatternField) -> bool:
+    if field.nested is not None:
+        return any(map(_has_private_symbol, field.nested.fields))
+    return field.symbol is not None and field.symbol.is_private
+
+
+def _is_scalar(type_: Type) -> bool:
+    if isinstance(strip_ai_result(type_), Union):
+        return all(map(_is_scalar, inhabited_options(type_)))
+    kind = get_base_type(type_)
+    if isinstance(kind, Literal):
+        return True
+    return isinstance(kind, SimpleType) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")

@@ -1,0 +1,224 @@
+"""Compile literals, names and interpolated strings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.number_inference import is_float, is_integer
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import evaluate_once, make_class_test
+from antiphon.lang.codegen.width_subtyping import drop_null_fields, make_exact_fields_test
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items, is_fresh_value
+from antiphon.lang.typecheck.types import (
+    JSON,
+    NUMBER,
+    TEXT,
+    TOOL,
+    AIResultType,
+    Array,
+    Map,
+    Object,
+    ObjectField,
+    SimpleType,
+    Type,
+    get_base_type,
+    is_mutable,
+)
+from antiphon.lang.typecheck.types import CallableType as Signature
+
+
+def compile_literal(c: Compiler, node: n.NumberLit | n.BoolLit) -> ast.expr:
+    """Compile `3` or `true`."""
+    return emit.make_constant(node.value, c.place(node))
+
+
+def compile_null(c: Compiler, node: n.NullLit) -> ast.expr:
+    """Compile `null`."""
+    return emit.make_constant(None, c.place(node))
+
+
+def compile_text(c: Compiler, node: n.TextLit) -> ast.expr:
+    """Compile a string with its interpolations."""
+    place = c.place(node)
+    parts = node.parts
+    if not parts or (len(parts) == 1 and type(parts[0]) is str):
+        return emit.make_constant(parts[0] if parts else "", place)
+    values: list[ast.expr] = []
+    for part in parts:
+        if isinstance(part, str):
+            values.append(emit.make_constant(part, place))
+        else:
+            values.append(
+                set_location(ast.FormattedValue(compile_as_text(c, part.value, in_hole=True), -1, None), place)
+            )
+    return set_location(ast.JoinedStr(values), place)
+
+
+def compile_as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
+    """Compile an expression as the text `print` would show.
+
+    In an interpolation (`in_hole`), integers are left to Python's own formatting.
+    """
+    value, type_ = c.expr(node), get_expression_type(node)
+    kind = get_base_type(type_)
+    if kind == TEXT and not isinstance(type_, AIResultType):
+        return value
+    place = c.place(node)
+    if kind == NUMBER and not isinstance(type_, AIResultType):
+        return compile_number_text(c, node, value, place, in_hole)
+    return emit.make_global_call("_vtext", [value], place)
+
+
+def compile_number_text(
+    c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation, in_hole: bool = False
+) -> ast.expr:
+    """Compile a number as text."""
+    if is_integer(c, node):
+        return value if in_hole else emit.make_global_call("_vstr", [value], place)
+    if is_float(node):
+        return emit.make_global_call("_vnumbertext", [value], place)
+    test, again = make_class_test(c, value, "_vint", place)
+    whole = again if in_hole else emit.make_global_call("_vstr", [again], place)
+    return emit.make_conditional(test, whole, emit.make_global_call("_vtext", [again], place), place)
+
+
+def compile_name(c: Compiler, node: n.Name) -> ast.expr:
+    """Compile a variable that is read; the value of an `async let` is waited for."""
+    symbol, place = node.symbol, c.place(node)
+    if symbol is None:
+        return emit.make_constant(None, place)
+    if isinstance(symbol.type, Signature) and node.type is not TOOL:
+        from antiphon.lang.codegen.lambdas import compile_function_name
+
+        value = compile_function_name(c, node, symbol)
+        return emit.make_global_call("_vwait", [value], place) if symbol.is_async else value
+    value = emit.make_name(f"_vb_{symbol.name}", place) if symbol.kind == "builtin" else c.read(symbol, place)
+    if symbol.is_async:
+        value = emit.make_global_call("_vwait", [value], place)
+    if symbol.type == JSON and node.type not in (JSON, None):
+        # The type was narrowed: of an AI result, take its value.
+        return emit.make_global_call("_vunwrap", [value], place)
+    return value
+
+
+def compile_array(c: Compiler, node: n.ArrayLit) -> ast.expr:
+    """Compile `[a, ...b]`."""
+    inner = node.type.item if isinstance(node.type, Array) else None
+    items = [
+        _compile_spread_items(c, each, inner) if isinstance(each, n.Spread) else c.cast(each, inner)
+        for each in node.items
+    ]
+    return set_location(ast.List(items, ast.Load()), c.place(node))
+
+
+def _compile_spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
+    """Compile `...value` in an array."""
+    place, type_ = c.place(node), get_expression_type(node.value)
+    # Only the items are kept, not the array.
+    take = c.compile_borrowed if has_immutable_items(type_) else c.cast
+    value = take(node.value, Array(inner) if inner is not None else None)
+    if (
+        inner == JSON
+        and isinstance(type_, Array)
+        and not can_share(type_.item, JSON)
+        and not is_fresh_value(node.value)
+    ):
+        value = emit.make_global_call("_vcopy", [value], place)
+    if not isinstance(type_, Array) or not isinstance(get_base_type(type_.item), SimpleType) or type_.item == JSON:
+        value = emit.make_global_call("_vspread", [value], place)
+    return set_location(ast.Starred(value, ast.Load()), place)
+
+
+def compile_object(c: Compiler, node: n.ObjectLit) -> ast.expr:
+    """Compile `{ key: value, ...other }`."""
+    if isinstance(node.type, Map):
+        return _compile_map(c, node, node.type)
+    fields = node.type.fields if isinstance(node.type, Object) else {}
+    keys: list[ast.expr | None] = []
+    values: list[ast.expr] = []
+    spreads = any(isinstance(each, n.Spread) for each in node.entries)
+    for place, entry in enumerate(node.entries):
+        # Only the last value of a field must fit its type.
+        later = {name for each in node.entries[place + 1 :] for name in _list_certain_names(each)} if spreads else ()
+        if isinstance(entry, n.Spread):
+            spread = _compile_spread_fields(c, entry, {name: fields[name] for name in fields if name not in later})
+            keys += (key for key, _ in spread)
+            values += (value for _, value in spread)
+        else:
+            keys.append(emit.make_constant(entry.key, c.place(entry)))
+            known = entry.key in fields and entry.key not in later
+            values.append(c.cast(entry.value, fields[entry.key].read if known else None))
+    return set_location(ast.Dict(keys, values), c.place(node))
+
+
+def _compile_map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
+    keys: list[ast.expr | None] = []
+    values: list[ast.expr] = []
+    for entry in node.entries:
+        if isinstance(entry, n.Spread):
+            keys.append(None)
+            values.append(
+                emit.make_global_call("_vspreadfields", [_compile_map_spread(c, entry, type_)], c.place(entry))
+            )
+        else:
+            keys.append(emit.make_constant(entry.key, c.place(entry)))
+            values.append(c.cast(entry.value, type_.value))
+    return set_location(ast.Dict(keys, values), c.place(node))
+
+
+def _compile_map_spread(c: Compiler, node: n.Spread, wanted: Map) -> ast.expr:
+    """Compile what is spread into a map: another map, or an object whose fields all fit."""
+    kind = get_base_type(get_expression_type(node.value))
+    if isinstance(kind, Object):
+        fields = {name: ObjectField(wanted.value, each.optional) for name, each in kind.fields.items()}
+        return drop_null_fields(c.cast(node.value, Object(fields)), kind, c.place(node))
+    return c.cast(node.value, wanted)
+
+
+def _list_certain_names(node: n.ObjectEntry | n.Spread) -> Iterable[str]:
+    """Return the fields that an entry always sets."""
+    if isinstance(node, n.ObjectEntry):
+        return (node.key,)
+    given = get_base_type(get_expression_type(node.value))
+    return (name for name, each in given.fields.items() if not each.optional) if isinstance(given, Object) else ()
+
+
+def _compile_spread_fields(
+    c: Compiler, node: n.Spread, fields: dict[str, ObjectField]
+) -> list[tuple[ast.expr | None, ast.expr]]:
+    """Compile `...value` in an object; only fields that are not overwritten later are type-checked."""
+    given = get_base_type(get_expression_type(node.value))
+    own = given.fields if isinstance(given, Object) else {}
+    wanted = Object(
+        {name: ObjectField(fields[name].type, field.optional) for name, field in own.items() if name in fields}
+    )
+    value = c.cast(node.value, wanted if own else None)
+    place = c.place(node)
+    if isinstance(get_expression_type(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
+        return _copy_fields_individually(c, value, own, place) or [(None, drop_null_fields(value, given, place))]
+    spread = emit.make_global_call("_vspreadfields", [drop_null_fields(value, given, place)], place)
+    test = make_exact_fields_test(value, given, place) if isinstance(given, Object) else None
+    return [(None, spread if test is None else emit.make_conditional(test, value, spread, place))]
+
+
+def _copy_fields_individually(
+    c: Compiler, value: ast.expr, fields: dict[str, ObjectField], place: SourceLocation
+) -> list[tuple[ast.expr | None, ast.expr]]:
+    """Return the fields of an object one by one, if all of them are required; else nothing."""
+    if any(each.optional for each in fields.values()):
+        return []
+    out: list[tuple[ast.expr | None, ast.expr]] = []
+    value, again = evaluate_once(c, value, place)
+    for name in fields:
+        out.append((emit.make_constant(name, place), emit.make_item(value, emit.make_constant(name, place), place)))
+        value = again
+    return out
+
+
+def reject_bad_expression(_: Compiler, node: n.BadExpr) -> ast.expr:
+    """Raise an `AssertionError`: a program with syntax errors is never compiled."""
+    raise AssertionError(f"compiling what could not be read, at {node.start}")

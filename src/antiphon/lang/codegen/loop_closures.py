@@ -1,0 +1,110 @@
+"""Closures in loops: a function made in an iteration captures that iteration's variables.
+
+Python has one variable for all iterations. A function that outlives its iteration gets a copy of the
+loop's variables when it is made. A copy is enough for variables that have their final value by then; all
+others live in a `VariableCell`, which each iteration makes afresh.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.compiler import Compiler
+from antiphon.lang.codegen.python_ast import SourceLocation
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck.symbols import Symbol
+
+_Function = n.Function | n.Lambda | n.AsyncFor
+
+
+def make_loop_cells(c: Compiler, statements: list[n.Statement], declared: dict[Symbol, int]) -> list[ast.stmt]:
+    """Return the statements that make cells for the variables of a block in a loop that need one.
+
+    `declared` maps each variable to the end of the statement that declares it.
+    """
+    c.iteration_local_functions |= _find_iteration_local_functions(c, statements)
+    captured = {symbol: end for symbol, end in declared.items() if symbol.is_captured or symbol.assigned_in}
+    if not captured:
+        return []
+    found: set[Symbol] = set()
+    for function in _iter_escaping_functions(c, statements):
+        found |= {
+            each
+            for each in _list_used_symbols(function)
+            if each in captured and _needs_cell(each, function, captured[each])
+        }
+    out: list[ast.stmt] = []
+    for symbol in sorted(found, key=lambda each: each.start):
+        if symbol.kind == "function":
+            # The `def` already binds the function's own Python name.
+            symbol.python = c.scope.named(symbol)
+            c.scope.loop_variables.add(symbol.python)
+        c.cell_variables.add(symbol)
+        place = c.between(symbol.start, symbol.end)
+        made = emit.make_global_call("_vbox", [emit.make_constant(symbol.name, place)], place)
+        out.append(emit.make_assignment(symbol.python, made, place))
+    return out
+
+
+def capture_iteration(c: Compiler, value: ast.expr, node: _Function, place: SourceLocation) -> ast.expr:
+    """Return a function that outlives its iteration, bound to this iteration's loop variables."""
+    looped = (
+        {name for scope in c.scope.chain() for name in scope.loop_variables}
+        if id(node) not in c.iteration_local_functions
+        else ()
+    )
+    names = sorted({each.python for each in _list_used_symbols(node) if each.python in looped}) if looped else ()
+    if not names:
+        return value
+    return emit.make_global_call("_vround", [value, *(emit.make_constant(each, place) for each in names)], place)
+
+
+def _needs_cell(symbol: Symbol, function: _Function, end: int) -> bool:
+    """Return True if a variable may be assigned after a function that uses it was made."""
+    return symbol.is_assigned or isinstance(function, n.Function) or function.start < end
+
+
+def _list_used_symbols(node: n.Node) -> set[Symbol]:
+    return {each.symbol for each in n.walk(node) if isinstance(each, n.Name) and each.symbol is not None}
+
+
+def _find_iteration_local_functions(c: Compiler, statements: list[n.Statement]) -> set[int]:
+    """Return the ids of functions that are only called in the block itself, and so do not outlive it."""
+    named = {symbol: function for each in statements for symbol, function in _iter_named_functions(each)}
+    if not named or c.is_concurrent:
+        return set()
+    todo: list[tuple[n.Node, bool]] = [(each, False) for each in statements]
+    while todo:
+        node, inside = todo.pop()
+        called = node.callee if isinstance(node, n.Call) and not inside else None
+        inside = inside or isinstance(node, n.Function | n.Lambda)
+        for each in n.children(node):
+            if isinstance(each, n.Name) and each is not called and each.symbol is not None:
+                named.pop(each.symbol, None)
+            todo.append((each, inside))
+    return set(map(id, named.values()))
+
+
+def _iter_named_functions(node: n.Statement) -> Iterable[tuple[Symbol, n.Node]]:
+    if isinstance(node, n.Function) and node.symbol is not None and not node.is_tool:
+        yield node.symbol, node
+    elif isinstance(node, n.Let) and isinstance(node.value, n.Lambda) and node.symbol is not None and node.is_const:
+        yield node.symbol, node.value
+
+
+def _iter_escaping_functions(c: Compiler, statements: Iterable[n.Node]) -> Iterable[_Function]:
+    """Yield the functions in a block that may be called after the iteration is over."""
+    todo = list(statements)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, n.Function | n.Lambda | n.AsyncFor) and id(node) not in c.iteration_local_functions:
+            yield node
+        on_the_spot = (
+            isinstance(node, n.Call) and isinstance(node.callee, n.Member) and node.callee.name in METHODS_WITH_FUNCTION
+        )
+        for each in n.children(node):
+            # An array method calls its function at once, and keeps no reference to it.
+            todo += n.children(each) if on_the_spot and isinstance(each, n.Lambda) else (each,)

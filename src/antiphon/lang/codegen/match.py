@@ -1,0 +1,249 @@
+"""Compile `match`, `is` and `? :` to Python's conditional expressions and `if`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.functions import compile_suite
+from antiphon.lang.codegen.operators import compile_condition
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import evaluate_once, make_class_of
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    AIResultType,
+    Array,
+    Literal,
+    Object,
+    Type,
+    get_base_type,
+    remove_null,
+    strip_ai_result,
+)
+from antiphon.lang.typecheck.unions import (
+    find_discriminator,
+    inhabited_options,
+    intersect_type,
+    is_never,
+    make_union,
+    subtract_type,
+)
+
+_IS, _IS_NOT, _EQUAL, _IN, _OR = ast.Is(), ast.IsNot(), ast.Eq(), ast.In(), ast.Or()
+#: The Python class of values of a type.
+_PYTHON_CLASSES: dict[Type, str] = {TEXT: "_vstr", BOOLEAN: "_vbool"}
+
+
+def compile_conditional(c: Compiler, node: n.Conditional) -> ast.expr:
+    """Compile `c ? a : b`."""
+    wanted = get_expression_type(node)
+    test = compile_condition(c, node.condition)
+    return emit.make_conditional(test, c.cast(node.then, wanted), c.cast(node.otherwise, wanted), c.place(node))
+
+
+def compile_is_test(c: Compiler, node: n.Is) -> ast.expr:
+    """Compile `x is T`."""
+    place = c.place(node)
+    value, again = evaluate_once(c, _compile_unwrapped(c, node.value), place)
+    return _make_disjunction(
+        _make_type_tests(c, get_expression_type(node.value), [_get_pattern_type(node.tested)], value, again, place),
+        place,
+    )
+
+
+def compile_match(c: Compiler, node: n.Match) -> ast.expr:
+    """Compile `match` as a value: nested conditional expressions."""
+    wanted, place = get_expression_type(node), c.place(node)
+    first, again = evaluate_once(c, _compile_unwrapped(c, node.value), place)
+    arms: list[tuple[ast.expr | None, ast.expr]] = []
+    left = get_expression_type(node.value)
+    for arm in node.arms:
+        test = _make_arm_test(c, arm, left, first, again)
+        first, left = again, _get_remaining_type(left, arm)
+        arms.append((test, _compile_arm_value(c, arm, wanted)))
+    return _chain_arms(arms, lambda test, then, rest: emit.make_conditional(test, then, rest, place))
+
+
+def compile_match_statement(c: Compiler, node: n.MatchStatement) -> list[ast.stmt]:
+    """Compile `match` as a statement: a chain of `if`."""
+    place = c.place(node.value)
+    first, again = evaluate_once(c, _compile_unwrapped(c, node.value), place)
+    out = [] if first is again else [emit.make_expression_statement(first, place)]
+    parts: list[tuple[n.Arm, ast.expr | None, list[ast.stmt]]] = []
+    left = get_expression_type(node.value)
+    for arm in node.arms:
+        test = _make_arm_test(c, arm, left, again, again)
+        left = _get_remaining_type(left, arm)
+        assert isinstance(arm.body, n.Block)
+        parts.append((arm, test, compile_suite(c, arm.body)))
+    otherwise: list[ast.stmt] = []
+    for at_, (arm, test, body) in reversed(list(enumerate(parts))):
+        is_last = at_ == len(parts) - 1
+        otherwise = body if test is None or is_last else [set_location(ast.If(test, body, otherwise), c.place(arm))]
+    return out + otherwise
+
+
+def _chain_arms(
+    arms: list[tuple[ast.expr | None, ast.expr]],
+    join: Callable[[ast.expr, ast.expr, ast.expr], ast.expr],
+) -> ast.expr:
+    """Join the arms into one expression, from the last on.
+
+    The arms are exhaustive, so the last needs no test; with a single arm the test still evaluates the value.
+    """
+    *others, (test, value) = arms
+    out = value
+    if test is not None and not others:
+        out = join(test, value, value)
+    for test, value in reversed(others):
+        out = join(test, value, out) if test is not None else value
+    return out
+
+
+def _make_arm_test(c: Compiler, arm: n.Arm, type_: Type, first: ast.expr, again: ast.expr) -> ast.expr | None:
+    """Return a test that an arm matches, None for `else`; `first` evaluates the value.
+
+    `type_` is what the arms before it have left.
+    """
+    if arm.is_else:
+        return None
+    place = c.place(arm)
+    return _make_disjunction(
+        _make_type_tests(c, type_, [_get_pattern_type(each) for each in arm.patterns], first, again, place), place
+    )
+
+
+def _get_remaining_type(type_: Type, arm: n.Arm) -> Type:
+    """Return the type of values that an arm does not match."""
+    for each in arm.patterns:
+        type_ = subtract_type(type_, _get_pattern_type(each))
+    return type_
+
+
+def _compile_arm_value(c: Compiler, arm: n.Arm, wanted: Type) -> ast.expr:
+    if isinstance(arm.body, n.Throw):
+        return emit.make_global_call("_vraise", [c.expr(arm.body.value)], c.place(arm.body))
+    assert not isinstance(arm.body, n.Block)
+    return c.cast(arm.body, wanted)
+
+
+def _get_pattern_type(node: n.TypeNode) -> Type:
+    return node.type if node.type is not None else JSON
+
+
+def _compile_unwrapped(c: Compiler, node: n.Expr) -> ast.expr:
+    """Compile a value, taken out of its AI result if it is one."""
+    value, type_ = c.expr(node), get_expression_type(node)
+    return (
+        emit.make_global_call("_vunwrap", [value], c.place(node))
+        if isinstance(type_, AIResultType) or type_ == JSON
+        else value
+    )
+
+
+def _make_disjunction(tests: list[ast.expr], place: SourceLocation) -> ast.expr:
+    return tests[0] if len(tests) == 1 else set_location(ast.BoolOp(_OR, tests), place)
+
+
+def _make_type_tests(
+    c: Compiler, type_: Type, tested: list[Type], first: ast.expr, again: ast.expr, place: SourceLocation
+) -> list[ast.expr]:
+    """Return tests that a value has one of these types; the first of them evaluates it."""
+    parts = [each for one in tested for each in inhabited_options(one)]
+    literals = [each for each in parts if isinstance(each, Literal)]
+    out: list[ast.expr] = []
+    value = first
+    if literals:
+        out.append(_make_literal_test(type_, literals, value, place))
+        value = again
+    for each in parts:
+        if not isinstance(each, Literal):
+            out.append(_make_type_test(c, type_, each, value, again, place))
+            value = again
+    return out
+
+
+def _make_literal_test(type_: Type, literals: list[Literal], value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Return a test that a value is one of some literals.
+
+    It is Python's own comparison unless a value of another kind could be equal: for Python, true is 1.
+    """
+    constants = [emit.make_constant(each.value, place) for each in literals]
+    kinds = {get_base_type(each) for each in literals}
+    if kinds != {TEXT} and {get_base_type(each) for each in inhabited_options(type_)} - {NULL, TEXT} - kinds:
+        return emit.make_global_call("_vone", [value, *constants], place)
+    if len(kinds - {TEXT}) > 1:
+        return emit.make_global_call("_vone", [value, *constants], place)
+    if len(constants) == 1:
+        return emit.make_comparison(value, _EQUAL, constants[0], place)
+    return emit.make_comparison(value, _IN, set_location(ast.Tuple(list(constants), ast.Load()), place), place)
+
+
+def _make_type_test(
+    c: Compiler, type_: Type, tested: Type, first: ast.expr, again: ast.expr, place: SourceLocation
+) -> ast.expr:
+    if tested == NULL:
+        return emit.make_comparison(first, _IS, emit.make_constant(None, place), place)
+    if (other := _find_only_other_type(type_, tested)) is not None:
+        return _make_not_type_test(first, other, place)
+    if isinstance(tested, Object) and NULL in inhabited_options(type_):
+        there = emit.make_comparison(first, _IS_NOT, emit.make_constant(None, place), place)
+        test = _make_type_test(c, remove_null(strip_ai_result(type_)), tested, again, again, place)
+        return set_location(ast.BoolOp(ast.And(), [there, test]), place)
+    kind = get_base_type(tested)
+    if kind in _PYTHON_CLASSES:
+        return emit.make_comparison(
+            make_class_of(first, place), _IS, emit.make_name(_PYTHON_CLASSES[kind], place), place
+        )
+    if kind == NUMBER:
+        whole = emit.make_comparison(make_class_of(first, place), _IS, emit.make_name("_vint", place), place)
+        other = emit.make_comparison(make_class_of(again, place), _IS, emit.make_name("_vfloat", place), place)
+        return set_location(ast.BoolOp(_OR, [whole, other]), place)
+    if isinstance(tested, Array | Object) and _is_only_container(type_, tested):
+        name = "_vlist" if isinstance(tested, Array) else "_vdict"
+        return emit.make_global_call("_visinstance", [first, emit.make_name(name, place)], place)
+    if isinstance(tested, Object) and (found := find_discriminator(type_, tested)) is not None:
+        name, literals = found
+        field = emit.make_item(first, emit.make_constant(name, place), place)
+        return _make_literal_test(make_union(literals), literals, field, place)
+    return emit.make_global_call("_vis", [first, emit.make_name(c.code.type_name(tested), place)], place)
+
+
+def _find_only_other_type(type_: Type, tested: Type) -> Type | None:
+    """Return the only type a value has if it is not of the tested type: text, boolean or null; else None."""
+    others = {get_base_type(each) for each in inhabited_options(type_) if each != tested}
+    if (
+        len(others) != 1
+        or is_never(intersect_type(type_, tested))
+        or strip_ai_result(type_) == JSON
+        or isinstance(tested, Literal)
+    ):
+        return None
+    (other,) = others
+    return other if other == NULL or other in _PYTHON_CLASSES else None
+
+
+def _make_not_type_test(value: ast.expr, other: Type, place: SourceLocation) -> ast.expr:
+    if other == NULL:
+        return emit.make_comparison(value, _IS_NOT, emit.make_constant(None, place), place)
+    return emit.make_comparison(
+        make_class_of(value, place), _IS_NOT, emit.make_name(_PYTHON_CLASSES[other], place), place
+    )
+
+
+def _is_only_container(type_: Type, tested: Array | Object) -> bool:
+    """Return True if the tested type is the only array, or the only object, among those a value may have."""
+    alike = [each for each in inhabited_options(type_) if isinstance(each, type(tested))]
+    return (
+        strip_ai_result(type_) != JSON
+        and len(alike) == 1
+        and alike[0] == tested
+        and not is_never(intersect_type(type_, tested))
+    )

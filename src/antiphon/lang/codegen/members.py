@@ -1,0 +1,129 @@
+"""Compile members, items and slices of values."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.number_inference import is_integer
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import make_class_test
+from antiphon.lang.codegen.width_subtyping import copy_untyped_fields, hide_extra_fields
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.types import (
+    AI_MEMBER_NAMES,
+    JSON,
+    NUMBER,
+    TEXT,
+    AIResultType,
+    Array,
+    Map,
+    Object,
+    Type,
+    Union,
+    get_base_type,
+    remove_null,
+)
+
+_IN = ast.In()
+
+
+def compile_member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: SourceLocation) -> ast.expr:
+    """Compile `value.name`; a missing field is null if `lenient`, else an error."""
+    type_, name = get_expression_type(node.object), node.name
+    key = emit.make_constant(name, place)
+    if isinstance(type_, AIResultType):
+        if name in AI_MEMBER_NAMES:
+            return emit.make_global_call("_vai", [value, key], place)
+        value, type_ = emit.make_global_call("_vunwrap", [value], place), type_.inner
+    kind = get_base_type(remove_null(type_)) if node.optional else get_base_type(type_)
+    if isinstance(kind, Union) and all(
+        isinstance(each, Object) and _has_required_field(each, name) for each in kind.options
+    ):
+        return emit.make_item(value, key, place)
+    if isinstance(kind, Object) and name in kind.fields:
+        if kind.fields[name].optional:
+            return emit.make_method_call(value, "get", [key], place)
+        return emit.make_item(value, key, place)
+    if name == "length" and (kind == TEXT or isinstance(kind, Array | Object | Map)):
+        return emit.make_global_call("_vpylen", [hide_extra_fields(value, kind, place)], place)
+    if lenient:
+        return emit.make_global_call("_voptional", [value, key], place)
+    test, value = make_class_test(c, value, "_vdict", place)
+    there = set_location(ast.BoolOp(ast.And(), [test, emit.make_comparison(key, _IN, value, place)]), place)
+    return emit.make_conditional(
+        there, emit.make_item(value, key, place), emit.make_global_call("_vmember", [value, key], place), place
+    )
+
+
+def _has_required_field(type_: Type, name: str) -> bool:
+    return isinstance(type_, Object) and name in type_.fields and not type_.fields[name].optional
+
+
+def compile_item(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: SourceLocation) -> ast.expr:
+    """Compile `value[key]`; a missing field is null if `lenient`, else an error."""
+    key, type_ = c.expr(node.index), get_expression_type(node.object)
+    type_ = remove_null(type_) if node.optional else type_
+    if (
+        isinstance(type_, Map)
+        and get_base_type(get_expression_type(node.index)) == TEXT
+        and not isinstance(get_expression_type(node.index), AIResultType)
+    ):
+        return emit.make_method_call(value, "get", [key], place) if lenient else emit.make_item(value, key, place)
+    if (
+        is_python_sequence(type_)
+        and get_expression_type(node.index) != JSON
+        and get_base_type(get_expression_type(node.index)) == NUMBER
+    ):
+        return emit.make_item(value, compile_index(c, node.index, key, place), place)
+    if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
+        test, value = make_class_test(c, value, "_vlist", place)
+        return emit.make_conditional(
+            test, emit.make_item(value, key, place), emit.make_global_call("_vitem", [value, key], place), place
+        )
+    kind = get_base_type(type_)
+    if isinstance(kind, Object) and not isinstance(key, ast.Constant):
+        value = hide_extra_fields(value, kind, place)
+    found = emit.make_global_call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    return copy_untyped_fields(found, kind, get_expression_type(node), place) if isinstance(kind, Object) else found
+
+
+def compile_slice(c: Compiler, node: n.Slice, value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `value[first:last:step]`."""
+    bounds = [node.first, node.last, node.step]
+    kind = get_expression_type(node.object)
+    kind = remove_null(kind) if node.optional else kind
+    if _is_valid_step(node.step) and is_python_sequence(kind) and all(map(is_number_or_absent, bounds)):
+        found = [None if each is None else compile_index(c, each, c.expr(each), place) for each in bounds]
+        return emit.make_slice(value, found, place)
+    return emit.make_global_call(
+        "_vpart", [value, *(c.expr(each) if each else emit.make_constant(None, place) for each in bounds)], place
+    )
+
+
+def _is_valid_step(node: n.Expr | None) -> bool:
+    """Return True if a step is absent, or a literal other than 0."""
+    if isinstance(node, n.Unary):
+        node = node.operand
+    return node is None or (isinstance(node, n.NumberLit) and type(node.value) is int and node.value != 0)
+
+
+def compile_index(c: Compiler, node: n.Expr, key: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile a number as an index; a float with an integer value, such as 0.5 * 4, is one too."""
+    if is_integer(c, node):
+        return key
+    test, key = make_class_test(c, key, "_vint", place)
+    return emit.make_conditional(test, key, emit.make_global_call("_vwhole", [key], place), place)
+
+
+def is_python_sequence(type_: Type) -> bool:
+    """Return True if Python's own indexing and slicing of a type are those of the language."""
+    return isinstance(type_, Array) or (get_base_type(type_) == TEXT and not isinstance(type_, AIResultType))
+
+
+def is_number_or_absent(node: n.Expr | None) -> bool:
+    """Return True if a bound is known to be a number, or absent."""
+    return node is None or (
+        get_base_type(get_expression_type(node)) == NUMBER and not isinstance(get_expression_type(node), AIResultType)
+    )

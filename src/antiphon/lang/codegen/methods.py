@@ -1,0 +1,103 @@
+"""Compile method calls, on receivers of known and of unknown type."""
+
+from __future__ import annotations
+
+import ast
+from typing import cast
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.calls import compile_arguments
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.intrinsics import compile_intrinsic
+from antiphon.lang.codegen.lambdas import compile_array_method, compile_method_arguments
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import make_class_test
+from antiphon.lang.codegen.width_subtyping import (
+    check_field_name,
+    copy_untyped_fields,
+    drop_null_fields,
+    hide_extra_fields,
+)
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION, is_generic_call
+from antiphon.lang.typecheck.members import find_field_function
+from antiphon.lang.typecheck.methods import get_methods, name_kind, resolve_signature_type
+from antiphon.lang.typecheck.types import JSON, AIResultType, Array, Object, Type, Union, get_base_type, remove_null
+
+#: Methods of objects that read all fields.
+_FIELD_READING_METHODS = frozenset(("keys", "values", "entries", "has", "get", "len"))
+
+
+def compile_method(c: Compiler, node: n.Call, value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `value.name(…)`: a function in a field, a method of a known type, or a lookup at run time."""
+    callee = cast(n.Member, node.callee)
+    type_, name = get_expression_type(callee.object), callee.name
+    type_ = remove_null(type_) if callee.optional else type_
+    if (function := find_field_function(type_, name)) is not None:
+        value = emit.make_global_call("_vunwrap", [value], place) if isinstance(type_, AIResultType) else value
+        called = emit.make_item(value, emit.make_constant(name, place), place)
+        return emit.make_value_call(called, compile_arguments(c, node, function), place)
+    known = get_methods(type_)
+    if known is None and name in METHODS_WITH_FUNCTION and is_generic_call(name, node):
+        arguments = compile_method_arguments(c, node, name, JSON)
+        return emit.make_global_call("_vcall", [value, emit.make_constant(name, place), *arguments], place)
+    if known is None and node.named:
+        names = [emit.make_constant(each.name, place) for each in node.named]
+        given = set_location(
+            ast.Dict(list[ast.expr | None](names), [c.cast(each.value, JSON) for each in node.named]), place
+        )
+        arguments = [c.cast(each, JSON) for each in node.arguments]
+        return emit.make_runtime_call(
+            "call_member_named", [value, emit.make_constant(name, place), given, *arguments], place
+        )
+    if known is None and _is_imported_name(callee.object):
+        # A method of a Python class or module is an effect, like a call of a Python function.
+        arguments = [c.cast(each, JSON) for each in node.arguments]
+        return emit.make_runtime_call("call_member", [value, emit.make_constant(name, place), *arguments], place)
+    if known is None or name not in known or isinstance(get_base_type(type_), Union):
+        return _compile_dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
+    if isinstance(type_, AIResultType):
+        value, type_ = emit.make_global_call("_vunwrap", [value], place), type_.inner
+    kind = get_base_type(type_)
+    if isinstance(kind, Array) and name in METHODS_WITH_FUNCTION and is_generic_call(name, node):
+        return compile_array_method(c, node, name, value, kind.item, place)
+    wanted = _resolve_parameter_types(known[name].parameters, kind)
+    arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    if name in _FIELD_READING_METHODS:
+        value = drop_null_fields(value, kind, place) if name == "get" else hide_extra_fields(value, kind, place)
+    elif (named := _get_named_object(kind, name)) is not None:
+        arguments = [check_field_name(each, named, place) for each in arguments]
+    direct = compile_intrinsic(c, node, kind, value, arguments, place)
+    if direct is not None:
+        return direct
+    called = emit.make_global_call(f"_vm_{name_kind(kind)}_{name}", [value, *arguments], place)
+    looks = isinstance(kind, Object) and name in ("values", "entries", "get")
+    return copy_untyped_fields(called, cast(Object, kind), get_expression_type(node), place) if looks else called
+
+
+def _is_imported_name(node: n.Expr) -> bool:
+    return type(node) is n.Name and node.symbol is not None and node.symbol.kind == "import"
+
+
+def _get_named_object(kind: Type, method: str) -> Object | None:
+    """Return the object type whose field name a method takes as an argument, or None."""
+    if method == "sort" and isinstance(kind, Array):
+        kind = get_base_type(kind.item)
+    elif method != "remove":
+        return None
+    return kind if isinstance(kind, Object) else None
+
+
+def _compile_dynamic_method(
+    c: Compiler, name: str, value: ast.expr, arguments: list[ast.expr], place: SourceLocation
+) -> ast.expr:
+    key = emit.make_constant(name, place)
+    if name != "push" or len(arguments) != 1:
+        return emit.make_global_call("_vcall", [value, key, *arguments], place)
+    test, value = make_class_test(c, value, "_vlist", place)
+    push = emit.make_method_call(value, "append", arguments, place)
+    return emit.make_conditional(test, push, emit.make_global_call("_vcall", [value, key, *arguments], place), place)
+
+
+def _resolve_parameter_types(names: tuple[str, ...], receiver: Type) -> list[Type]:
+    return [resolve_signature_type(each, receiver) for each in names]

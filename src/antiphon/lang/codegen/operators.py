@@ -1,0 +1,334 @@
+"""Compile operators: Python's own where types or a run-time test allow it, else calls of the runtime."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.arithmetic import (
+    compile_division,
+    compile_float_quotient,
+    compile_modulo,
+    compile_power,
+    evaluate_both_once,
+)
+from antiphon.lang.codegen.compiler import Compiler, ExprRule, get_expression_type
+from antiphon.lang.codegen.copy_insertion import needs_json_copy
+from antiphon.lang.codegen.iteration import compile_range_iterable
+from antiphon.lang.codegen.literals import compile_as_text
+from antiphon.lang.codegen.number_inference import is_nonnegative_integer
+from antiphon.lang.codegen.postfix import compile_lenient
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.type_guards import evaluate_once, make_class_of, make_class_test
+from antiphon.lang.codegen.width_subtyping import hide_extra_fields
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck.mutability.invariance import is_fresh_value
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    AIResultType,
+    Array,
+    Map,
+    Object,
+    Type,
+    get_base_type,
+    is_mutable,
+    is_nullable,
+    remove_null,
+    union_options,
+)
+
+_PYTHON_OPERATORS = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
+_PYTHON_COMPARISONS = {
+    "==": ast.Eq(),
+    "!=": ast.NotEq(),
+    "<": ast.Lt(),
+    "<=": ast.LtE(),
+    ">": ast.Gt(),
+    ">=": ast.GtE(),
+}
+_RUNTIME_FUNCTIONS = {
+    "+": "_vadd",
+    "-": "_vsub",
+    "*": "_vmul",
+    "/": "_vdiv",
+    "%": "_vmod",
+    "**": "_vpow",
+    "<": "_vlt",
+    "<=": "_vle",
+    ">": "_vgt",
+    ">=": "_vge",
+}
+_IS, _IS_NOT, _IN = ast.Is(), ast.IsNot(), ast.In()
+
+
+def compile_unary(c: Compiler, node: n.Unary) -> ast.expr:
+    """Compile `-x` and `not x`."""
+    place = c.place(node)
+    if node.op == "not":
+        return emit.make_not(compile_condition(c, node.operand), place)
+    value = c.expr(node.operand)
+    if get_base_type(get_expression_type(node.operand)) == NUMBER:
+        return set_location(ast.UnaryOp(ast.USub(), value), place)
+    return emit.make_global_call("_vneg", [value], place)
+
+
+def compile_binary_chain(c: Compiler, node: n.Binary) -> ast.expr:
+    """Compile a chain of binary operations of any length, from the left."""
+    spine: list[n.Binary] = [node]
+    while type(spine[-1].left) is n.Binary:
+        spine.append(spine[-1].left)
+    value: ast.expr | None = None
+    for each, outer in zip(reversed(spine), [*reversed(spine[:-1]), None], strict=True):
+        if each.op == "??" and outer is not None and outer.op == "??":
+            value = _compile_coalescing(c, each, value, c.place(each), compile_lenient)
+        else:
+            value = compile_operation(c, each, value)
+    assert value is not None
+    return value
+
+
+def compile_operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
+    """Compile one binary operation; `left` is passed if it is compiled already."""
+    op, place = node.op, c.place(node)
+    if op in ("and", "or"):
+        return _compile_logical(c, node, left, place)
+    if op == "??":
+        return _compile_coalescing(c, node, left, place)
+    if op in ("==", "!="):
+        return _compile_equality(c, node, left, place)
+    if op == "in":
+        return _compile_containment(c, node, c.expr(node.left) if left is None else left, place)
+    left = c.expr(node.left) if left is None else left
+    one, two = get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))
+    if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
+        return compile_modulo(c, node, left, place)
+    if op in ("/", "**") and one == two == NUMBER:
+        return (compile_division if op == "/" else compile_power)(c, node, left, place)
+    if op == "+" and TEXT in (one, two) and one != two:
+        left = left if one == TEXT else emit.make_global_call("_vtext", [left], place)
+        right = c.expr(node.right) if two == TEXT else compile_as_text(c, node.right)
+        return emit.make_binary(left, _PYTHON_OPERATORS["+"], right, place)
+    right = (compile_float_quotient(c, node.right, node.left) if op in _PYTHON_OPERATORS else None) or c.expr(
+        node.right
+    )
+    if op == "+" and (JSON in (one, two) or (isinstance(node.type, Array) and node.type.item == JSON)):
+        left, right = (
+            _copy_typed_items(each, value, place) for each, value in ((node.left, left), (node.right, right))
+        )
+    if op == "+" and _has_array_type(node.left) and _has_array_type(node.right):
+        return emit.make_binary(left, _PYTHON_OPERATORS[op], right, place)
+    if one == two and op in _PYTHON_OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
+        return emit.make_binary(left, _PYTHON_OPERATORS[op], right, place)
+    if one == two and one in (NUMBER, TEXT) and op in _PYTHON_COMPARISONS:
+        return emit.make_comparison(left, _PYTHON_COMPARISONS[op], right, place)
+    return _compile_guarded(c, node, left, right, place)
+
+
+def _has_array_type(node: n.Expr) -> bool:
+    return isinstance(get_expression_type(node), Array)
+
+
+def _copy_typed_items(node: n.Expr, value: ast.expr, place: SourceLocation) -> ast.expr:
+    kind = get_base_type(get_expression_type(node))
+    typed = isinstance(kind, Array) and kind.item != JSON and is_mutable(kind.item) and not is_fresh_value(node)
+    return emit.make_global_call("_vcopy", [value], place) if typed else value
+
+
+def _compile_guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile an operation on operands of unknown type: Python's own for integers, else the runtime's."""
+    op = node.op
+    direct = _PYTHON_OPERATORS.get(op) or _PYTHON_COMPARISONS.get(op)
+    known = {get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))} - {
+        JSON,
+        NUMBER,
+    }
+    if direct is None or known:
+        return emit.make_global_call(_RUNTIME_FUNCTIONS[op], [left, right], place)
+    test, left, right = _make_both_integers_test(c, left, right, place)
+    if isinstance(direct, ast.operator):
+        quick = emit.make_binary(left, direct, right, place)
+    else:
+        quick = emit.make_comparison(left, direct, right, place)
+    return emit.make_conditional(
+        test, quick, emit.make_global_call(_RUNTIME_FUNCTIONS[op], [left, right], place), place
+    )
+
+
+def _make_both_integers_test(
+    c: Compiler, left: ast.expr, right: ast.expr, place: SourceLocation
+) -> tuple[ast.expr, ast.expr, ast.expr]:
+    """Return a test that both operands are integers, which evaluates each once, and the operands read again."""
+    whole = emit.make_name("_vint", place)
+    first, second, left, right = evaluate_both_once(c, left, right, place)
+    if isinstance(right, ast.Constant):
+        return emit.make_comparison(make_class_of(first, place), _IS, whole, place), left, right
+    test = ast.Compare(make_class_of(first, place), [_IS, _IS], [make_class_of(second, place), whole])
+    return set_location(test, place), left, right
+
+
+def record_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
+    """Record a loop variable as an integer if it iterates over a range or a number."""
+    if isinstance(iterable, n.Range) or get_base_type(get_expression_type(iterable)) == NUMBER:
+        c.integer_variables.add(symbol)
+        if not isinstance(iterable, n.Range) or is_nonnegative_integer(c, iterable.first):
+            c.nonnegative_variables.add(symbol)
+
+
+def _compile_logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
+    operator = ast.And() if node.op == "and" else ast.Or()
+    first = compile_condition(c, node.left) if left is None else _make_condition(c, left, node.left)
+    if isinstance(first, ast.BoolOp) and type(first.op) is type(operator):
+        # A long chain is one operation, so that the tree stays flat.
+        first.values.append(compile_condition(c, node.right))
+        return set_location(first, place)
+    return set_location(ast.BoolOp(operator, [first, compile_condition(c, node.right)]), place)
+
+
+def compile_condition(c: Compiler, node: n.Expr) -> ast.expr:
+    """Compile a condition of `if`, `while`, `and`, `or` or `not`."""
+    type_ = get_expression_type(node)
+    if get_base_type(type_) == BOOLEAN and not isinstance(type_, AIResultType):
+        return c.expr(node)
+    place = c.place(node)
+    if type_ == JSON or isinstance(type_, AIResultType):
+        return emit.make_global_call("_vcond", [compile_lenient(c, node)], place)
+    return emit.make_global_call(
+        "_vcond" if BOOLEAN in union_options(type_) else "_vpresent", [compile_lenient(c, node)], place
+    )
+
+
+def _make_condition(c: Compiler, value: ast.expr, node: n.Expr) -> ast.expr:
+    type_ = get_expression_type(node)
+    return (
+        value
+        if get_base_type(type_) == BOOLEAN and not isinstance(type_, AIResultType)
+        else emit.make_global_call("_vcond", [value], c.place(node))
+    )
+
+
+def _compile_coalescing(
+    c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation, right: ExprRule = Compiler.expr
+) -> ast.expr:
+    left = compile_lenient(c, node.left) if left is None else left
+    otherwise = _copy_into_json(node.right, right(c, node.right), node.type, place)
+    if isinstance(get_expression_type(node.left), AIResultType) or get_expression_type(node.left) == JSON:
+        left = emit.make_global_call("_vunwrap", [left], place)
+    elif (quick := _compile_default_shortcut(c, node, left, otherwise, place)) is not None:
+        return quick
+    test, held = _make_not_null_test(c, left, place)
+    return emit.make_conditional(test, _copy_into_json(node.left, held, node.type, place), otherwise, place)
+
+
+def _make_not_null_test(c: Compiler, value: ast.expr, place: SourceLocation) -> tuple[ast.expr, ast.expr]:
+    first, again = evaluate_once(c, value, place)
+    if isinstance(value, ast.Constant):
+        # Python warns about `is` with a literal.
+        return emit.make_constant(value.value is not None, place), again
+    return emit.make_comparison(first, _IS_NOT, emit.make_constant(None, place), place), again
+
+
+def _compile_default_shortcut(
+    c: Compiler, node: n.Binary, left: ast.expr, otherwise: ast.expr, place: SourceLocation
+) -> ast.expr | None:
+    """Compile `map[key] ?? constant` and `a?.b ?? other` without an intermediate null; None for others."""
+    if needs_json_copy(node.left, node.type):
+        return None
+    if isinstance(left, ast.Call) and isinstance(otherwise, ast.Constant) and _is_required_map_value(node.left):
+        left.args.append(otherwise)
+        return left
+    tests: list[ast.expr] = []
+    while isinstance(left, ast.IfExp) and isinstance(left.orelse, ast.Constant) and left.orelse.value is None:
+        tests.append(left.test)
+        left = left.body
+    if not tests:
+        return None
+    if not _is_required_field(node.left):
+        found, left = _make_not_null_test(c, left, place)
+        tests.append(found)
+    test = tests[0] if len(tests) == 1 else set_location(ast.BoolOp(ast.And(), tests), place)
+    return emit.make_conditional(test, left, otherwise, place)
+
+
+def _is_required_map_value(node: n.Expr) -> bool:
+    """Return True if a node reads a map whose values are never null: null then means a missing key."""
+    if not isinstance(node, n.Index) or node.optional:
+        return False
+    type_, key = get_expression_type(node.object), get_expression_type(node.index)
+    if not isinstance(type_, Map) or get_base_type(key) != TEXT or isinstance(key, AIResultType):
+        return False
+    return type_.value != JSON and not is_nullable(type_.value)
+
+
+def _is_required_field(node: n.Expr) -> bool:
+    """Return True if the field exists and is not null whenever its object is not null."""
+    if not isinstance(node, n.Member) or not node.optional:
+        return False
+    kind = get_base_type(remove_null(get_expression_type(node.object)))
+    field = kind.fields.get(node.name) if isinstance(kind, Object) else None
+    return field is not None and field.type != JSON and not is_nullable(field.read)
+
+
+def _copy_into_json(node: n.Expr, value: ast.expr, type_: Type | None, place: SourceLocation) -> ast.expr:
+    """Return an operand that becomes part of the result, copied if the result is `json`."""
+    return emit.make_global_call("_vcopy", [value], place) if needs_json_copy(node, type_) else value
+
+
+def _compile_equality(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
+    one, two = get_expression_type(node.left), get_expression_type(node.right)
+    if NULL in (one, two):
+        return _compile_null_test(c, node, left, place)
+    left = c.expr(node.left) if left is None else left
+    right = c.expr(node.right)
+    if get_base_type(one) == get_base_type(two) and get_base_type(one) in (NUMBER, TEXT, BOOLEAN):
+        return emit.make_comparison(left, _PYTHON_COMPARISONS[node.op], right, place)
+    if isinstance(right, ast.Constant) and right.value.__class__ in (int, str):
+        kind = "_vint" if right.value.__class__ is int else "_vstr"
+        test, left = make_class_test(c, left, kind, place)
+        quick = emit.make_comparison(left, _PYTHON_COMPARISONS[node.op], right, place)
+        helper = emit.make_global_call("_veq", [left, right], place)
+        slow = helper if node.op == "==" else emit.make_not(helper, place)
+        return emit.make_conditional(test, quick, slow, place)
+    same = emit.make_global_call("_veq", [left, right], place)
+    return same if node.op == "==" else emit.make_not(same, place)
+
+
+def _compile_containment(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
+    """Compile `x in xs`: Python's own if it compares as the language does."""
+    one, two = get_expression_type(node.left), get_expression_type(node.right)
+    if isinstance(node.right, n.Range) and get_base_type(one) == NUMBER and not isinstance(one, AIResultType):
+        return emit.make_comparison(left, _IN, compile_range_iterable(c, node.right), place)
+    right = c.expr(node.right)
+    kind = one if isinstance(one, AIResultType) else get_base_type(one)
+    plain_items = isinstance(two, Array) and get_base_type(two.item) == kind and kind in (NUMBER, TEXT)
+    if plain_items or (
+        kind == TEXT
+        and not isinstance(two, AIResultType)
+        and (get_base_type(two) == TEXT or isinstance(two, Object | Map))
+    ):
+        is_field = isinstance(left, ast.Constant) and isinstance(two, Object) and left.value in two.fields
+        return emit.make_comparison(
+            left, _IN, right if is_field else hide_extra_fields(right, get_base_type(two), place), place
+        )
+    return emit.make_global_call("_vin", [left, hide_extra_fields(right, get_base_type(two), place)], place)
+
+
+def _compile_null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
+    other = node.right if get_expression_type(node.left) == NULL and type(node.left) is n.NullLit else node.left
+    value = left if left is not None and other is node.left else compile_lenient(c, other)
+    if isinstance(get_expression_type(other), AIResultType) or get_expression_type(other) == JSON:
+        value = emit.make_global_call("_vunwrap", [value], place)
+    if isinstance(value, ast.Constant):
+        # Python warns about `is` with a literal.
+        return emit.make_constant((value.value is None) is (node.op == "=="), place)
+    operator = _IS if node.op == "==" else _IS_NOT
+    return emit.make_comparison(value, operator, emit.make_constant(None, place), place)
+
+
+def compile_range(c: Compiler, node: n.Range) -> ast.expr:
+    """Compile `a..b` as an array."""
+    return emit.make_global_call("_vrange", [c.expr(node.first), c.expr(node.last)], c.place(node))

@@ -1,0 +1,240 @@
+"""The execution of a program: its thread states, its run, and `perform`, through which all effects go."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from antiphon.effects.pipeline import EffectCall, EffectContext, PathCounter, current_context, perform, use_context
+from antiphon.effects.types import CallTool
+from antiphon.errors import SessionAborted, Suspended
+from antiphon.lang.runtime.errors import IterationAborted
+from antiphon.lang.runtime.host import Host
+from antiphon.lang.runtime.human_questions import (
+    ProgramSleeping,
+    ProgramSuspended,
+    make_aborted_error,
+    make_suspended_error,
+)
+from antiphon.lang.runtime.models import ModelValue
+from antiphon.lang.runtime.thread_state import PendingValue, ThreadState
+from antiphon.lang.runtime.tools_and_types import OMITTED_ARGUMENT
+from antiphon.lang.runtime.tracebacks import translate_error
+from antiphon.lang.runtime.values import to_plain_value
+from antiphon.session.result import AIResult
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from antiphon.effects import Effect
+    from antiphon.session import Run
+
+
+class ProgramExecution:
+    """One execution of a program. All its effects go through `perform`."""
+
+    def __init__(
+        self, host: Host, inputs: dict[str, Any] | None = None, arguments: Iterable[str] = (), title: str = ""
+    ) -> None:
+        self.host = host
+        self.title = title
+        self.inputs = inputs or {}
+        #: All printed lines, in order.
+        self.prints: list[str] = []
+        self.arguments = list(arguments)
+        #: The values started with `async` that were not waited for yet.
+        self.pending: deque[PendingValue] = deque()
+        #: The state of each thread.
+        self.states: ContextVar[ThreadState] = ContextVar("antiphon_lang_state")
+        self._default: ModelValue | None = None
+        self._run: Run[Any] | None = None
+        #: Concurrent iterations may create runs at the same time.
+        self._run_lock = threading.RLock()
+        self._node: PathCounter | None = None
+
+    @cached_property
+    def _first(self) -> ThreadState:
+        return ThreadState()
+
+    @contextmanager
+    def active(self) -> Generator[None]:
+        """Number the program's effects and pass them through the middleware while the block runs."""
+        outside = current_context()
+        if self._node is None:
+            # A program that runs inside another numbered run counts as one step of it.
+            self._node = PathCounter(f"{outside.node.next()}/") if outside.performers else PathCounter()
+        with use_context(EffectContext(self._node, self.host.compose_middleware(outside.performers))):
+            yield
+
+    def perform(self, effect: Effect, do: Callable[[], Any], subject: Any = None) -> Any:
+        """Perform an effect and return its result.
+
+        Errors are translated to the program's own, so that a replay raises the same ones.
+        """
+        where = current_context()
+        if not where.performers:
+            return _translate_cancellation(do)
+
+        def done() -> Any:
+            try:
+                return _translate_cancellation(do)
+            except Exception as error:
+                raise translate_error(error) from error
+
+        try:
+            return perform(EffectCall(where.node.next(), effect, subject=subject), done)
+        except SessionAborted as error:
+            raise make_aborted_error(error) from error
+        except ProgramSuspended:
+            raise
+        except Suspended as error:
+            raise make_suspended_error(
+                str(error), kind=ProgramSleeping if effect.kind == "sleep" else ProgramSuspended
+            ) from error
+
+    def chance(self) -> Random:
+        """Return this thread's random generator; its seed is an effect, so that a replay draws the same numbers."""
+        state = self.state
+        if state.chance is None:
+            from random import Random, SystemRandom
+
+            effect = CallTool("random.seed", {}, "harmless")
+            state.chance = Random(state.seed or self.perform(effect, lambda: SystemRandom().getrandbits(64)))
+        return state.chance
+
+    def derive_child_seed(self) -> str:
+        """Return a seed for a new thread that does not depend on timing; empty if no seed was drawn yet."""
+        state = self.state
+        return str(self.chance().getrandbits(64)) if state.chance is not None or state.seed else ""
+
+    # The run, which is created with its first event
+
+    @property
+    def run(self) -> Run[Any]:
+        """Return the run of the program; it is created at the first use."""
+        with self._run_lock:
+            if self._run is None:
+                from antiphon.session import Run
+
+                self._run = Run("program", self.title, people=self.host.port)
+                if self.host.watch is not None:
+                    self._run.subscribe(self.host.watch)
+            return self._run
+
+    def get_parent_run(self, state: ThreadState) -> Run[Any]:
+        """Return the run a model call belongs to: of its iteration, of the tool's model, or the program's."""
+        if state.iteration is not None:
+            with self._run_lock:
+                if state.iteration.run is None:
+                    from antiphon.session import Run
+
+                    outside = self.get_parent_run(state.iteration.outside)
+                    state.iteration.run = Run("round", str(state.iteration.number), parent=outside)
+                return state.iteration.run
+        from antiphon.session import current_run
+
+        return current_run() or self.run
+
+    def end(self, value: Any, error: BaseException | None, outcome: str) -> None:
+        """Finish the run of the program, if there is one, and notify its subscribers."""
+        if self._run is None:
+            return
+        if outcome == "interrupted":
+            from antiphon.session import Cancelled, RunRecord
+
+            run = self._run
+            record = RunRecord(run.usage, run.cost, outcome="cancelled", detail="interrupted", id=run.id)
+            error = Cancelled("interrupted", record)
+        if error is not None:
+            self._run.fail(error)
+        else:
+            self._run.finish(AIResult(value))
+
+    def usage(self) -> dict[str, Any]:
+        """Return the total usage of all models; an unknown cost is None."""
+        run = self._run
+        if run is None:
+            return {"inputTokens": 0, "outputTokens": 0, "cost": 0.0, "requests": 0}
+        used = run.usage
+        return {
+            "inputTokens": used.input_tokens or 0,
+            "outputTokens": used.output_tokens or 0,
+            "cost": run.cost,
+            "requests": run.requests,
+        }
+
+    @property
+    def state(self) -> ThreadState:
+        """Return the state of this thread."""
+        return self.states.get(self._first)
+
+    def default_model(self) -> ModelValue:
+        """Return the model used where a program names none."""
+        if self._default is None:
+            assert self.host.default_model is not None
+            self._default = ModelValue("model", {"name": self.host.default_model()})
+        return self._default
+
+    def finish(self) -> None:
+        """Wait for all started values, and raise the first error that no one has seen."""
+        errors: list[BaseException] = []
+        while self.pending:
+            each = self.pending[0]
+            each.done.wait()
+            self.pending.popleft()
+            if each.error is not None and not each.seen:
+                errors.append(each.error)
+        if errors:
+            raise errors[0]
+
+    def settle(self) -> None:
+        """Wait until all started work has ended or is suspended."""
+        for each in self.pending:
+            each.done.wait()
+
+    def abandon(self) -> None:
+        """Cancel all started work that still waits for a model."""
+        while self.pending:
+            scope = self.pending.popleft().scope
+            if scope is not None:
+                scope.cancel()
+
+    def apart(self, work: Callable[[], Any]) -> Any:
+        """Run work for a caller from outside, with the top level's history and none of other such calls."""
+        own = ThreadState(self._first.history.apart(), self._first.base, self._first.model)
+
+        def run() -> Any:
+            self.states.set(own)
+            return work()
+
+        return copy_context().run(run)
+
+    def run_tool(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        """Run a tool of the program for a model, with a history of its own."""
+        from antiphon.tools import ToolFailure
+
+        self.states.set(ThreadState(model=self.state.model))
+        try:
+            # The tool itself computes the default of an omitted argument.
+            return to_plain_value(
+                function(**{name: each for name, each in arguments.items() if each is not OMITTED_ARGUMENT})
+            )
+        except Exception as error:
+            raise ToolFailure(translate_error(error).message) from error
+
+
+def _translate_cancellation(do: Callable[[], Any]) -> Any:
+    """Run `do`, and turn a cancellation into an uncatchable abort: it is not known how far the effect got."""
+    try:
+        return do()
+    except Exception as error:
+        from concurrent.futures import CancelledError
+
+        if isinstance(error, CancelledError):
+            raise IterationAborted() from None
+        raise

@@ -1,0 +1,171 @@
+"""The host of a program: its models, output, people, middleware and permissions."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from antiphon.effects.pipeline import EffectCall, Middleware
+from antiphon.lang.runtime.models import ModelConnections, ModelValue
+from antiphon.lang.runtime.untrusted_policy import UntrustedPolicy
+
+if TYPE_CHECKING:
+    from antiphon.config import Configuration
+    from antiphon.conversation import Conversation
+    from antiphon.effects import Budget, Outcome
+    from antiphon.providers.prewarming import Prewarming
+    from antiphon.session import Answers, Event, HumanInput, ModelProtocol, Session
+    from antiphon.tools import Policy, Tool
+
+
+class PromptShown(BaseException):
+    """The first request of a dry run, raised instead of being sent."""
+
+    def __init__(self, model: str, body: bytes) -> None:
+        super().__init__()
+        self.model = model
+        self.body = body
+
+
+class DryRunMiddleware(Middleware):
+    """Middleware that raises the first request as `PromptShown` instead of sending it."""
+
+    def before(self, step: EffectCall) -> None:
+        """Raise `PromptShown` if a model is about to be asked."""
+        from antiphon.effects import AskModel
+
+        if isinstance(step.effect, AskModel) and step.preview is not None:
+            raise PromptShown(step.effect.model, step.preview())
+
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
+        """Do nothing: other effects happen as usual."""
+
+
+@dataclass(slots=True)
+class Host:
+    """The environment that a caller gives a program. Every field has a default.
+
+    `connect` returns a model for a name, as `antiphon.connect` does. `default_model` names the model for
+    programs that name none or `"default"`; without it, the configured one is used. `watch` receives every
+    event of the run. `people` answers questions; without it they are errors. `performers` are middleware for
+    the program's effects. `max_cost` (US dollars) and `max_turns` (requests) limit all runs of the host
+    together.
+    """
+
+    write: Callable[[str], None] = print
+    connect: Callable[..., ModelProtocol] | None = None
+    default_model: Callable[[], str] | None = None
+    watch: Callable[[Event], object] | None = None
+    people: HumanInput | Answers | None = None
+    policy: Policy | None = None
+    performers: tuple[Middleware, ...] = ()
+    max_cost: float | None = None
+    max_turns: int | None = None
+    max_parallel: int = 8
+    show_prompt: bool = False
+    #: The program is untrusted: it needs permission for each address, file and process.
+    untrusted: bool = False
+    #: The directory of the program; an untrusted program may read files there without permission.
+    directory: str | None = None
+    environment: Mapping[str, str] | None = None
+    #: Receives the replies that a test scripts with `answers`.
+    play: Callable[[list[Any]], None] | None = None
+    record: str | None = None
+    replay: str | None = None
+    #: The source of keys and default model; None loads the current directory's configuration on demand.
+    configuration: Configuration | None = None
+    distrust: UntrustedPolicy | None = field(default=None, init=False)
+    _connections: ModelConnections = field(init=False)
+    _budget: Budget | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.people is not None and not hasattr(self.people, "ask_now"):
+            from antiphon.session import HumanInput
+
+            self.people = HumanInput(self.people)  # type: ignore[arg-type]
+        if self.untrusted:
+            self.distrust = UntrustedPolicy(self.port, self._policy())
+        if self.max_cost is not None or self.max_turns is not None:
+            from antiphon.effects import Budget
+
+            self._budget = Budget(self.max_cost, self.max_turns)
+        self.default_model = self.default_model or self._configured_model
+        self._connections = ModelConnections(
+            self.configured, self.default_model, self.connect, self.record, self.replay, self.distrust
+        )
+
+    def prewarm_with(self, prewarming: Prewarming) -> None:
+        """Let the first requests of this program wait for those of others that begin alike."""
+        self._connections.prewarming = prewarming
+
+    def _configured_model(self) -> str:
+        from antiphon.config import default_model
+
+        return default_model(self.configured()).model
+
+    @property
+    def port(self) -> HumanInput | None:
+        """Return the channel to the people who answer questions."""
+        people: Any = self.people
+        return people
+
+    def compose_middleware(self, outside: tuple[Middleware, ...]) -> tuple[Middleware, ...]:
+        """Return all middleware of a run, outermost first, including that of the enclosing run.
+
+        The budget also counts replayed effects; the untrusted policy asks only about effects that really happen.
+        """
+        budget = (self._budget,) if self._budget is not None else ()
+        distrust = (self.distrust,) if self.distrust is not None else ()
+        return (*budget, *outside, *self.performers, *((DryRunMiddleware(),) if self.show_prompt else ()), *distrust)
+
+    def configured(self) -> Configuration:
+        """Return the configuration by which models are chosen and connected; it is loaded at the first use."""
+        if self.configuration is None:
+            from antiphon.config import load_configuration
+
+            self.configuration = load_configuration()
+        return self.configuration
+
+    # Implementations of the language's effects
+
+    def clock(self) -> str:
+        """Return the current time in UTC."""
+        return datetime.now(UTC).isoformat(timespec="seconds")
+
+    def variable(self, name: str) -> str | None:
+        """Return an environment variable, or None."""
+        return (os.environ if self.environment is None else self.environment).get(name)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep for some seconds."""
+        time.sleep(seconds)
+
+    def session(self, value: ModelValue, conversation: Conversation, tools: list[Tool]) -> Session:
+        """Create a session in which a model of the program is asked."""
+        from antiphon.session import Limits, Session
+
+        model = self._connections.of(value, is_sent=not self.show_prompt)
+        settings = value.settings
+        return Session(
+            model,
+            tools,
+            conversation=conversation,
+            policy=self._policy(),
+            people=self.people,
+            limits=Limits(turns=int(settings.get("maxTurns", 50)), cost=settings.get("maxCost")),
+            strategy=settings.get("strategy"),
+            attempts=int(settings.get("attempts", 3)),
+            **value.options(model),
+        )
+
+    def _policy(self) -> Policy:
+        """Return the policy that all model calls share, so that a standing decision applies to later ones."""
+        if self.policy is None:
+            from antiphon.tools import Policy
+
+            self.policy = Policy()
+        return self.policy

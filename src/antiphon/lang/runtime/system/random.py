@@ -1,0 +1,59 @@
+"""`system/random`: random numbers. A run draws one seed, which is journaled; all numbers derive from it."""
+
+from __future__ import annotations
+
+import uuid
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.system.function import SystemFunction
+from antiphon.lang.runtime.values import get_kind_name
+from antiphon.lang.typecheck.types import JSON, NULL, NUMBER, TEXT, Array
+
+if TYPE_CHECKING:
+    from antiphon.lang.runtime.execution import ProgramExecution
+
+
+def _random(execution: ProgramExecution) -> float:
+    return execution.chance().random()
+
+
+def _choice(execution: ProgramExecution, items: Any) -> Any:
+    given = _require_array(items, "choice")
+    if not given:
+        raise VibeError("V0903", "`choice` has nothing to choose from: the array is empty")
+    return execution.chance().choice(given)
+
+
+def _shuffle(execution: ProgramExecution, items: Any) -> list[Any]:
+    given = _require_array(items, "shuffle")
+    return execution.chance().sample(given, len(given))
+
+
+def _uuid(execution: ProgramExecution) -> str:
+    return str(uuid.UUID(int=execution.chance().getrandbits(128), version=4))
+
+
+def _seed(execution: ProgramExecution, number: float) -> None:
+    execution.state.chance = Random(number)
+
+
+def _require_array(items: Any, name: str) -> list[Any]:
+    if not isinstance(items, list):
+        raise VibeError("V0902", f"`{name}` wants an array, not {get_kind_name(items)}")
+    return cast(list[Any], items)
+
+
+_ITEMS = {"items": JSON}
+FUNCTIONS = {
+    "random": SystemFunction("A number from 0 up to, but not including, 1.", _random, {}, NUMBER, again="inside"),
+    "choice": SystemFunction("One item of an array.", _choice, _ITEMS, JSON, again="inside", gives="item"),
+    "shuffle": SystemFunction(
+        "A new array with the items in another order.", _shuffle, _ITEMS, Array(JSON), again="inside", gives="items"
+    ),
+    "uuid": SystemFunction("A random UUID.", _uuid, {}, TEXT, again="inside"),
+    "seed": SystemFunction(
+        "From here on the same numbers in every run.", _seed, {"number": NUMBER}, NULL, again="inside"
+    ),
+}

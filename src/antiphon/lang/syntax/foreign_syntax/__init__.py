@@ -1,0 +1,1 @@
+"""Spellings of other languages, and the hints that name what to write."""

@@ -1,0 +1,183 @@
+"""Functions and tools: signatures first, then bodies, once all names of the block are known."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax.diagnostics import DiagnosticLabel
+from antiphon.lang.syntax.nodes import (
+    BadStatement,
+    Block,
+    Expr,
+    ExprStatement,
+    For,
+    Function,
+    If,
+    MatchStatement,
+    Parameter,
+    Return,
+    Statement,
+    TextLit,
+    Try,
+    While,
+)
+from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck.checker import Checker, FunctionFrame
+from antiphon.lang.typecheck.scopes import Scope
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.type_annotations import resolve_annotation
+from antiphon.lang.typecheck.type_printer import format_type_short
+from antiphon.lang.typecheck.types import JSON, NULL, CallableType, Type, has_function, is_nullable
+
+
+def declare_function(c: Checker, node: Function) -> None:
+    """Declare a function or tool by its signature."""
+    types = tuple(
+        resolve_annotation(c, each.declared) if each.declared is not None else JSON for each in node.parameters
+    )
+    required = next((i for i, each in enumerate(node.parameters) if each.default is not None), len(types))
+    if node.returns is not None:
+        returns = resolve_annotation(c, node.returns)
+    else:
+        returns = JSON if _returns_value(node.body.statements) else NULL
+    type_ = CallableType(types, required, returns, names=tuple(each.name for each in node.parameters))
+    kind = "tool" if node.is_tool else "function"
+    symbol = node.symbol = c.symbol(node.name, kind, type_, node.name_start, c.scope.start, node=node)
+    c.declare_symbol(symbol)
+
+
+def check_function(c: Checker, node: Function) -> bool:
+    """Check the declaration of a function or tool; its body is checked at the end of the block."""
+    c.scope.waiting.append(node)
+    if node.exported and node.symbol is not None:
+        from antiphon.lang.typecheck.declarations import mark_exported
+
+        mark_exported(c, node, node.symbol)
+    if node.is_tool:
+        _check_tool(c, node)
+    return False
+
+
+def check_function_body(c: Checker, node: Function) -> None:
+    """Check the parameters and the body of a function."""
+    returns = get_declared_return_type(node)
+    outer, before = c.frame, c.narrowed_types
+    c.frame, c.narrowed_types = FunctionFrame(node, outer, returns, loops=[]), {}
+    symbols = _declare_parameters(c, node)
+    ends = c.block(node.body, symbols)
+    c.frame, c.narrowed_types = outer, before
+    if returns is not None and not ends and returns != JSON and not is_nullable(returns):
+        where = node.name_start, node.name_start + len(node.name)
+        hint = (
+            f"end every way through it with `return …`; if there may be none, declare"
+            f" `{format_type_short(returns)} | null`"
+        )
+        if last := _find_unreturned_value(node):
+            # Only the missing `return` is reported, not the unused value.
+            c.diagnostics[:] = [each for each in c.diagnostics if each.code != "V0704" or each.start != last.start]
+            hint = f"write `return {c.source_text(last)}`"
+        c.report("V0501", f"`{node.name}` does not always return `{format_type_short(returns)}`", where, hint)
+
+
+def _find_unreturned_value(node: Function) -> Expr | None:
+    """Return the value that a function ends with but does not return, or None."""
+    last = node.body.statements[-1] if node.body.statements else None
+    returns = get_declared_return_type(node)
+    if not isinstance(last, ExprStatement) or last.value.type is None or returns is None:
+        return None
+    return last.value if is_assignable(last.value.type, returns) and last.value.type is not NULL else None
+
+
+def get_declared_return_type(node: Function) -> Type | None:
+    """Return the declared return type of a function, or None."""
+    return node.returns.type if node.returns is not None else None
+
+
+def _declare_parameters(c: Checker, node: Function) -> list[Symbol]:
+    symbols: list[Symbol] = []
+    first: dict[str, Symbol] = {}
+    optional: Parameter | None = None
+    for each in node.parameters:
+        type_ = each.declared.type if each.declared is not None and each.declared.type is not None else JSON
+        if each.default is not None:
+            optional = each
+            _check_parameter_default(c, each, type_, first)
+        elif optional is not None and each.name not in first:
+            message = f"`{each.name}` must be given, and stands after `{optional.name}`, which need not"
+            c.report("V0415", message, _name_span(each), "put it first, or give it a default")
+        symbol = each.symbol = c.symbol(
+            each.name, "parameter", type_, each.start, node.body.start, private=each.is_private
+        )
+        symbol.until, symbol.is_global = node.body.end, False
+        if each.name in first:
+            where = (DiagnosticLabel(first[each.name].start, first[each.name].end, "first here"),)
+            c.report("V0414", f"there are two parameters `{each.name}`", _name_span(each), labels=where)
+            continue
+        first[each.name] = symbol
+        symbols.append(symbol)
+    return symbols
+
+
+def _check_parameter_default(c: Checker, node: Parameter, type_: Type, before: dict[str, Symbol]) -> None:
+    """Check the default of a parameter, which may use the parameters before it."""
+    assert node.default is not None
+    outer = c.scope
+    c.scope = Scope(before, outer, node.start, node.end, [], [])
+    c.want(node.default, type_, node.name)
+    c.scope = outer
+
+
+def _name_span(node: Parameter) -> tuple[int, int]:
+    return node.start, node.start + len(node.name)
+
+
+def _has_docstring(body: Block) -> bool:
+    """Return True if a function begins with a text, as a Python docstring."""
+    first = body.statements[0] if body.statements else None
+    return isinstance(first, ExprStatement) and isinstance(first.value, TextLit)
+
+
+def _check_tool(c: Checker, node: Function) -> None:
+    where = node.name_start, node.name_start + len(node.name)
+    if not (node.description or node.doc).strip():
+        hint = 'write `@description "…"` before its `{`, or a comment above it'
+        if _has_docstring(node.body):
+            hint = 'write it before the `{`, as `@description "…"`'
+            node.body.statements[0] = BadStatement(node.body.start, node.body.start)
+        message = f"the tool `{node.name}` has no description: a model would not know what it does"
+        c.report("V0412", message, where, hint)
+    if node.returns is not None and node.returns.type is not None and has_function(node.returns.type):
+        message = f"a model cannot be given a `{format_type_short(node.returns.type)}`; what tools return is data"
+        c.report("V0413", message, node.returns, "make it a `function`, which only the program calls")
+    for each in node.parameters:
+        if each.declared is None:
+            hint = f'write `{each.name}: text "what it is"`, or another type'
+            c.report("V0413", f"the parameter `{each.name}` of a tool needs a type", _name_span(each), hint)
+        elif each.declared.type is not None and not is_assignable(each.declared.type, JSON):
+            message = f"a model cannot give a `{format_type_short(each.declared.type)}`; parameters of tools are data"
+            c.report("V0413", message, each.declared, "take a `text`, or make it a `function`")
+
+
+def _returns_value(statements: list[Statement]) -> bool:
+    """Return True if a function contains a `return` with a value."""
+    todo = [statements]
+    while todo:
+        for each in todo.pop():
+            if isinstance(each, Return):
+                if each.value is not None:
+                    return True
+            elif isinstance(each, Block):
+                todo.append(each.statements)
+            elif isinstance(each, For | While):
+                todo.append(each.body.statements)
+            elif isinstance(each, Try):
+                blocks = (each.body, each.handler, each.last)
+                todo += [block.statements for block in blocks if block is not None]
+            elif isinstance(each, MatchStatement):
+                todo += [arm.body.statements for arm in each.arms if isinstance(arm.body, Block)]
+            elif isinstance(each, If):
+                branch: If | Block | None = each
+                while isinstance(branch, If):
+                    todo.append(branch.then.statements)
+                    branch = branch.otherwise
+                if branch is not None:
+                    todo.append(branch.statements)
+    return False

@@ -1,0 +1,208 @@
+"""Conditional values: `c ? a : b`, `x is T` and `match`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from antiphon.lang.syntax.nodes import (
+    Arm,
+    AskHuman,
+    Block,
+    Conditional,
+    Expr,
+    Is,
+    Match,
+    MatchStatement,
+    ModelCall,
+    Name,
+    Throw,
+    TypeNode,
+)
+from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.condition_facts import infer_type_facts
+from antiphon.lang.typecheck.narrowing import filter_valid_facts, merge_facts, narrow_by_condition, record_facts
+from antiphon.lang.typecheck.operators import check_condition, warn_constant_condition
+from antiphon.lang.typecheck.type_annotations import resolve_annotation
+from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    JSON,
+    NEVER,
+    NUMBER,
+    TEXT,
+    AIResultType,
+    CallableType,
+    Literal,
+    SimpleType,
+    Type,
+    get_base_type,
+    is_mutable,
+    strip_ai_result,
+    widen_type,
+)
+from antiphon.lang.typecheck.unions import (
+    inhabited_options,
+    intersect_type,
+    is_never,
+    join_branches,
+    make_union,
+    subtract_type,
+)
+
+
+def infer_conditional(c: Checker, node: Conditional, wanted: Type | None) -> Type:
+    """Infer the type of `c ? a : b`: the expected type if both branches fit, else their common type."""
+    check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
+    warn_constant_condition(c, node.condition)
+    before = c.narrowed_types
+    for branch, holds in ((node.then, True), (node.otherwise, False)):
+        c.narrowed_types = dict(before)
+        narrow_by_condition(c, node.condition, holds)
+        c.expr(branch, wanted)
+    c.narrowed_types = before
+    return _join_values(c, node, [node.then, node.otherwise], wanted)
+
+
+def infer_is_test(c: Checker, node: Is, _: Type | None) -> Type:
+    """Check `x is T`; a test with a constant result is reported."""
+    type_ = c.expr(node.value)
+    tested = _resolve_tested_type(c, node.tested)
+    possible = _check_test_possible(c, node.value, node.tested, type_, tested)
+    if possible and strip_ai_result(type_) != JSON and is_never(subtract_type(type_, tested)):
+        c.warn("V0703", f"this is always true: it is `{format_type_general(type_)}`", node, "leave it out")
+    return BOOLEAN
+
+
+def infer_match(c: Checker, node: Match, wanted: Type | None) -> Type:
+    """Infer the type of a `match` expression from its arms."""
+    values: list[Expr] = []
+    for arm in _narrow_arms(c, node):
+        if isinstance(arm.body, Throw):
+            c.statements([arm.body])
+        elif not isinstance(arm.body, Block):
+            c.expr(arm.body, wanted)
+            values.append(arm.body)
+    return _join_values(c, node, values, wanted)
+
+
+def check_match_statement(c: Checker, node: MatchStatement) -> bool:
+    """Check a `match` statement. The code after it is unreachable if the ends of all arms are."""
+    ways = [
+        filter_valid_facts(c, c.left)
+        for arm in _narrow_arms(c, node)
+        if isinstance(arm.body, Block) and not c.block(arm.body)
+    ]
+    if ways:
+        merge_facts(c, ways)
+    return bool(node.arms) and not ways
+
+
+def _join_values(c: Checker, node: Expr, values: list[Expr], wanted: Type | None) -> Type:
+    """Return the type of several alternatives: the expected type, which each must fit, or their common type."""
+    goal = strip_ai_result(wanted) if wanted is not None else JSON
+    found = [each.type or JSON for each in values]
+    if wanted is None and any(map(is_mutable, found)):
+        c.combined_values.append(node)
+    if goal in (JSON, NEVER) or not values:
+        return join_branches(found)
+    for node, type_ in zip(values, found, strict=True):
+        if not is_assignable(type_, goal):
+            c.report_mismatch(node, type_, goal, "")
+    return AIResultType(goal) if all(isinstance(each, AIResultType) for each in found) else goal
+
+
+def _narrow_arms(c: Checker, node: Match | MatchStatement) -> Iterator[Arm]:
+    """Yield each arm while the value is narrowed to its patterns; at last, report values without an arm."""
+    patterns = [[(each, _resolve_tested_type(c, each)) for each in arm.patterns] for arm in node.arms]
+    has_else = any(arm.is_else for arm in node.arms)
+    type_ = _infer_matched_value(c, node.value, [type_ for each in patterns for _, type_ in each], has_else)
+    before, covered, left = c.narrowed_types, list[Type](), type_
+    for arm, own in zip(node.arms, patterns, strict=True):
+        types = [each for _, each in own]
+        _check_arm_reachable(c, node.value, arm, own, type_, left, covered)
+        c.narrowed_types = dict(before)
+        record_facts(c, infer_type_facts(node.value, make_union(covered if arm.is_else else types), not arm.is_else))
+        yield arm
+        covered += types if not arm.is_else else [type_]
+        left = subtract_type(left, make_union(types)) if not arm.is_else else NEVER
+    c.narrowed_types = before
+    if not is_never(left) and not any(each is JSON for _, each in chain(*patterns)):
+        _report_missing_arm(c, node, left)
+
+
+def _infer_matched_value(c: Checker, node: Expr, types: list[Type], has_else: bool) -> Type:
+    """Infer the type of the matched value.
+
+    A model is asked for one of the arms' types, or with `else`, for their base types.
+    """
+    wanted = None
+    if isinstance(node, ModelCall | AskHuman) and types:
+        wanted = make_union(get_base_type(each) if has_else and isinstance(each, Literal) else each for each in types)
+    type_ = c.expr(node, wanted)
+    # The value of a constant may be edited later, so its base type is matched.
+    return widen_type(type_) if isinstance(strip_ai_result(type_), Literal) and wanted is None else type_
+
+
+def _resolve_tested_type(c: Checker, node: TypeNode) -> Type:
+    """Return a type that values can be tested for; report functions and other types that are not data."""
+    type_ = resolve_annotation(c, node)
+    if not is_assignable(type_, JSON) or any(isinstance(each, CallableType) for each in inhabited_options(type_)):
+        c.report(
+            "V0360",
+            f"of no value it can be told whether it is a `{format_type_short(type_)}`",
+            node,
+            "only data is tested",
+        )
+        return JSON
+    return type_
+
+
+def _check_test_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, tested: Type) -> bool:
+    """Return True if a value can be of the tested type; report or warn if it cannot."""
+    if tested == JSON or not is_never(intersect_type(type_, tested)):
+        return True
+    declared = value.symbol.type if isinstance(value, Name) and value.symbol is not None else type_
+    if not is_never(intersect_type(declared, tested)):
+        c.warn(
+            "V0720",
+            f"it is never `{format_type_short(tested)}` here: it was found to be `{format_type_short(type_)}`",
+            node,
+        )
+        return False
+    known = [
+        each.value for each in inhabited_options(type_) if isinstance(each, Literal) and isinstance(each.value, str)
+    ]
+    meant = isinstance(tested, Literal) and isinstance(tested.value, str) and c.nearest(tested.value, known)
+    hint = f'did you mean "{meant}"?' if meant else "leave it out"
+    c.report("V0303", f"`{format_type_short(type_)}` is never `{format_type_short(tested)}`", node, hint)
+    return False
+
+
+def _check_arm_reachable(
+    c: Checker, value: Expr, arm: Arm, own: list[tuple[TypeNode, Type]], type_: Type, left: Type, covered: list[Type]
+) -> None:
+    """Warn of an arm whose values the arms before it already cover."""
+    if arm.is_else:
+        if is_never(left) and arm.patterns == []:
+            c.warn(
+                "V0720", "this `else` is never reached: the arms before it are for every value", (arm.start, arm.arrow)
+            )
+        return
+    seen = list(covered)
+    for node, tested in own:
+        possible = _check_test_possible(c, value, node, type_, tested)
+        if possible and seen and is_assignable(tested, make_union(seen), certain=True):
+            hint = "leave it out, or put it before the other; `else` comes last"
+            c.warn("V0720", f"this is never reached: an arm before it is for `{format_type_short(tested)}`", node, hint)
+        seen.append(tested)
+
+
+def _report_missing_arm(c: Checker, node: Match | MatchStatement, left: Type) -> None:
+    where = node.start, node.start + len("match")
+    if isinstance(strip_ai_result(left), SimpleType) and strip_ai_result(left) in (JSON, TEXT, NUMBER):
+        message = f"this `match` has no arm for every other `{format_type_short(left)}`"
+    else:
+        message = f"this `match` has no arm for `{format_type_short(left)}`"
+    c.report("V0361", message, where, "add one, or `else => …`")

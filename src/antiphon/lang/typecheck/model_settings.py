@@ -1,0 +1,180 @@
+"""Model declarations and the settings they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from antiphon.lang.syntax.foreign_syntax import table as habits
+from antiphon.lang.syntax.nodes import (
+    ArrayLit,
+    BadExpr,
+    Binary,
+    Call,
+    Expr,
+    Member,
+    ModelDecl,
+    Name,
+    NumberLit,
+    ObjectEntry,
+    Spread,
+    Unary,
+)
+from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.names import infer_tool_name
+from antiphon.lang.typecheck.type_printer import format_type_short
+from antiphon.lang.typecheck.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, strip_ai_result
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSetting:
+    """A setting of a model: its type, its purpose, and the numbers it accepts.
+
+    `option` is its name in requests, `connect` its name in `antiphon.connect`.
+    """
+
+    type: Type
+    doc: str
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+    option: str = ""
+    connect: str = ""
+
+
+#: Strategies of requesting typed answers.
+OUTPUT_STRATEGIES = ("native", "prompted", "tool")
+
+
+def _make_literals(*words: str) -> tuple[Type, ...]:
+    return tuple(map(Literal, words))
+
+
+#: The settings in the braces of `model name = { … }`.
+MODEL_SETTINGS = {
+    "name": ModelSetting(TEXT, "What the provider calls it."),
+    "provider": ModelSetting(TEXT, "Whose it is, where the name does not say.", connect="provider"),
+    "url": ModelSetting(TEXT, "Where it is served.", connect="url"),
+    "apiKey": ModelSetting(
+        TEXT, "The key, where it is not in the provider's usual environment variable.", connect="key"
+    ),
+    "tools": ModelSetting(Array(TOOL), "The tools it may call."),
+    "system": ModelSetting(TEXT, "What it is told before everything else."),
+    "temperature": ModelSetting(NUMBER, "How freely it chooses words.", 0, 2, option="temperature"),
+    "topP": ModelSetting(NUMBER, "From how much of the likely words it chooses.", 0, 1, option="top_p"),
+    "maxTokens": ModelSetting(NUMBER, "How long an answer may be, in tokens.", 1, whole=True, option="max_tokens"),
+    "maxTurns": ModelSetting(NUMBER, "How many requests a `vibe` may make.", 1, whole=True),
+    "maxCost": ModelSetting(NUMBER, "How many dollars one `do` or `vibe` may cost.", 0),
+    "timeout": ModelSetting(NUMBER, "How long the server may be silent, in seconds.", 0, connect="timeout"),
+    "strategy": ModelSetting(Union(_make_literals(*OUTPUT_STRATEGIES)), "How typed answers are asked for."),
+    "attempts": ModelSetting(NUMBER, "How often a typed answer that does not fit is asked for again.", 1, whole=True),
+    "reasoning": ModelSetting(
+        Union((*_make_literals("none", "minimal", "low", "medium", "high", "xhigh", "max"), NUMBER)),
+        "How much it thinks: a word, or a number of tokens.",
+        1,
+        whole=True,
+        option="reasoning",
+    ),
+}
+
+
+def check_model_declaration(c: Checker, node: ModelDecl) -> bool:
+    """Check `model name = { … }`."""
+    seen: set[str] = set()
+    for entry in node.settings.entries:
+        if isinstance(entry, Spread) and isinstance(entry.value, BadExpr):
+            # The unreadable part may have been its name.
+            seen.add("name")
+            continue
+        if isinstance(entry, Spread):
+            c.expr(entry.value)
+            c.report("V0362", "the settings of a model are written out", entry, "name each of them")
+            continue
+        if entry.key in seen:
+            c.report("V0318", f"the setting `{entry.key}` is there twice", _key_span(entry), "leave one of them out")
+        seen.add(entry.key)
+        _check_setting(c, entry)
+    where = node.name_start, node.name_start + len(node.name)
+    if "name" not in seen:
+        c.report("V0411", f"the model `{node.name}` has no `name`", where, 'add `name: "provider/model"`')
+    node.settings.type = JSON
+    symbol = node.symbol = c.symbol(node.name, "model", MODEL, node.name_start, node.end, node=node)
+    if node.exported:
+        from antiphon.lang.typecheck.declarations import mark_exported
+
+        mark_exported(c, node, symbol)
+    c.declare_symbol(symbol)
+    return False
+
+
+def _check_setting(c: Checker, entry: ObjectEntry) -> None:
+    setting = MODEL_SETTINGS.get(entry.key)
+    if setting is None:
+        habit = habits.MODEL_SETTING_HINTS.get(entry.key, "")
+        hint = (
+            habit
+            or c.meant(entry.key, MODEL_SETTINGS)
+            or f"there are {', '.join(f'`{each}`' for each in MODEL_SETTINGS)}"
+        )
+        c.report("V0409", f"a model has no setting `{entry.key}`", _key_span(entry), hint, is_habit=bool(habit))
+        c.expr(entry.value)
+    elif entry.key == "tools":
+        _check_tools_setting(c, entry.value)
+    elif setting.type is TEXT and _is_unquoted_text(c, entry.value):
+        written = c.source.text[entry.value.start : entry.value.end]
+        c.report("V0201", f"there is no `{written}` here", entry.value, f'it stands in quotes: `"{written}"`')
+    else:
+        c.want(entry.value, setting.type, entry.key)
+        _check_number_range(c, entry, setting)
+
+
+def _is_unquoted_text(c: Checker, node: Expr) -> bool:
+    """Return True if a text such as `gpt-5` is written without quotes."""
+    while isinstance(node, Binary | Member):
+        node = node.left if isinstance(node, Binary) else node.object
+    return isinstance(node, Name) and c.scope.find(node.name) is None
+
+
+def _check_tools_setting(c: Checker, node: Expr) -> None:
+    if not isinstance(node, ArrayLit):
+        type_ = strip_ai_result(c.expr(node))
+        if type_ != JSON and type_ != MODEL_SETTINGS["tools"].type:
+            message = f"expected an array of tools for `tools`, found `{format_type_short(type_)}`"
+            c.report("V0301", message, node, "write `[readFile, weather]`: their names, in brackets")
+        return
+    node.type = MODEL_SETTINGS["tools"].type
+    for item in node.items:
+        if isinstance(item, Spread):
+            hint = "write the bundle itself: `tools: [readonlyTools, mine]`"
+            c.expr(item.value)
+            c.report("V0362", "bundles of tools stand among the tools as they are", item, hint)
+            continue
+        if isinstance(item, Name) and infer_tool_name(c, item) is not None:
+            continue
+        if isinstance(item, Call) and isinstance(item.callee, Name) and infer_tool_name(c, item.callee) is not None:
+            c.report_mismatch(item, TEXT, TOOL, "tools")
+            continue
+        type_ = strip_ai_result(c.expr(item))
+        # An item may be a bundle: an array of tools.
+        if type_ not in (JSON, TOOL, MODEL_SETTINGS["tools"].type):
+            c.report_mismatch(item, type_, TOOL, "tools")
+
+
+def _check_number_range(c: Checker, entry: ObjectEntry, setting: ModelSetting) -> None:
+    value = _get_number_literal(entry.value)
+    if value is None or setting.least is None:
+        return
+    if value < setting.least or (setting.most is not None and value > setting.most):
+        limits = f"from {setting.least} to {setting.most}" if setting.most is not None else f"at least {setting.least}"
+        c.report("V0410", f"`{entry.key}` is {limits}, found {value}", entry.value, f"write a number {limits}")
+    elif setting.whole and value != int(value):
+        c.report("V0410", f"`{entry.key}` is a whole number, found {value}", entry.value)
+
+
+def _get_number_literal(node: Expr) -> int | float | None:
+    if isinstance(node, Unary) and isinstance(node.operand, NumberLit):
+        return -node.operand.value
+    return node.value if isinstance(node, NumberLit) else None
+
+
+def _key_span(entry: ObjectEntry) -> tuple[int, int]:
+    return entry.start, min(entry.end, entry.start + len(entry.key) + 2 * entry.quoted)

@@ -1,0 +1,1 @@
+"""Rules about values that can be reached under several names."""

@@ -1,0 +1,180 @@
+"""Uses of names, and interpolations in strings."""
+
+from __future__ import annotations
+
+import re
+
+from antiphon.lang.syntax.diagnostics import DiagnosticLabel
+from antiphon.lang.syntax.foreign_syntax.names import is_type_name
+from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_TYPES, GLOBAL_NAME_HINTS
+from antiphon.lang.syntax.nodes import Index, Interpolation, Lambda, Member, Name, Node, Slice
+from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.methods import BUILTINS
+from antiphon.lang.typecheck.narrowing import get_narrowed_type
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.type_printer import format_type_short
+from antiphon.lang.typecheck.types import (
+    JSON,
+    MODEL,
+    TEXT,
+    TOOL,
+    TYPES_BY_NAME,
+    CallableType,
+    Literal,
+    SimpleType,
+    Type,
+    get_base_type,
+    is_json_data,
+)
+from antiphon.lang.typecheck.unions import inhabited_options
+
+_PATH_STEPS = (Member, Index, Slice)
+_MEMBER_ACCESS = re.compile(r"\.([^\W\d]\w*)")
+
+
+def infer_name(c: Checker, node: Name, _: Type | None) -> Type:
+    """Return the type of a name that is read."""
+    symbol = resolve_name(c, node)
+    if symbol is None:
+        return JSON
+    if symbol.kind == "type":
+        message = f"`{node.name}` is a type, and no value"
+        c.report("V0205", message, node, _hint_literal(c, node, symbol.type))
+        return JSON
+    type_ = symbol.type
+    if type(type_) is CallableType:
+        if symbol.kind == "builtin" and BUILTINS[symbol.name].in_tests:
+            c.report("V0208", f"`{symbol.name}` is only for tests, and can only be called", node)
+        return type_
+    return get_narrowed_type(c, node, type_) if c.narrowed_types else type_
+
+
+def _hint_literal(c: Checker, node: Name, type_: Type) -> str:
+    """Return a hint for `Color.red`: the text itself, if the type is a union of texts."""
+    member = _MEMBER_ACCESS.match(c.source.text, node.end)
+    known = [
+        each.value for each in inhabited_options(type_) if isinstance(each, Literal) and isinstance(each.value, str)
+    ]
+    if member is None or not known:
+        return f"write a value of it, or declare one: `let x: {node.name} = …`"
+    same = [each for each in known if each.lower() == member[1].lower()]
+    return f'write `"{(same or known)[0]}"`: its values are texts'
+
+
+def resolve_name(c: Checker, node: Name) -> Symbol | None:
+    """Return the symbol of a name, recorded on its node; report an unknown name."""
+    symbol = node.symbol = c.scope.find(node.name)
+    if symbol is None:
+        _report_unknown_name(c, node)
+    else:
+        symbol.used = True
+        if symbol.owner is not c.frame.node:
+            symbol.is_captured = True
+    return symbol
+
+
+def infer_tool_name(c: Checker, node: Name) -> Type | None:
+    """Return `TOOL` if the name is that of a tool, which may be an item of an array, else None."""
+    symbol = c.scope.find(node.name)
+    if symbol is None or type(symbol.type) is not CallableType or symbol.kind not in ("tool", "import"):
+        return None
+    symbol.used = True
+    node.symbol, node.type = symbol, TOOL
+    return TOOL
+
+
+def check_model_reference(c: Checker, node: Name) -> None:
+    """Check a name where a model is expected."""
+    node.type = MODEL
+    symbol = node.symbol = c.scope.find(node.name)
+    if symbol is None:
+        models = (each for each in c.scope.iterate_names() if _is_model(c.scope.find(each)))
+        declare = "declare it: `model " + node.name + ' = { name: "…" }`'
+        if is_type_name(node.name):
+            declare = f"the type stands in the declaration: `const x: {FOREIGN_TYPES.get(node.name, node.name)} = do …`"
+        _report_unknown_name(c, node, c.meant(node.name, models) or declare)
+        return
+    symbol.used = True
+    symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
+    if not _is_model(symbol) and symbol.type != JSON:
+        hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
+        if get_base_type(symbol.type) is TEXT:
+            hint = f'to put it into the prompt write `"… {{{node.name}}}"`; a model is declared, `model m = {{ … }}`'
+        c.report("V0315", f"`{node.name}` is not a model", node, hint, label_declaration(symbol))
+
+
+def check_interpolation(c: Checker, hole: Interpolation) -> None:
+    """Check `${expr}` or `{path}` in a string."""
+    value = hole.value
+    if not hole.dollar:
+        root = value
+        while isinstance(root, _PATH_STEPS):
+            root = root.object
+        c.path_root = root
+    check_convertible_to_text(c, value, c.expr(value))
+
+
+def check_convertible_to_text(c: Checker, node: Node, type_: Type) -> None:
+    """Report models, tools and functions, which have no text form."""
+    if type_ is MODEL or type_ is TOOL:
+        c.report("V0301", f"a {format_type_short(type_)} cannot be made text", node)
+    elif type(type_) is not SimpleType and not is_json_data(type_):
+        c.report("V0342", f"a function has no text, found `{format_type_short(type_)}`", node, "call it: `${f(…)}`")
+
+
+def _is_model(symbol: Symbol | None) -> bool:
+    return symbol is not None and symbol.kind != "type" and symbol.type == MODEL
+
+
+def _report_unknown_name(c: Checker, node: Name, hint: str | None = None) -> None:
+    node.type = JSON
+    later = c.scope.find_later_declaration(node.name)
+    if later is not None:
+        where = (DiagnosticLabel(*later, "it is declared here"),)
+        own = later[0] < node.start
+        message = f"`{node.name}` is used {'in its own' if own else 'before its'} declaration"
+        hint = "" if own else "move the declaration up"
+        if own and isinstance(c.frame.node, Lambda):
+            hint = f"to call itself it needs its type, `{node.name}: (number) => number`; or declare a `function`"
+        c.report("V0202", message, node, hint, where)
+        return
+    closed = c.closed.get(node.name)
+    if hint is None and closed is not None and closed.kind in ("let", "const", "loop", "caught"):
+        _report_out_of_scope(c, node, closed)
+        return
+    is_habit = False
+    if hint is None:
+        habit = _hint_foreign_name(c, node)
+        is_habit = bool(habit)
+        hint = habit or c.meant(node.name, c.scope.iterate_names())
+        if node.name in TYPES_BY_NAME and not hint:
+            hint = f"`{node.name}` is the name of a type"
+        if node is c.path_root:
+            hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
+        hint = hint or "declare it before, or import it"
+    c.report("V0201", f"there is no `{node.name}` here", node, hint, is_habit=is_habit)
+
+
+def _report_out_of_scope(c: Checker, node: Name, symbol: Symbol) -> None:
+    """Report a name that is used after the block it was declared in."""
+    c.diagnostics[:] = [each for each in c.diagnostics if each.code != "V0702" or each.start != symbol.start]
+    c.unread[:] = [each for each in c.unread if each.start != symbol.start]
+    hint = f"declare it before the block, `let {node.name} = …`, and assign it there"
+    if symbol.kind in ("loop", "caught"):
+        hint = f"use it in the block, or keep it: `let last = …` before, and `last = {node.name}` there"
+    c.report("V0201", f"there is no `{node.name}` here any more", node, hint, label_declaration(symbol))
+
+
+def _hint_foreign_name(c: Checker, node: Name) -> str:
+    """Return what to write for a built-in name of another language, or ""."""
+    member = _MEMBER_ACCESS.match(c.source.text, node.end)
+    return GLOBAL_NAME_HINTS.get(f"{node.name}.{member[1]}" if member else node.name) or GLOBAL_NAME_HINTS.get(
+        node.name, ""
+    )
+
+
+def label_declaration(symbol: Symbol) -> tuple[DiagnosticLabel, ...]:
+    """Return a label at a symbol's declaration, if it is in this file."""
+    if symbol.kind == "builtin" or symbol.end == 0:
+        return ()
+    return (DiagnosticLabel(symbol.start, symbol.end, "it is declared here"),)

@@ -1,0 +1,357 @@
+"""Operators, ranges and conditions."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax.foreign_syntax.table import OPERATOR_TYPE_HINTS
+from antiphon.lang.syntax.nodes import (
+    AskHuman,
+    Binary,
+    BoolLit,
+    Call,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    ModelCall,
+    Name,
+    Node,
+    NumberLit,
+    Range,
+    TextLit,
+    Unary,
+)
+from antiphon.lang.typecheck.assignability import is_assignable, join_types
+from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.equality import can_be_equal, check_equality, hint_conversion, suggest_literal
+from antiphon.lang.typecheck.integer_constants import check_integer
+from antiphon.lang.typecheck.names import check_convertible_to_text
+from antiphon.lang.typecheck.narrowing import narrow_by_condition
+from antiphon.lang.typecheck.nullability import require_non_null
+from antiphon.lang.typecheck.type_printer import format_type_general
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    Array,
+    CallableType,
+    Literal,
+    Map,
+    Object,
+    Type,
+    Union,
+    get_operand_type,
+    is_mutable,
+    is_nullable,
+    make_nullable,
+    remove_null,
+    strip_ai_result,
+)
+from antiphon.lang.typecheck.unions import join_or_widen
+
+
+def infer_unary(c: Checker, node: Unary, _: Type | None) -> Type:
+    """Infer the type of `-x` or `not x`."""
+    if node.op == "not":
+        check_condition(c, node.operand, c.expr(node.operand, BOOLEAN))
+        return BOOLEAN
+    type_ = c.expr(node.operand, NUMBER if type(node.operand) in ASK_NODES else None)
+    if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
+        return c.get_number_literal(-type_.value)
+    type_ = require_non_null(c, node.operand, type_)
+    if get_operand_type(type_) not in (NUMBER, JSON):
+        hint = f"write `-{c.receiver_text(node.operand)}.toNumber()`" if get_operand_type(type_) is TEXT else ""
+        c.report("V0302", f"`-` needs a number, found `{format_type_general(type_)}`", node.operand, hint)
+    return NUMBER
+
+
+def infer_binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
+    """Infer the type of a chain of operators from the left. Iterative, since chains may be long."""
+    chain = [node]
+    while type(left := chain[-1].left) is Binary:
+        chain.append(left)
+    before = c.narrowed_types
+    type_ = c.expr(chain[-1].left, _infer_wanted_left(c, chain[-1], node, wanted))
+    for each in reversed(chain):
+        if each.op in _LOGIC_OPERATORS and not (type(each.left) is Binary and each.left.op == each.op):
+            c.narrowed_types = dict(before)
+        rule = _OPERATOR_RULES[each.op]
+        type_ = each.type = rule(c, each, type_) if each.op != "??" else _infer_coalesce(c, each, type_, wanted)
+    c.narrowed_types = before
+    return type_
+
+
+def _infer_wanted_left(c: Checker, first: Binary, last: Binary, wanted: Type | None) -> Type | None:
+    """Return the type that is expected of the leftmost operand: boolean in a condition, or the type of the whole."""
+    if first.op in _LOGIC_OPERATORS:
+        return BOOLEAN
+    if type(first.left) in ASK_NODES:
+        return get_wanted_operand(first.op, _peek_type(c, first.right) if first.op in _COMPARISON_OPERATORS else None)
+    return make_nullable(wanted) if wanted is not None and first.op == "??" and last.op == "??" else None
+
+
+def get_wanted_operand(op: str, other: Type | None) -> Type | None:
+    """Return the type to ask a model or the human for as an operand, or None where text will do."""
+    if op in _ARITHMETIC_OPERATORS:
+        return NUMBER
+    seen = get_operand_type(other) if other is not None and op in _COMPARISON_OPERATORS else None
+    return seen if seen is NUMBER or (seen is BOOLEAN and op in _EQUALITY_OPERATORS) else None
+
+
+def _infer_asked_right(c: Checker, node: Binary, left: Type) -> Type:
+    """Return the type of the right operand, where it is a question."""
+    return c.expr(node.right, get_wanted_operand(node.op, left))
+
+
+def _peek_type(c: Checker, node: Expr) -> Type:
+    """Return the type of an expression that is checked later, without reporting anything."""
+    before = len(c.diagnostics)
+    type_ = c.expr(node)
+    del c.diagnostics[before:]
+    return type_
+
+
+def infer_arithmetic(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]) -> Type:
+    """Return the result type of an arithmetic operator, `+` included."""
+    first, second = get_operand_type(left), get_operand_type(right)
+    if op != "+":
+        if (first is NUMBER or first is JSON) and (second is NUMBER or second is JSON):
+            return NUMBER
+        kind = "text" if first is TEXT else "array" if isinstance(first, Array) else ""
+        message = f"`{op}` needs two numbers, found `{format_type_general(left)}` and `{format_type_general(right)}`"
+        hint = OPERATOR_TYPE_HINTS.get((op, kind), "") or ("write `s.toNumber()`" if second is TEXT else "")
+        c.report("V0302", message, where, hint)
+        return NUMBER
+    if (first is TEXT or second is TEXT) and first is not NULL and second is not NULL:
+        return TEXT
+    if first is NUMBER and second is NUMBER:
+        return NUMBER
+    if isinstance(first, Array) and isinstance(second, Array):
+        return Array(join_types(first.item, second.item))
+    if first is JSON or second is JSON:
+        return JSON
+    message = (
+        f"`+` adds numbers, joins texts or arrays; found `{format_type_general(left)}` and"
+        f" `{format_type_general(right)}`"
+    )
+    is_item = isinstance(first, Array) and is_assignable(right, first.item)
+    if NULL in (first, second):
+        c.report("V0302", message, where, "null is no number and no text: start with `0`, or with an empty text")
+        return JSON
+    if BOOLEAN in (first, second):
+        c.report("V0302", message, where, "write `x ? 1 : 0` for a number, `x.toString()` for a text")
+        return JSON
+    which = "test which it is: `if x is number { … }`" if isinstance(first, Union) or isinstance(second, Union) else ""
+    c.report("V0302", message, where, "write `xs.push(x)`, or `xs + [x]`" if is_item else which)
+    return JSON
+
+
+def check_condition(c: Checker, node: Expr, type_: Type) -> None:
+    """Report a condition that is not boolean, json or nullable; a nullable one tests for null."""
+    if type_ is BOOLEAN or type_ is JSON or is_nullable(type_):
+        return
+    seen = get_operand_type(type_)
+    if seen not in (BOOLEAN, JSON):
+        c.report(
+            "V0304",
+            f"a condition is a boolean, found `{format_type_general(type_)}`",
+            node,
+            _hint_condition(c, node, seen),
+        )
+
+
+def warn_constant_condition(c: Checker, node: Expr, *, unless: bool | None = None) -> None:
+    """Warn of a constant condition, except the value `unless`: `while true` is intended."""
+    if isinstance(node, BoolLit) and node.value is not unless:
+        c.warn("V0703", f"this condition is always {'true' if node.value else 'false'}", node)
+
+
+def infer_range(c: Checker, node: Range, _: Type | None) -> Type:
+    """Infer the type of `a..b`."""
+    for each in (node.first, node.last):
+        type_ = require_non_null(c, each, c.expr(each, NUMBER if type(each) in ASK_NODES else None))
+        if get_operand_type(type_) not in (NUMBER, JSON):
+            c.report("V0302", f"a range goes from number to number, found `{format_type_general(type_)}`", each)
+        check_integer(c, each, "the end of a range")
+    if isinstance(node.first, NumberLit) and node.first.value == 0 and (of := get_counted_value(node.last)) is not None:
+        hint = f"write `for i in {c.source_text(node.last)}`, or `0..{c.source_text(of)}.length - 1`"
+        c.warn("V0710", "both ends belong to a range, and this one is a position too many", node.last, hint)
+    return _NUMBER_ARRAY
+
+
+def get_counted_value(node: Expr) -> Expr | None:
+    """Return the value that `xs.length`, `xs.len()` or `len(xs)` counts, or None."""
+    if isinstance(node, Member) and node.name == "length":
+        return node.object
+    if not isinstance(node, Call):
+        return None
+    if isinstance(node.callee, Member) and node.callee.name == "len":
+        return node.callee.object
+    is_len = isinstance(node.callee, Name) and node.callee.name == "len" and len(node.arguments) == 1
+    return node.arguments[0] if is_len else None
+
+
+_NUMBER_ARRAY = Array(NUMBER)
+_LOGIC_OPERATORS = frozenset(("and", "or"))
+_ARITHMETIC_OPERATORS = frozenset(("-", "*", "/", "%", "**"))
+_EQUALITY_OPERATORS = frozenset(("==", "!="))
+_COMPARISON_OPERATORS = frozenset(("<", "<=", ">", ">=", *_EQUALITY_OPERATORS))
+#: Questions, which are answered with the expected type.
+ASK_NODES = frozenset((ModelCall, AskHuman))
+
+
+def _infer_arithmetic_operands(c: Checker, node: Binary, left: Type) -> Type:
+    right = require_non_null(
+        c, node.right, c.expr(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+    )
+    return infer_arithmetic(c, node.op, require_non_null(c, node.left, left), right, (node.start, node.end))
+
+
+def _infer_plus(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right)
+    if not (isinstance(get_operand_type(left), Array) and isinstance(get_operand_type(right), Array)):
+        check_convertible_to_text(c, node.left, left)
+        check_convertible_to_text(c, node.right, right)
+    left, right = require_non_null(c, node.left, left), require_non_null(c, node.right, right)
+    found = infer_arithmetic(c, "+", left, right, (node.start, node.end))
+    if isinstance(found, Array) and is_mutable(found.item):
+        c.combined_values.append(node)
+    return found
+
+
+def _infer_ordering(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+    left, right = require_non_null(c, node.left, left), require_non_null(c, node.right, right)
+    first, second = get_operand_type(left), get_operand_type(right)
+    if not (first is second and (first is NUMBER or first is TEXT)) and not (
+        (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
+    ):
+        message = (
+            f"`{node.op}` compares two numbers or two texts, found"
+            f" `{format_type_general(left)}` and `{format_type_general(right)}`"
+        )
+        c.report("V0302", message, node, hint_conversion(left, right))
+    return BOOLEAN
+
+
+def _infer_contains(c: Checker, node: Binary, left: Type) -> Type:
+    """Check `x in xs`: an item of an array, a part of a text, or a key of an object."""
+    right = c.expr(node.right)
+    place = get_operand_type(right)
+    if is_nullable(right):
+        hint = f"write `{c.source_text(node.right)} ?? []`, or compare it with `null` before"
+        c.report("V0302", f"`in` cannot look into what may be null, `{format_type_general(right)}`", node.right, hint)
+    elif isinstance(place, Array):
+        if not can_be_equal(left, place.item):
+            hint = suggest_literal(c, left, place.item)
+            c.report(
+                "V0303", f"`{format_type_general(left)}` is never an item of `{format_type_general(place)}`", node, hint
+            )
+    elif place is TEXT or isinstance(place, Object | Map):
+        if get_operand_type(left) not in (TEXT, JSON) or is_nullable(left):
+            what = (
+                "a text has parts"
+                if place is TEXT
+                else f"{'a map' if isinstance(place, Map) else 'an object'} has keys"
+            )
+            c.report("V0302", f"{what}, which are text; found `{format_type_general(left)}`", node.left)
+    elif place is not JSON:
+        hint = "`in` looks for an item of an array, a part of a text or a key of an object"
+        c.report("V0302", f"there is nothing in a `{format_type_general(right)}`", node.right, hint)
+    return BOOLEAN
+
+
+def _infer_logic(c: Checker, node: Binary, left: Type) -> Type:
+    check_condition(c, node.left, left)
+    # The facts of operands further left in the chain are already recorded.
+    last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
+    narrow_by_condition(c, last, node.op == "and")
+    right = c.expr(node.right, BOOLEAN)
+    before = node.left
+    if node.op == "or" and isinstance(before, Binary) and before.op == "and" and _are_same_kind(before.right, right):
+        # This report is better than the one about the left side.
+        c.diagnostics[:] = [each for each in c.diagnostics if each.start != before.right.start]
+        hint = f"write `{c.source_text(before.left)} ? {c.source_text(before.right)} : {c.source_text(node.right)}`"
+        c.report("V0304", f"`and` and `or` give a boolean, found `{format_type_general(right)}`", before.right, hint)
+    elif isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
+        hint = f"write `{c.source_text(last)} {node.op} {c.source_text(last.left)} == {c.source_text(node.right)}`"
+        c.report("V0304", f"a condition is a boolean, found `{format_type_general(right)}`", node.right, hint)
+    elif (instead := _hint_instead_of_logic(c, node, last, right)) is not None:
+        c.diagnostics[:] = [
+            each for each in c.diagnostics if each.code != "V0304" or not last.start <= each.start < last.end
+        ]
+        c.report("V0304", f"`{node.op}` gives a boolean, found `{format_type_general(right)}`", node.right, instead)
+    else:
+        check_condition(c, node.right, right)
+    return BOOLEAN
+
+
+def _are_same_kind(middle: Expr, right: Type) -> bool:
+    """Return True if both are values of one kind, and not conditions."""
+    kind = get_operand_type(right)
+    return kind in (TEXT, NUMBER) and middle.type is not None and get_operand_type(middle.type) is kind
+
+
+def _hint_instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) -> str | None:
+    """Return what to write for an `or` meant as a default, and an `and` meant as a null test, or None."""
+    if is_nullable(right) or get_operand_type(right) in (BOOLEAN, JSON) or isinstance(node.left, Binary):
+        return None
+    if get_operand_type(last.type or JSON) is BOOLEAN:
+        return f"write `{c.source_text(last)} ? {c.source_text(node.right)} : …`"
+    if node.op == "or" and isinstance(last, Call) and isinstance(last.callee, Name) and last.callee.name == "env":
+        return f"a default is given to it: `env({c.source_text(last.arguments[0])}, {c.source_text(node.right)})`"
+    if node.op == "or":
+        return f'write `{c.source_text(last)} ?? {c.source_text(node.right)}`, or compare: `x == "" ? … : x`'
+    return "write `x?.name` to read what may not be there, or `x != null ? … : …`"
+
+
+def _infer_coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) -> Type:
+    right = c.expr(node.right, wanted)
+    if left is NULL:
+        return right
+    # A missing key counts as null here.
+    is_entry = isinstance(node.left, Index) and isinstance(get_operand_type(node.left.object.type or JSON), Map)
+    if is_entry or is_nullable(left):
+        if wanted is not JSON and is_mutable(left):
+            c.combined_values.append(node)
+        return join_or_widen(remove_null(left), right)
+    if strip_ai_result(left) != JSON:
+        message = f"the left side of `??` is `{format_type_general(left)}` and never null"
+        c.warn("V0705", message, node.left, "leave out `??` and what follows")
+        return left
+    return JSON
+
+
+def _infer_equality(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+    check_equality(c, node, left, right)
+    return BOOLEAN
+
+
+_OPERATOR_RULES = {
+    "+": _infer_plus,
+    **dict.fromkeys(_ARITHMETIC_OPERATORS, _infer_arithmetic_operands),
+    **dict.fromkeys(("<", "<=", ">", ">="), _infer_ordering),
+    **dict.fromkeys(("==", "!="), _infer_equality),
+    "in": _infer_contains,
+    **dict.fromkeys(("and", "or"), _infer_logic),
+    "??": _infer_coalesce,
+}
+
+
+def _hint_condition(c: Checker, node: Node, seen: Type) -> str:
+    text = c.source_text(node)
+    if isinstance(node, Lambda):
+        return "write `>=` to compare; `=>` begins a function"
+    if seen is TEXT:
+        return f'there is no truthiness; write `{text} != ""`'
+    if isinstance(node, NumberLit):
+        return f"write `{'true' if node.value else 'false'}`"
+    if seen is NUMBER:
+        return f"there is no truthiness; write `{text} != 0`"
+    if isinstance(seen, Array):
+        return f"there is no truthiness; write `{c.receiver_text(node)}.length > 0`"
+    if isinstance(seen, CallableType):
+        return f"call it: `{text}({'…' if seen.parameters else ''})`"
+    return "there is no truthiness; write what is to be compared"

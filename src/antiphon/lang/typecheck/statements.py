@@ -1,0 +1,362 @@
+"""Statements other than declarations. Each rule returns True if the code after it is unreachable."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax.foreign_syntax.table import CATCH_HINT
+from antiphon.lang.syntax.nodes import (
+    ArrayLit,
+    AsyncFor,
+    BadStatement,
+    Binary,
+    Block,
+    BoolLit,
+    Break,
+    Call,
+    Continue,
+    Expr,
+    ExprStatement,
+    For,
+    Function,
+    If,
+    Index,
+    Is,
+    Lambda,
+    LoopMode,
+    Member,
+    Name,
+    Node,
+    NullLit,
+    NumberLit,
+    ObjectLit,
+    Range,
+    Return,
+    Slice,
+    Test,
+    TextLit,
+    Throw,
+    Try,
+    Unary,
+    While,
+    Yield,
+    children,
+)
+from antiphon.lang.typecheck.assignability import is_assignable, join_types
+from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.destructuring import make_pattern_symbols
+from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck.iteration import infer_loop_entry, infer_loop_item, is_private_value
+from antiphon.lang.typecheck.lambdas import infer_returned_value
+from antiphon.lang.typecheck.members import find_field_function
+from antiphon.lang.typecheck.methods import get_methods
+from antiphon.lang.typecheck.mutability.freshness import widen_fresh
+from antiphon.lang.typecheck.names import check_model_reference
+from antiphon.lang.typecheck.narrowing import (
+    NarrowedTypes,
+    filter_valid_facts,
+    invalidate_by_node,
+    merge_facts,
+    narrow_by_condition,
+)
+from antiphon.lang.typecheck.operators import check_condition, warn_constant_condition
+from antiphon.lang.typecheck.symbols import Symbol
+from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    ERROR,
+    JSON,
+    NULL,
+    TEXT,
+    CallableType,
+    Type,
+    get_base_type,
+    get_operand_type,
+    is_mutable,
+    is_nullable,
+    strip_ai_result,
+)
+
+_LITERALS = (ArrayLit, BoolLit, NullLit, NumberLit, ObjectLit, TextLit)
+_EFFECT_FREE_NODES = frozenset((*_LITERALS, Binary, Is, Index, Lambda, Member, Name, Range, Slice, Unary))
+
+
+def check_block_statement(c: Checker, node: Block) -> bool:
+    """Check `{ … }`."""
+    return c.block(node)
+
+
+def check_bad_statement(_: Checker, __: BadStatement) -> bool:
+    """Accept an unreadable statement, which has already been reported."""
+    return False
+
+
+def check_expression_statement(c: Checker, node: ExprStatement) -> bool:
+    """Check an expression statement; warn if it only computes a value."""
+    before = len(c.diagnostics)
+    is_last = c.scope is c.module and c.module.statements[-1] is node
+    wanted = c.frame.returns if is_last else None
+    type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
+    if (
+        isinstance(type_, CallableType)
+        and isinstance(node.value, Name)
+        and not c.in_repl
+        and len(c.diagnostics) == before
+    ):
+        c.report(
+            "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
+        )
+    # The last value of a program is its result, if it is data.
+    is_result = is_last and is_assignable(type_, JSON)
+    is_unused = type(node.value) in _EFFECT_FREE_NODES or _is_pure_method_call(node.value)
+    if is_unused and not is_result and len(c.diagnostics) == before:
+        c.warn("V0704", "nothing is done with this value", node.value, _hint_unused_value(c, node))
+    return False
+
+
+#: Methods whose function argument only filters or orders items.
+_SELECTING_METHODS = frozenset(("filter", "sortBy", "groupBy"))
+
+
+def _is_pure_method_call(value: Expr) -> bool:
+    """Return True if a call of a method changes nothing and calls no function for its side effects."""
+    if not isinstance(value, Call) or not isinstance(value.callee, Member):
+        return False
+    if value.callee.name in METHODS_WITH_FUNCTION - _SELECTING_METHODS:
+        return False
+    type_ = strip_ai_result(value.callee.object.type or JSON)
+    method = (get_methods(type_) or {}).get(value.callee.name)
+    return method is not None and not method.mutates and find_field_function(type_, value.callee.name) is None
+
+
+def _hint_unused_value(c: Checker, node: ExprStatement) -> str:
+    value, around = node.value, c.frame.node
+    if isinstance(value, Call) and isinstance(value.callee, Member) and isinstance(value.callee.object, Name):
+        return f"it changes nothing: write `{value.callee.object.name} = {c.source_text(value)}`, or give it a name"
+    if isinstance(value, Binary) and value.op == "==":
+        return "to assign, write `=`"
+    if isinstance(around, Function | Lambda) and c.scope.statements and c.scope.statements[-1] is node:
+        return f"write `return {c.source_text(value)}` for what the function gives"
+    return "leave it out, or give it a name: `const x = …`"
+
+
+def check_if(c: Checker, node: If) -> bool:
+    """Check `if … else if … else`. Iterative, since such a chain may be long."""
+    ways: list[NarrowedTypes] = []
+    impossible = False
+    each: If | Block | None = node
+    while isinstance(each, If):
+        check_condition(c, each.condition, c.expr(each.condition, BOOLEAN))
+        warn_constant_condition(c, each.condition)
+        outside = c.narrowed_types
+        c.narrowed_types = dict(outside)
+        narrow_by_condition(c, each.condition, True)
+        if not c.block(each.then):
+            ways.append(filter_valid_facts(c, c.left))
+        c.narrowed_types = dict(outside)
+        impossible = narrow_by_condition(c, each.condition, False)
+        each = each.otherwise
+    if each is not None and not c.block(each):
+        ways.append(filter_valid_facts(c, c.left))
+    elif each is None and not impossible:
+        ways.append(filter_valid_facts(c, c.narrowed_types))
+    if ways:
+        merge_facts(c, ways)
+    return not ways
+
+
+def check_for(c: Checker, node: For) -> bool:
+    """Check `for x in …`, `for {name} in …` or `for key, value in …`."""
+    symbols = _make_loop_symbols(c, node, c.expr(node.iterable))
+    invalidate_by_node(c, node.body)
+    c.frame.loops.append(False)
+    c.block(node.body, symbols)
+    c.frame.loops.pop()
+    _check_loop_mode(c, node.mode)
+    return False
+
+
+def _make_loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
+    """Return the variables of a loop: each item, its destructured fields, or each key and value."""
+    private, since = is_private_value(node.iterable), node.body.start
+    if node.pattern is not None:
+        item = infer_loop_item(c, node.iterable, type_)
+        symbols = make_pattern_symbols(c, node.pattern, item, node.iterable, "loop", since, private)
+    elif node.value is not None:
+        key, value = infer_loop_entry(c, node.iterable, type_)
+        node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, since, private=private)
+        node.symbol = c.symbol(node.name, "loop", key, node.name_start, since, private=private)
+        symbols = [node.symbol, node.value.symbol]
+    else:
+        item = infer_loop_item(c, node.iterable, type_)
+        node.symbol = c.symbol(node.name, "loop", item, node.name_start, since, private=private)
+        symbols = [node.symbol]
+    for each in symbols:
+        each.until, each.is_global = node.body.end, False
+    return symbols
+
+
+def check_while(c: Checker, node: While) -> bool:
+    """Check `while …`; if its condition is always true and it has no `break`, the code after it is unreachable."""
+    before = c.narrowed_types
+    invalidate_by_node(c, node)
+    c.narrowed_types = dict(before)
+    check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
+    warn_constant_condition(c, node.condition, unless=True)
+    narrow_by_condition(c, node.condition, True)
+    c.frame.loops.append(False)
+    c.block(node.body)
+    left = c.frame.loops.pop()
+    c.narrowed_types = dict(before)
+    if not left:
+        narrow_by_condition(c, node.condition, False)
+    _check_loop_mode(c, node.mode)
+    return isinstance(node.condition, BoolLit) and node.condition.value and not left
+
+
+def check_break_or_continue(c: Checker, node: Break | Continue) -> bool:
+    """Check `break` or `continue`."""
+    word = "break" if isinstance(node, Break) else "continue"
+    loops = c.frame.loops
+    if loops:
+        loops[-1] = loops[-1] or word == "break"
+    elif c.frame.is_async_for:
+        if isinstance(node, Break):
+            _report_async_for_exit(c, node, word)
+    else:
+        c.report(
+            "V0503", f"`{word}` stands outside a loop", node, "leave it out; `return` ends a function or the program"
+        )
+    return True
+
+
+def check_return(c: Checker, node: Return) -> bool:
+    """Check `return value`."""
+    wanted = c.frame.returns
+    if c.frame.is_async_for:
+        _report_async_for_exit(c, node, "return")
+        wanted = None
+    node.scalar = wanted is not None and not is_mutable(wanted)
+    if wanted is None and isinstance(c.frame.node, Lambda):
+        infer_returned_value(c, node.value)
+    elif node.value is None:
+        if wanted is not None and wanted != JSON and not is_nullable(wanted):
+            c.report(
+                "V0502",
+                f"{c.frame.title} must return `{format_type_short(wanted)}`",
+                node,
+                "write the value after `return`",
+            )
+    elif wanted is None:
+        c.expr(node.value)
+    elif isinstance(c.frame.node, Lambda):
+        c.want(node.value, wanted, "")
+    else:
+        c.want(node.value, wanted, f"{c.frame.node.name}()" if c.frame.node is not None else "returns")
+    return True
+
+
+def check_yield(c: Checker, node: Yield) -> bool:
+    """Check `yield value`."""
+    frame = c.frame
+    if not frame.is_async_for:
+        c.expr(node.value)
+        hint = "push into an array, and return that; or write `const all = async for x in xs { yield … }`"
+        c.report("V0504", "`yield` stands outside an `async for`", node, hint)
+        return False
+    if frame.wanted is not None:
+        c.want(node.value, frame.wanted, "")
+        frame.yields = frame.wanted
+    else:
+        type_ = c.expr(node.value)
+        type_ = widen_fresh(node.value, strip_ai_result(type_)) if not isinstance(node.value, NullLit) else NULL
+        node.value.type = node.value.type or type_
+        frame.yields = type_ if frame.yields is None else join_types(frame.yields, type_)
+    return False
+
+
+def check_throw(c: Checker, node: Throw) -> bool:
+    """Check `throw value`."""
+    type_ = c.expr(node.value)
+    if not is_assignable(type_, JSON):
+        c.report("V0301", f"only data can be thrown, found `{format_type_general(type_)}`", node.value)
+    return True
+
+
+def check_try(c: Checker, node: Try) -> bool:
+    """Check `try { … } catch e { … } finally { … }`."""
+    ends = c.block(node.body)
+    if node.handler is not None:
+        ends = _check_handler(c, node, node.handler) and ends
+    if node.last is not None:
+        _check_finally(c, node.last)
+        ends = c.block(node.last) or ends
+    return ends
+
+
+def _check_handler(c: Checker, node: Try, handler: Block) -> bool:
+    if node.name is None:
+        return c.block(handler)
+    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, handler.start)
+    symbol.until, symbol.is_global = handler.end, False
+    ends = c.block(handler, (symbol,))
+    if not symbol.used and node.name.endswith(("Error", "Exception")):
+        message = f"`{node.name}` names every error that is caught here, and is no kind of error"
+        c.warn("V0702", message, symbol, CATCH_HINT)
+    return ends
+
+
+def _check_finally(c: Checker, block: Block) -> None:
+    """Report statements that leave a `finally`, as they would discard a thrown error or a returned value."""
+    todo: list[tuple[Node, bool]] = [(block, False)]
+    while todo:
+        node, in_loop = todo.pop()
+        if isinstance(node, Return) or (isinstance(node, Break | Continue) and not in_loop):
+            word = type(node).__name__.lower()
+            hint = "write it after the statement"
+            c.report("V0530", f"`{word}` would leave a `finally`, and with it what was thrown or returned", node, hint)
+        elif not isinstance(node, Function | AsyncFor):
+            todo += [(each, in_loop or isinstance(node, For | While)) for each in children(node)]
+
+
+def check_test(c: Checker, node: Test) -> bool:
+    """Check `test "…" { … }`."""
+    if c.scope is not c.module or c.frame.node is not None:
+        c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4), "move it there")
+    outer, c.is_in_test = c.is_in_test, True
+    loops, wanted = c.frame.loops, c.frame.returns
+    c.frame.loops, c.frame.returns = [], None
+    c.block(node.body)
+    c.is_in_test, c.frame.loops, c.frame.returns = outer, loops, wanted
+    return False
+
+
+def _report_async_for_exit(c: Checker, node: Break | Return, word: str) -> None:
+    c.report(
+        "V0506",
+        f"`{word}` would leave an `async for`",
+        node,
+        "its rounds run at the same time; `continue` ends one of them, `yield` gives what it has found",
+    )
+
+
+def _check_loop_mode(c: Checker, mode: LoopMode | None) -> None:
+    if mode is None:
+        return
+    if mode.how is None and mode.model is not None and _is_text_variable(c, mode.model):
+        mode.how, mode.model = mode.model, None
+    if mode.how is not None:
+        _check_compress_instruction(c, mode.how)
+    if mode.model is not None:
+        check_model_reference(c, mode.model)
+    if mode.kind == "compress":
+        c.shows_variables = True
+
+
+def _is_text_variable(c: Checker, node: Name) -> bool:
+    symbol = c.scope.find(node.name)
+    return symbol is not None and type(symbol.type) is not CallableType and get_base_type(symbol.type) == TEXT
+
+
+def _check_compress_instruction(c: Checker, node: Expr) -> None:
+    kind = get_operand_type(c.expr(node))
+    if kind not in (TEXT, JSON):
+        c.report("V0314", f"how to compress is said in text, found `{format_type_general(kind)}`", node)

@@ -1,0 +1,98 @@
+"""Keep a conversation within the model's context window by replacing older turns with a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from antiphon.conversation import Conversation, Turn, estimate_tokens
+from antiphon.conversation.compaction import count_turn_tokens
+from antiphon.conversation.transcript import format_transcript
+from antiphon.errors import ContextOverflow, OptionError
+
+#: The prompt for the summary that replaces dropped turns.
+SUMMARY_PROMPT = (
+    "What follows is the older part of a conversation between a user and you, which is about to be left out of it. "
+    "Sum it up for yourself: what was wanted, what was found out, decided and done, with every name, path, number and "
+    "open question that may be needed later. Answer with the summary alone."
+)
+#: Results with more tokens than this, as the provider counts them, are truncated before turns are dropped.
+_RESULT_LIMIT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Settings for the automatic compaction of a session's conversation.
+
+    A request that would fill more than the share `fill` of the model's context window triggers compaction.
+    Long results are truncated and the oldest turns dropped, until at most the share `leave` is filled. The
+    same happens once if the provider reports an overflow. With `summarize`, the model is first asked to
+    summarize the dropped turns.
+    """
+
+    fill: float = 0.9
+    leave: float = 0.5
+    summarize: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("fill", "leave"):
+            share: object = getattr(self, name)
+            if not isinstance(share, int | float) or isinstance(share, bool) or share <= 0:
+                raise OptionError(f"`{name}` of a context is a share of its window, such as 0.9, not {share!r:.80}")
+
+
+#: Turns that end with an answer, and the provider's token count for all of them.
+CountedTurns = tuple[tuple[Turn, ...], int]
+
+
+def estimate_conversation_tokens(conversation: Conversation, counted: CountedTurns | None) -> int:
+    """Return the tokens of a conversation: the provider's last count plus an estimate of what was added since."""
+    turns = conversation.turns
+    before, tokens = counted if counted is not None else (None, 0)
+    known = len(before) if before else 0
+    if before and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
+        # The counted answer may have got its results since.
+        last = turns[known - 1]
+        results = count_turn_tokens(last, estimate_tokens) - count_turn_tokens(before[-1], estimate_tokens)
+        return tokens + results + sum(count_turn_tokens(turn, estimate_tokens) for turn in turns[known:])
+    return sum(count_turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionTarget:
+    """The size limits for a conversation and for each of its results, in estimated tokens."""
+
+    budget: int
+    result_limit: int
+
+    def dropped(self, conversation: Conversation) -> tuple[Turn, ...]:
+        """Return the turns that compaction would drop."""
+        return conversation.compaction(self.budget, result_limit=self.result_limit).dropped
+
+    def made(self, conversation: Conversation, summary: str | None) -> Conversation:
+        """Return the conversation within the budget. Raise a CompactionError if that is not possible."""
+        return conversation.compact(self.budget, summary=summary, result_limit=self.result_limit)
+
+
+def compute_compaction_target(conversation: Conversation, budget: float, tokens: int | None) -> CompactionTarget:
+    """Convert a budget in the provider's tokens to a target in estimated tokens.
+
+    `tokens` is the size of the conversation as the provider counts it. The target uses estimated tokens,
+    because turns cache their estimated size.
+    """
+    guessed = max(conversation.compaction(1 << 60).before, 1)
+    ratio = max(tokens / guessed, 0.25) if tokens else 1.0
+    return CompactionTarget(int(budget / ratio), int(_RESULT_LIMIT / ratio))
+
+
+def compute_overflow_target(
+    conversation: Conversation, error: ContextOverflow, known: int | None, leave: float
+) -> CompactionTarget:
+    """Return the compaction target after a provider has reported an overflow."""
+    most = error.limit or known or error.tokens or conversation.compaction(1 << 60).before
+    return compute_compaction_target(conversation, most * leave, error.tokens)
+
+
+def build_summary_request(dropped: Sequence[Turn]) -> Conversation:
+    """Return the conversation that asks a model to summarize turns."""
+    return Conversation(SUMMARY_PROMPT).add_user(format_transcript(dropped))

@@ -1,0 +1,344 @@
+"""The tool calls of a run: approve them, run them concurrently and collect their results.
+
+A call that needs a person stays open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any, Literal
+
+from antiphon._base.json_access import as_string
+from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
+from antiphon.conversation.repair import make_interrupted_result
+from antiphon.effects import EffectContext, IndeterminateEffect, child_context, use_context
+from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, ToolReturned
+from antiphon.errors import Suspended
+from antiphon.session.events import CallFinished, CallStarted
+from antiphon.session.exceptions import StopRun
+from antiphon.session.human_input import ALLOWED, FORBIDDEN, ApprovalCache, Question, apply_policy, make_approval_cache
+from antiphon.session.loop_detection import LoopDetector
+from antiphon.session.output_spec import OutputGoal
+from antiphon.session.pending_answers import format_answers, format_denial, has_several_questions, make_question_result
+from antiphon.session.run import Run
+from antiphon.session.settings import SessionSettings
+from antiphon.session.timer import RunTimer
+from antiphon.session.usage import UsageMeter
+from antiphon.tools import (
+    Before,
+    CanonicalCall,
+    FinishRun,
+    NeedsHumanInput,
+    Tool,
+    ToolCallRecord,
+    canonicalize,
+)
+from antiphon.tools.approval import StandingDecision, make_standing_decision
+from antiphon.tools.execution import execute_call, make_call_record, make_error_result
+
+#: The suffix of the path of a question. A call may need approval and then ask a question itself.
+QUESTION_SUFFIXES = {"approval": "!", "question": "?"}
+
+
+class NobodyAvailable(Suspended):
+    """No person is available to ask."""
+
+
+class ToolCallRunner:
+    """Runs the tool calls of one run. `records` lists the calls that have results, in order."""
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        conversation: Conversation,
+        goal: OutputGoal,
+        run: Run[Any],
+        place: EffectContext,
+        clock: RunTimer,
+    ) -> None:
+        self._settings = settings
+        self._conversation = conversation
+        self._goal = goal
+        self._run = run
+        self._place = place
+        self._clock = clock
+        self._loop_detector = LoopDetector()
+        self.records: list[ToolCallRecord] = []
+        # By call id: the results of calls that are still open in the conversation.
+        self._results: dict[str, ToolResult] = {}
+        self._told: dict[str, ToolCallRecord] = {}
+        self._said: dict[str, tuple[str, str]] = {}
+        self._finish: dict[str, tuple[Any]] = {}
+        #: The reasons why calls are suspended by an effect inside them.
+        self._inside: list[str] = []
+        #: Calls that came when no more were allowed. They are rejected and do not count.
+        self._late_call_ids: set[str] = set()
+
+    async def answer(self, calls: Sequence[ToolCall]) -> None:
+        """Answer every call of a reply, in call order. Calls that need a person stay open."""
+        if self._goal.expected is not None:
+            self._results |= self._goal.expected.accept_calls([call for call in calls if self._goal.is_internal(call)])
+        await self._run_calls(self._select_runnable(calls))
+        answered = [call for call in calls if call.id in self._results]
+        for untold in self.close(answered):
+            self._run.tell(untold)
+        if self._said:
+            # In call order, not in the order of the answers.
+            said = [self._said.pop(call.id) for call in calls if call.id in self._said]
+            self._conversation.add_user(format_answers(said, has_several_questions(self._conversation)))
+        self._check_run_state(calls, is_waiting=len(answered) < len(calls))
+
+    def close(self, calls: Sequence[ToolCall]) -> list[CallFinished]:
+        """Give each call its result, or an interrupted one, and return the events that are still to be emitted."""
+        untold: list[CallFinished] = []
+        if not calls:
+            return untold
+        results = [(call, self._results.pop(call.id, None) or make_interrupted_result(call)) for call in calls]
+        outside = [
+            each for each in results if each[0].id not in self._late_call_ids and not self._goal.is_internal(each[0])
+        ]
+        self._loop_detector.count(outside)
+        self._conversation.add_tool_results([self._loop_detector.noted(call, result) for call, result in results])
+        for call, result in outside:
+            kept = self._told.pop(call.id, None)
+            if kept is None:
+                kept = make_call_record(call, result)
+                untold.append(CallFinished(call, result, kept))
+            self.records.append(kept)
+        return untold
+
+    def _check_run_state(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
+        """Raise `StopRun` if a tool ended the run, a person is needed, a loop is detected or a limit is reached."""
+        for call in calls if self._finish else ():
+            if call.id in self._finish:
+                # Of several, the first in call order counts.
+                raise self._goal.make_tool_end(self._finish[call.id][0])
+        if is_waiting:
+            names = [f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call]
+            raise StopRun(
+                "waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside)
+            )
+        if reason := self._loop_detector.reason:
+            raise StopRun("stuck", reason)
+        limit = self._settings.limits.calls
+        if limit is not None and len(self.records) > limit:
+            raise StopRun("limit", f"the limit of {limit} calls is reached")
+
+    # Selection
+
+    def _select_runnable(self, calls: Sequence[ToolCall]) -> list[CanonicalCall]:
+        """Return the calls that may run, in canonical form. The others get their results here."""
+        to_run: list[CanonicalCall] = []
+        for call in calls:
+            if call.id in self._results:
+                continue
+            refusal, found = self._refusal(call, len(to_run)), self._found(call)
+            if refusal is not None:
+                self._results[call.id] = refusal
+            elif found is not None:
+                to_run.append(canonicalize(found[1], found[0]))
+        return to_run
+
+    def _found(self, call: ToolCall) -> tuple[ToolCall, Tool] | None:
+        """Return the call and its tool. A member of a toolset becomes an action of the tool for that set."""
+        if call.name in self._goal.tools:
+            return call, self._goal.tools[call.name]
+        toolset = as_string(call.native.data.get("toolset_name")) if call.native else ""
+        if toolset not in self._goal.tools:
+            return None
+        action = ToolCall(call.id, call.name, {"action": call.name, **call.arguments}, native=call.native)
+        return action, self._goal.tools[toolset]
+
+    def _refusal(self, call: ToolCall, before: int) -> ToolResult | None:
+        """Return the error result of a call that must not run, or None. `before` calls of its reply may run."""
+        if call.problem:
+            return make_error_result(call, f"not run: {call.problem}")
+        if self._found(call) is None:
+            known = ", ".join(self._goal.tools) or "none"
+            return make_error_result(call, f"there is no tool `{call.name}`; there are: {known}")
+        if self._goal.is_answer_due:
+            self._late_call_ids.add(call.id)
+            return make_error_result(call, "not run: no more tool calls are allowed now; answer with what you have")
+        limit = self._settings.limits.calls
+        if limit is not None and len(self.records) + before >= limit:
+            return make_error_result(call, f"not run: the limit of {limit:g} calls is reached")
+        return None
+
+    async def _approve_call(self, call: CanonicalCall) -> bool:
+        given = call.given
+        asked = self._conversation.questions.get(given.id)
+        if asked is not None and asked.kind == "question":
+            await self._ask(given, asked.text)
+            return False
+        # An approval covers only what was shown: ask again about a path that has a new target by now.
+        is_allowed = asked is not None and asked.allowed and asked.text == call.question
+        said = (ALLOWED if is_allowed else apply_policy(self._settings.policy, call)) or await self._request_approval(
+            call
+        )
+        if said is None or said.allowed:
+            return said is not None
+        self._results[given.id] = make_error_result(
+            given, f"not run: {said.text if said == FORBIDDEN else format_denial(said)}"
+        )
+        return False
+
+    # Questions
+
+    async def _request_approval(self, call: CanonicalCall) -> HumanAnswer | None:
+        ask_once = make_approval_cache(self._settings.policy, call)
+        before = call.tool.before and call.tool.before(call.arguments)
+        said = await self._consult_human(
+            call.call, "approval", call.question, make_standing_decision(call), ask_once, before
+        )
+        if said is not None:
+            # Also if the answer is replayed or was given earlier.
+            ask_once.keep(said)
+        return said
+
+    async def _ask(self, call: ToolCall, text: str) -> None:
+        """Put a tool's question to a person. The result of the call is short; the answer becomes a user message."""
+        said = await self._consult_human(call, "question", text)
+        if said is not None:
+            self._said[call.id] = (text, said.text)
+            result = make_question_result(call, text, said.text)
+            self._take(call, result, make_call_record(call, result))
+
+    async def _consult_human(
+        self,
+        call: ToolCall,
+        kind: Literal["approval", "question"],
+        text: str,
+        always: StandingDecision | None = None,
+        ask_once: ApprovalCache | None = None,
+        before: Before | None = None,
+    ) -> HumanAnswer | None:
+        """Return a person's answer, or None if no person is available.
+
+        In that case the question is stored in the conversation.
+        """
+        run = self._run
+        question = Question(call.id, kind, text, run.id, run.title, call, always, before)
+        run.ask(question)
+
+        async def ask() -> HumanAnswer:
+            if (known := run.said(call.id)) is not None:
+                return known
+            if run.people is None:
+                raise NobodyAvailable
+            with self._clock.paused():
+                said = await run.people.ask(question, ask_once)
+            if said is None:
+                raise NobodyAvailable
+            return said
+
+        try:
+            name = f"{call.id}{QUESTION_SUFFIXES[kind]}"
+            said: HumanAnswer = await self._place.perform(name, lambda: AskPerson(kind, text, call), ask)
+        except NobodyAvailable:
+            self._conversation.ask(call.id, OpenQuestion(kind, text))
+            return None
+        run.close_question(question, said)
+        return said
+
+    # Execution
+
+    async def _run_calls(self, calls: list[CanonicalCall]) -> None:
+        """Decide about all calls one at a time, then run the approved ones."""
+        allowed = [call for call in calls if await self._approve_call(call)]
+        if len(allowed) == 1:
+            # The usual case, which needs neither a task group nor a lock.
+            await self._run_call(allowed[0])
+        elif allowed:
+            await self._run_concurrently(allowed)
+
+    async def _run_concurrently(self, calls: list[CanonicalCall]) -> None:
+        """Run concurrent tools at the same time, and the others one after another among them.
+
+        If one of them ends the run, the others still finish, because an interrupted call may have had effects.
+        """
+        alone, errors = asyncio.Lock(), list[BaseException]()
+
+        async def run(call: CanonicalCall) -> None:
+            try:
+                async with nullcontext() if call.tool.concurrent else alone:
+                    await self._run_call(call)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                errors.append(error)
+
+        async with asyncio.TaskGroup() as group:
+            for call in calls:
+                group.create_task(run(call))
+        if errors:
+            raise errors[0]
+
+    async def _run_call(self, canonical: CanonicalCall) -> None:
+        call = canonical.given
+        self._run.tell(CallStarted(call))
+        spent = UsageMeter()
+        try:
+            returned: ToolReturned = await self._place.perform(
+                call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, spent)
+            )
+        except IndeterminateEffect as error:
+            result = make_error_result(call, str(error))
+            self._take(call, result, make_call_record(call, result))
+            return
+        except Suspended as error:
+            self._inside.append(f"`{call.name}` waits: {error}")
+            return
+        if returned.requests and not spent.requests:
+            # A replayed call counts like one that runs now.
+            self._run.requested(returned.requests)
+            if returned.usage is not None:
+                self._run.count(returned.usage, returned.cost)
+        for handle, text in returned.kept.items():
+            self._conversation.keep(handle, text)
+        if returned.asks:
+            await self._ask(call, returned.asks)
+            return
+        if returned.finish is not None:
+            self._finish[call.id] = returned.finish
+        assert returned.result is not None
+        assert returned.record is not None
+        self._take(call, returned.result, returned.record)
+
+    async def _executed(self, canonical: CanonicalCall, spent: UsageMeter) -> ToolReturned:
+        settings, call = self._settings, canonical.given
+        key = f"{self._place.run or self._run.id}/{self._place.node.prefix}{call.id}"
+        work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
+        try:
+            if not self._place.performers:
+                # Without middleware, nobody needs the paths or the cost of its own effects.
+                done = await work
+            else:
+                with use_context(child_context(f"{self._place.node.prefix}{call.id}/")), spent.activate():
+                    done = await work
+        except NeedsHumanInput as needed:
+            return ToolReturned(asks=str(needed), usage=spent.usage, cost=spent.cost, requests=spent.requests)
+        except Suspended as needed:
+            if self._place.is_durable:
+                raise
+            result = make_error_result(call, f"{type(needed).__name__}: {needed}")
+            return ToolReturned(
+                result, make_call_record(canonical.call, result), {}, "", None, spent.usage, spent.cost, spent.requests
+            )
+        except FinishRun as end:
+            result = ToolResult(call.id, end.text)
+            used = spent.usage, spent.cost, spent.requests
+            return ToolReturned(result, make_call_record(canonical.call, result), {}, "", (end.value,), *used)
+        return ToolReturned(done.result, done.record, done.kept, "", None, spent.usage, spent.cost, spent.requests)
+
+    def _take(self, call: ToolCall, result: ToolResult, kept: ToolCallRecord) -> None:
+        self._results[call.id], self._told[call.id] = result, kept
+        self._run.tell(CallFinished(call, result, kept))
+
+
+def _make_effect(call: CanonicalCall) -> Effect:
+    tool = call.tool
+    again = "harmless" if tool.read_only or tool.idempotent else "inside" if tool.is_transparent else "unsure"
+    # The arguments as the model wrote them: resolved paths may differ when the run is resumed.
+    return CallTool(tool.name, call.given.arguments, again)

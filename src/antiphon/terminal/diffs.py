@@ -1,0 +1,91 @@
+"""Rendering of diffs: unified, or side by side if there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, zip_longest
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from antiphon import views
+from antiphon.terminal.layout import Lines, TextRow, fold, hang_indent
+from antiphon.terminal.render_context import Context
+from antiphon.views import Hunk, Line, MaybeTruncated
+
+_MARK_STYLES = {"+": "green", "-": "red", "@": "dim"}
+_UNCHANGED_NOTES = {"unchanged": "unchanged", "line_ends": "only the ends of lines differ"}
+
+
+def render_diff(view: views.Diff, context: Context) -> Lines:
+    """Render the changed lines."""
+    if view.change in _UNCHANGED_NOTES:
+        return Lines([Text(_UNCHANGED_NOTES[view.change], "dim italic")])
+    pairs = view.is_paired and context.side_by_side
+    rows = chain.from_iterable(
+        (_render_side_by_side if pairs else _render_unified)(hunk, view, context) for hunk in view.hunks
+    )
+    seen = sum(_count_rows(hunk, pairs) for hunk in view.hunks)
+    notes: list[TextRow] = [] if view.is_complete else [Text("(the diff is not complete)", "dim italic")]
+    more = view.more_rows if pairs else view.more
+    return Lines(chain(rows, () if more else notes), seen + more + len(notes))
+
+
+def _count_rows(hunk: Hunk, pairs: bool) -> int:
+    return bool(hunk.heading) + (sum(1 for _ in _pair_lines(hunk.lines)) if pairs else len(hunk.lines))
+
+
+def _render_unified(hunk: Hunk, view: views.Diff, context: Context) -> Iterator[TextRow]:
+    if hunk.heading:
+        yield (
+            _render_heading(hunk, context)
+            if view.is_paired
+            else _render_marked_line("@", _strip_first_character(hunk.heading), context)
+        )
+    for line in hunk.lines:
+        yield _render_marked_line(line.mark, line.text, context)
+
+
+def _render_heading(hunk: Hunk, context: Context) -> TextRow:
+    return fold(context.text(hunk.heading, "dim"), context.width)
+
+
+def _strip_first_character(heading: MaybeTruncated) -> MaybeTruncated:
+    return views.Cut(heading.text[1:], heading.more) if isinstance(heading, views.Cut) else heading[1:]
+
+
+def _render_marked_line(sign: str, line: MaybeTruncated, context: Context) -> TextRow:
+    style = _MARK_STYLES.get(sign, "")
+    return hang_indent(Text(sign, style), context.text(line, style), context.width)
+
+
+def _render_side_by_side(hunk: Hunk, _: views.Diff, context: Context) -> Iterator[TextRow]:
+    yield _render_heading(hunk, context)
+    digits = len(str(max(number or 0 for line in hunk.lines for number in (line.old, line.new)))) if hunk.lines else 1
+    half = (context.width - 3) // 2
+    bar = Text(f" {context.sign('│', '|')} ", "dim")
+    for old, new in _pair_lines(hunk.lines):
+        left = [] if old is None else _render_half(old, old.old, digits, half, context)
+        right = [] if new is None else _render_half(new, new.new, digits, half, context)
+        yield [Text.assemble(_pad(a, half), bar, b) for a, b in zip_longest(left, right, fillvalue=Text())]
+
+
+def _pair_lines(lines: Sequence[Line]) -> Iterator[tuple[Line | None, Line | None]]:
+    """Yield lines side by side: unchanged lines with themselves, removed ones with added ones."""
+    for same, stretch in groupby(lines, lambda line: line.mark == " "):
+        found = list(stretch)
+        if same:
+            yield from ((line, line) for line in found)
+        else:
+            old, new = ([line for line in found if line.mark == mark] for mark in "-+")
+            yield from zip_longest(old, new)
+
+
+def _render_half(line: Line, number: int | None, digits: int, width: int, context: Context) -> list[Text]:
+    style = _MARK_STYLES.get(line.mark, "")
+    gutter = Text.assemble((f"{number:>{digits}} ", "dim"), (line.mark, style))
+    return hang_indent(gutter, context.text(line.text, style), width)
+
+
+def _pad(text: Text, width: int) -> Text:
+    return Text.assemble(text, " " * max(width - cell_len(text.plain), 0))

@@ -1,0 +1,145 @@
+"""The status lines of a running session: its activity, duration and usage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+from antiphon.session import UsageChanged
+from antiphon.terminal.markdown_blocks import MarkdownBlocks
+from antiphon.terminal.scrollback import IndentedRenderable, make_markdown
+from antiphon.terminal.state_lines import (
+    first_safe_line,
+    format_duration,
+    format_tool_call,
+    format_usage,
+    limit_indent,
+    truncate_cells,
+)
+from antiphon.terminal.theme import ACCENT
+from antiphon.views.run_state import RunningCall, RunView
+from antiphon.wire import Usage
+
+#: Maximum number of running calls with a line of their own.
+MAX_CALL_LINES = 4
+_SPINNER_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ASCII_SPINNER_FRAMES = "-\\|/"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusSnapshot:
+    """The activity at one moment. `speech` is the text so far, and `depth` that of its run.
+
+    `is_apart` says that there is output above it.
+    """
+
+    time: float
+    began: float
+    activity: str
+    running: list[RunningCall]
+    speech: MarkdownBlocks | None
+    is_apart: bool
+    depth: int
+    thought: str
+    usage: Usage
+    cost: float | None
+
+
+def make_status_snapshot(
+    active: list[RunView], time: float, speech: MarkdownBlocks | None, *, is_apart: bool = False
+) -> StatusSnapshot:
+    """Return a snapshot of the active runs, the outermost first; the innermost one determines the activity."""
+    outermost, deepest = (active[0], active[-1]) if active else (RunView("", began=time),) * 2
+    running = [call for run in active for call in list(run.calls.values())]
+    calls = "1 call" if len(running) == 1 else f"{len(running)} calls"
+    return StatusSnapshot(
+        time,
+        outermost.began,
+        calls if running and not deepest.questions else deepest.activity,
+        running,
+        speech,
+        is_apart,
+        deepest.depth,
+        "".join(deepest.thoughts[-50:]),
+        outermost.usage,
+        outermost.cost,
+    )
+
+
+class StatusRenderable:
+    """Renders a snapshot; a new one is requested for every refresh."""
+
+    def __init__(self, now: Callable[[], StatusSnapshot]) -> None:
+        self._now = now
+        #: The last rendered text with its inputs: most of the time only the spinner changes.
+        self._text: tuple[object, list[list[Segment]]] = (None, [])
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        now = self._now()
+        width = options.max_width
+        # Leave room for the call lines, the status line with one above it, and one line of scrollback.
+        calls = min(MAX_CALL_LINES, max(options.size.height - 2, 0))
+        tail = max(options.size.height - 3 - min(len(now.running), calls + 1), 0)
+        frames = _ASCII_SPINNER_FRAMES if options.ascii_only else _SPINNER_FRAMES
+        frame = frames[int(now.time * 10) % len(frames)]
+        yield from self._render_unfinished(now, tail, console, options)
+        for running in now.running[:calls]:
+            yield _render_running_call(running, now, frame, options)
+        if len(now.running) > calls:
+            yield _make_dim_line(f"  and {len(now.running) - calls} more", width)
+        used = format_usage(now.usage, now.cost)
+        told = " · ".join([now.activity, format_duration(now.time - now.began), *used])
+        yield _make_dim_line(f"{frame} {first_safe_line(told, options.encoding)}", width, options)
+
+    def _render_unfinished(
+        self, now: StatusSnapshot, count: int, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        """Yield the end of the text that is being written, or of the reasoning."""
+        if not count:
+            return
+        if now.thought:
+            thought = next((line for line in reversed(now.thought.splitlines()) if line.strip()), "")
+            yield _make_dim_line(
+                first_safe_line(thought[-options.max_width :], options.encoding), options.max_width, options
+            )
+        elif now.speech is not None and (rest := now.speech.rest(count, options.max_width)).strip():
+            rows = self._drawn(rest, now.depth, console, options)
+            for row in [*([[]] if now.is_apart else []), *rows, []][-count - 1 :]:
+                yield from row
+                yield Segment.line()
+
+    def _drawn(self, text: str, depth: int, console: Console, options: ConsoleOptions) -> list[list[Segment]]:
+        if self._text[0] != (text, depth, options.max_width):
+            rows = console.render_lines(IndentedRenderable(make_markdown(text), 2 * depth), options, pad=False)
+            self._text = (text, depth, options.max_width), rows
+        return self._text[1]
+
+
+def sum_run_usage(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:
+    """Return the combined usage of several runs; the cost is known only if all costs are."""
+    each = list(used)
+    incoming = [u.usage.input_tokens for u in each if u.usage.input_tokens is not None]
+    outgoing = [u.usage.output_tokens for u in each if u.usage.output_tokens is not None]
+    costs = [u.cost for u in each if u.cost is not None]
+    usage = Usage(sum(incoming) if incoming else None, sum(outgoing) if outgoing else None)
+    return usage, sum(costs) if costs and len(costs) == len(each) else None
+
+
+def _render_running_call(running: RunningCall, now: StatusSnapshot, frame: str, options: ConsoleOptions) -> Text:
+    indent = limit_indent(2 * running.depth, options.max_width)
+    note = format_duration(now.time - running.since)
+    room = max(options.max_width - indent - 4 - len(note), 1)
+    head = truncate_cells(first_safe_line(format_tool_call(running.call), options.encoding), room, _ellipsis(options))
+    return Text.assemble(" " * indent, (frame, ACCENT), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")
+
+
+def _make_dim_line(text: str, width: int, options: ConsoleOptions | None = None) -> Text:
+    return Text(truncate_cells(text, width, _ellipsis(options)), "dim", no_wrap=True, overflow="crop")
+
+
+def _ellipsis(options: ConsoleOptions | None) -> str:
+    return "..." if options is not None and options.ascii_only else "…"

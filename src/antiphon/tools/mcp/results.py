@@ -1,0 +1,112 @@
+"""Conversion of tool results from and to MCP."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from antiphon._base.json import dump_json
+from antiphon.conversation import Image, Text, ToolResult
+from antiphon.errors import ContentError, FormatError
+from antiphon.results import Result
+from antiphon.results.protocols import MCP_KIND, MCP_META_KEY, from_mcp, to_mcp
+
+if TYPE_CHECKING:
+    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, ResourceLink, TextResourceContents
+
+
+def from_mcp_result(result: CallToolResult) -> ToolResult:
+    """Convert an MCP result to a tool result: text for the model, and the full value for people.
+
+    If the server reports a failure, it is an error result in the server's words.
+    """
+    parts = [_convert_block(block) for block in result.content]
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    # Servers repeat structured content as text for clients that read only text; the model needs it once.
+    if result.structured_content is not None and not any(texts):
+        texts = [dump_json(result.structured_content)]
+        parts = [Text(texts[0]), *(part for part in parts if isinstance(part, Image))]
+    content = "\n".join(texts)
+    if result.is_error:
+        return ToolResult("", content or "it failed without saying why", is_error=True, semantic=_make_semantic(result))
+    pictured = any(isinstance(part, Image) for part in parts)
+    return ToolResult("", tuple(parts) if pictured else content, semantic=_make_semantic(result))
+
+
+def _make_semantic(result: CallToolResult) -> Result:
+    data: dict[str, Any] = result.model_dump(by_alias=True, exclude_none=True)
+    # A field of the protocol between library and server, not of the result.
+    data.pop("resultType", None)
+    try:
+        return from_mcp(data)
+    except FormatError:
+        # The metadata is not a valid result of ours; the rest is still usable.
+        del data["_meta"][MCP_META_KEY]
+        return from_mcp(data)
+
+
+def _convert_block(block: ContentBlock) -> Text | Image:
+    match block.type:
+        case "text":
+            return Text(block.text)
+        case "image":
+            return _convert_binary("image", block.data, block.mime_type)
+        case "audio":
+            return _convert_binary("audio", block.data, block.mime_type)
+        case "resource":
+            return _convert_resource(block.resource)
+        case "resource_link":
+            return Text(_format_resource_link(block))
+
+
+def _convert_resource(resource: TextResourceContents | BlobResourceContents) -> Text | Image:
+    # Distinguished by their attributes: importing their classes would import the library.
+    text = getattr(resource, "text", None)
+    if isinstance(text, str):
+        return Text(text)
+    return _convert_binary(f"resource {resource.uri}", getattr(resource, "blob", ""), resource.mime_type or "")
+
+
+def _convert_binary(what: str, data: str, media_type: str) -> Text | Image:
+    """Return an image, or a note about data that the model cannot be shown."""
+    if data and media_type.startswith("image/"):
+        try:
+            return Image(data=data, media_type=media_type)
+        except ContentError as error:
+            return Text(f"[{what}, {media_type}, not shown: {error}]")
+    return Text(f"[{what}, {media_type or 'of unknown type'}, {len(data) * 3 // 4:,} bytes, not shown]")
+
+
+def _format_resource_link(link: ResourceLink) -> str:
+    details = ", ".join(text for text in (link.mime_type, link.description) if text)
+    return f"[resource {link.name}: {link.uri}{f' ({details})' if details else ''}]"
+
+
+def to_mcp_result(result: ToolResult) -> CallToolResult:
+    """Convert a tool result to MCP: the model's text as content, and the semantic value if there is one."""
+    from mcp_types import CallToolResult
+
+    more: dict[str, Any] = {} if result.semantic is None else to_mcp(result.semantic)
+    if result.semantic and result.semantic.kind == MCP_KIND:
+        # Another server's result is passed on unchanged, if it is valid.
+        with suppress(ValueError):
+            return CallToolResult.model_validate(more)
+        more = {}
+    notes: dict[str, Any] = {}
+    for block in more.get("content", ()):
+        notes = {"annotations": block["annotations"]} if "annotations" in block else {}
+    # The tool may have written the model's text itself, so it is not derived from the semantic value.
+    content = [block | notes for block in _make_content_blocks(result)]
+    return CallToolResult.model_validate({**more, "content": content, "isError": result.is_error})
+
+
+def _make_content_blocks(result: ToolResult) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for part in result.parts:
+        if not isinstance(part, Image):
+            blocks.append({"type": "text", "text": part.text})
+        elif part.data:
+            blocks.append({"type": "image", "data": part.data, "mimeType": part.media_type})
+        else:
+            blocks.append({"type": "text", "text": f"[image: {part.url}]"})
+    return blocks

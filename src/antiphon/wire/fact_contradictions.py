@@ -1,0 +1,116 @@
+"""Facts that an answer contradicts: thinking that the server did not read, and prompts that it found
+in its cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_object, as_string
+from antiphon.conversation import Conversation, DerivedKey
+from antiphon.wire.cache import CACHE_TOLERANCE, SentPrompt
+from antiphon.wire.options import Target
+from antiphon.wire.prompt import PrefixChange, Prompt
+from antiphon.wire.reply import FactWrong, Reply, Usage
+
+#: The minimum share of messages in a prompt, so that a cache read of nearly all of it includes some. Another
+#: conversation may have put what precedes them into the cache.
+_MIN_MESSAGE_SHARE = 2 * CACHE_TOLERANCE
+#: The fact that unread thinking contradicts, by the server's reason.
+_FACT_OF_REASON = {
+    "prefix_mismatch": "bound_thinking",
+    "model_mismatch": "reads_thinking_of",
+    "organization_mismatch": "signature_scope",
+    "end_user_mismatch": "signature_scope",
+}
+
+
+class _SentHistory(NamedTuple):
+    """Prompts that a target was sent in a conversation, and the facts already reported as wrong."""
+
+    heads: frozenset[int] = frozenset()
+    #: Whether thinking may follow another prefix than its original one.
+    is_changed: bool = False
+    reported: frozenset[str] = frozenset()
+
+
+_SEEN = DerivedKey[_SentHistory]("seen", forks=True)
+
+
+def find_contradicted_facts(
+    conversation: Conversation,
+    target: Target,
+    reply: Reply,
+    prompt: Prompt,
+    before: SentPrompt | None,
+    change: PrefixChange | None,
+) -> tuple[FactWrong, ...]:
+    """Return the facts that a reply contradicts. Each is reported once per conversation.
+
+    `before` is the last answered prompt, and `change` the difference to it.
+    """
+    subject = (target.provider, target.api, target.model)
+    seen = conversation.derived.get(_SEEN, subject) or _SentHistory()
+    told = reply.state.transformations
+    is_changed = seen.is_changed or change is not None or (before is None and bool(told))
+    found = [*_find_unread_thinking(conversation, target, told, is_changed=is_changed)] if told else []
+    head, heads = 0, seen.heads
+    if before is None or (change is not None and change.turn is None):
+        head = hash(tuple(prompt.head.items()))
+        heads |= {head}
+    if before is not None and change is not None and head and head not in seen.heads:
+        found += _find_read_after_change(target, before, change, reply.usage)
+    found += _find_read_below_minimum(target, reply.usage)
+    fresh = {each.fact: each for each in found if each.fact not in seen.reported}
+    if (now := _SentHistory(heads, is_changed, seen.reported | fresh.keys())) != seen:
+        conversation.derived.set(_SEEN, now, subject)
+    return tuple(fresh.values())
+
+
+def _find_unread_thinking(
+    conversation: Conversation, target: Target, told: tuple[Any, ...], *, is_changed: bool
+) -> Iterator[FactWrong]:
+    facts = target.facts
+    drops_there = bool(conversation.state.of(target.origin).get("drop_block"))
+    for each in map(as_object, told):
+        reason, action = as_string(each.get("reason")), as_string(each.get("type"))
+        fact = _FACT_OF_REASON.get(reason, "")
+        theirs: Any = reason
+        ours: Any = getattr(facts, fact) if fact else None
+        if reason == "prefix_mismatch":
+            # Without a fact, every block is sent; with one, those with an unchanged prompt, or all if the server drops.
+            if drops_there or (ours == "drops" and is_changed):
+                continue
+            theirs = "by_account" if action == "thinking_mismatch_allowed" else "drops"
+            if ours not in (None, "no"):
+                fact, ours, theirs = "binds", list(facts.binds or ()), reason
+        elif reason == "model_mismatch":
+            ours = [*(ours or ()), target.model]
+        if fact:
+            yield _make_contradiction(target, fact, ours, theirs, dump_json(each))
+
+
+def _find_read_after_change(
+    target: Target, before: SentPrompt, change: PrefixChange, usage: Usage
+) -> Iterator[FactWrong]:
+    """Yield that a changed piece is no part of the cached prompt, because the content after it was still
+    cached.
+    """
+    expected, read = before.tokens or 0, usage.cache_read_tokens or 0
+    messages = before.prompt.messages.bytes
+    is_own = messages >= _MIN_MESSAGE_SHARE * (messages + sum(map(len, before.prompt.head.values())))
+    if expected and is_own and read >= expected * (1 - CACHE_TOLERANCE):
+        said = f"`{change.at}` changed, and {read:,} of {expected:,} tokens came from the cache"
+        yield _make_contradiction(target, "in_prefix", change.at, None, said)
+
+
+def _find_read_below_minimum(target: Target, usage: Usage) -> Iterator[FactWrong]:
+    least, read = target.facts.cache.min, usage.cache_read_tokens
+    if least and read and read < least:
+        yield _make_contradiction(target, "cache.min", least, read, f"{read:,} tokens came from the cache")
+
+
+def _make_contradiction(target: Target, fact: str, ours: Any, theirs: Any, said: str) -> FactWrong:
+    return FactWrong(f"{target.provider}/{target.model}", fact, ours, theirs, said)

@@ -1,0 +1,39 @@
+"""Helpers shared by response decoders: token sums, `detail` messages of errors, and a check for
+objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon.errors import BadReply
+
+
+def sum_known(*values: int | None) -> int | None:
+    """Return the sum of the known values, or None if all are unknown."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def extract_detail(data: object) -> str:
+    """Return the message under `detail` of an error body: a text, an object, or a list of faults."""
+    found = as_object(data).get("detail")
+    pieces: list[object] = as_array(found) or [found]
+    return "; ".join(filter(None, map(_format_fault, pieces)))
+
+
+def _format_fault(fault: object) -> str:
+    told = as_object(fault)
+    text = (
+        as_string(fault) or as_string(told.get("msg")) or as_string(told.get("message")) or as_string(told.get("error"))
+    )
+    where = ".".join(str(step) for step in as_array(told.get("loc")))
+    return f"{where}: {text}" if where and text else text
+
+
+def require_object(value: object, provider: str) -> dict[str, Any]:
+    """Return a response body. Raise BadReply if it is no object."""
+    if not isinstance(value, dict):
+        raise BadReply(f"{provider} answered with {type(value).__name__} instead of an object", provider=provider)
+    return cast(dict[str, Any], value)
