@@ -52,22 +52,6 @@ def test_a_page_is_called_the_same_in_the_menu_and_at_its_head():
         assert (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()[0] == f"# {name}"
 
 
-@pytest.mark.parametrize(
-    ("words", "page"),
-    [
-        ("destructuring", "language/reference.html"),
-        ("multi-party chat", "conversation.html"),
-        ("ask the user", "language/reference.html"),
-    ],
-)
-def test_the_words_of_others_lead_to_the_page(words: str, page: str, built: tuple[Path, str]):
-    site, _ = built
-    index = (site / "words.html").read_text(encoding="utf-8")
-    (row,) = (each for each in re.findall(r"<tr>.*?</tr>", index, re.DOTALL) if f"<td>{words}" in each)
-    assert f'href="{page}' in row
-    assert words in (site / "search.json").read_text(encoding="utf-8").lower()
-
-
 def test_the_first_page_shows_a_picture_two_commands_and_three_examples(built: tuple[Path, str]):
     site, _ = built
     first = (site / "index.html").read_text(encoding="utf-8")
