@@ -34,7 +34,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """The part of a request before its turns. Later changes of it are `HeadUpdate` parts of user turns."""
+    """The part of a request before its turns. Later changes of it are `Update` parts of user turns."""
 
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
@@ -442,7 +442,7 @@ class Conversation:
         """Return a conversation of complete turns that fits `budget` tokens; this one is not changed.
 
         Results longer than `result_limit` tokens are truncated first, oldest first, and stored under a handle
-        (see `full_result`). If that is not enough, the oldest turns after the first user turn are dropped.
+        (see `whole`). If that is not enough, the oldest turns after the first user turn are dropped.
         `summary`, a text or a function of the dropped turns, replaces them. If the summary of a function is too
         long, it is called again with more turns. The newest turns always stay. A `CompactionError` states the
         smallest possible size.

@@ -331,7 +331,7 @@ class ToolResult:
     """The result of one tool call: text, or text and images. An error result contains only text.
 
     `name` matters only for `auto_assistant_tool_calls`, which must create the call. `handle` identifies the
-    full text of a truncated result, which `Conversation.full_result` returns. `semantic` is the tool's result
+    full text of a truncated result, which `Conversation.whole` returns. `semantic` is the tool's result
     for people; models see only `content`.
     """
 

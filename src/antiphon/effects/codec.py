@@ -64,7 +64,7 @@ def effect_to_json_without_turns(effect: Effect) -> dict[str, Any]:
 
 
 def effect_from_json(data: Mapping[str, Any]) -> Effect:
-    """Decode data of `effect_to_json`. Raise a FormatError if it is no effect."""
+    """Decode data of `effect_json`. Raise a FormatError if it is no effect."""
     made = EFFECT_TYPES.get(data.get("kind", ""))
     if made is None:
         raise FormatError(f"there is no effect of kind {data.get('kind')!r}; there are {', '.join(EFFECT_TYPES)}")

@@ -1,4 +1,4 @@
-"""Fields of `ModelFacts` as dotted names, and conversion between flat statements and `ModelFacts`."""
+"""Fields of `Facts` as dotted names, and conversion between flat statements and `Facts`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flatten_facts(facts: Facts) -> dict[str, Any]:
-    """Return the stated values of a `ModelFacts` by dotted names."""
+    """Return the stated values of a `Facts` by dotted names."""
     flat: dict[str, Any] = {}
     for name, value in facts._asdict().items():
         if name in COMPUTED_FIELDS or value is None:
@@ -55,7 +55,7 @@ def flatten_facts(facts: Facts) -> dict[str, Any]:
 
 
 def build_facts(flat: FlatFacts, **computed: str) -> Facts:
-    """Create a `ModelFacts` from values by dotted names."""
+    """Create a `Facts` from values by dotted names."""
     whole: dict[str, Any] = dict(computed)
     inner: dict[str, dict[str, Any]] = {}
     for name, value in flat.items():

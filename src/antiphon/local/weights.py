@@ -85,7 +85,7 @@ def ensure(name: str, *, progress: ProgressCallback | None = None) -> Path:
 
 
 def pull(name: str, *, file: str | os.PathLike[str] | None = None, progress: ProgressCallback | None = None) -> Path:
-    """Return the file like `ensure_weights`. With a `file`, copy the weights from there into the cache."""
+    """Return the file like `ensure`. With a `file`, copy the weights from there into the cache."""
     if file is None:
         return ensure(name, progress=progress)
     weights, source = find_weights(name), Path(file).expanduser()

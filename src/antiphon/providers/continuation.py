@@ -19,7 +19,7 @@ _BACKGROUND_STATUSES = ("queued", "in_progress")
 
 @dataclass(slots=True)
 class Pending:
-    """Where the id of a response in the background is kept. With an `id`, it is fetched and not asked for again."""
+    """The stored id of a background response. With an `id`, the response is fetched instead of requested again."""
 
     id: str
     #: Keeps another id; an empty one forgets it.

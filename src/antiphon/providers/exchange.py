@@ -126,7 +126,7 @@ class ModelExchange:
     """A request in progress, with the requests that continue its answer.
 
     When its steps are done, the reply is in the conversation and in `reply`. `snapshot` is the
-    conversation as it was when the exchange began. `corrections` lists the facts that were changed on
+    conversation as it was when the exchange began. `healed` lists the facts that were changed on
     the way.
     """
 

@@ -308,7 +308,7 @@ def connect(
     given one (`environment` of a `Configuration` includes stored keys). Proxies come from `proxy` or
     the process's environment. `timeout` is the read timeout in seconds; `max_seconds` and `max_bytes`
     limit a complete answer, with None for no limit. An answer that takes several requests is continued
-    at most `continuations` times. `options` are those of `RequestOptions` and apply to every request
+    at most `continuations` times. `options` are those of `Options` and apply to every request
     unless it overrides them. `record` names a file for all exchanges, from which `replay` answers
     later, without key or network.
     """

@@ -223,7 +223,7 @@ class Events:
 
 
 class AsyncEventStream:
-    """Like `EventStream`, but asynchronous."""
+    """Like `Events`, but asynchronous."""
 
     run: Run[Any]
 

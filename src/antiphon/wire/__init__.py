@@ -1,6 +1,6 @@
 """Codecs for provider APIs: one subpackage of pure functions per API converts requests and replies.
 
-`load_codec(api)` returns the functions of one API. `rules` lists what each API rejects. Nothing
+`wire(api)` returns the functions of one API. `rules` lists what each API rejects. Nothing
 here opens a connection.
 """
 

@@ -79,7 +79,7 @@ class Reply:
 
     `stop_reason` is the provider's own word for `stop`. `window` is the number of tokens that the
     conversation fills with this reply, if known. An answer may take several requests, which `hops`
-    counts and `usage` sums. `corrections` lists the facts that were corrected, and `contradicted_facts`
+    counts and `usage` sums. `healed` lists the facts that were corrected, and `contradicted_facts`
     those that the answer contradicts. `prefix_change` says why the prompt did not extend the previous
     one, and `cache` reports cache use. The helpers act on the conversation.
     """

@@ -1,7 +1,7 @@
 """Codec of OpenAI's Chat Completions API and the many compatible servers.
 
 `request` encodes bodies with the messages of `messages`. `response` decodes complete answers and
-`stream` streamed ones. `history_reader` reads existing histories. The target's `ServerProfile`
+`stream` streamed ones. `history_reader` reads existing histories. The target's `Profile`
 describes how servers differ.
 """
 

@@ -1,6 +1,6 @@
 """Offline checks of request bodies against the rules of the four provider APIs.
 
-`check_request` returns every violation, in the words of the provider's own error message. This
+`check` returns every violation, in the words of the provider's own error message. This
 package knows only JSON: it reads bodies of any origin, trusts no shape, and knows nothing of
 conversations. Rules that depend on server state (whether a signature, an encrypted item or a stored
 response is genuine) are not here.

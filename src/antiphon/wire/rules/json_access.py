@@ -8,10 +8,10 @@ from typing import TypeGuard
 from antiphon._base.json_access import as_array, as_object, as_string
 
 MAX_SCHEMA_DEPTH = 64
-"""How deep a tool's schema is followed. No provider takes one nearly so deep, and the bound keeps paths short."""
+"""The maximum depth to which a tool's schema is followed. No provider accepts deeper ones, and paths stay short."""
 
 MAX_PATH_NAME = 64
-"""How much of a property's name goes into a path, for the same reason."""
+"""The maximum length of a property's name in a path, which keeps paths short too."""
 
 
 def is_json_dict(value: object) -> TypeGuard[dict[str, object]]:
