@@ -24,7 +24,7 @@ def nothing(_file: Path):
 
 
 def antiphon(file: Path):
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
     journal = Journal(file)
 
@@ -39,7 +39,7 @@ def antiphon(file: Path):
 def antiphon_vibe(file: Path, *, is_kept: bool = True):
     from contextlib import nullcontext
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.lang.runtime.program import Host, load
 
     journal = Journal(file)
@@ -137,7 +137,7 @@ def replay(name: str, file: Path, count: int) -> dict[str, float]:
 
 def memory(name: str, file: Path, count: int) -> dict[str, list[float]]:
     """Megabytes in use after each tenth of a run, and after each tenth of it gone on with."""
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
     journal = Journal(file)
 

@@ -34,11 +34,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(Path(__file__).parent)]
 from kills_cases import CASES, MODEL, ROWS, Case, answer  # noqa: E402
 
 from antiphon.cli import main as antiphon  # noqa: E402
+from antiphon.durable import Journal, RunEntry  # noqa: E402
+from antiphon.durable.shelf import is_half_done  # noqa: E402
 from antiphon.fakes import Fake  # noqa: E402
-from antiphon.journal import Journal, RunEntry  # noqa: E402
-from antiphon.journal.shelf import is_half_done  # noqa: E402
-from antiphon.runs import mapping  # noqa: E402
-from antiphon.store.schema import ENDED  # noqa: E402
+from antiphon.programs import mapping  # noqa: E402
+from antiphon.storage.schema import ENDED  # noqa: E402
 from tests import forks  # noqa: E402
 
 CLASSES = ("lost", "repeated", "printed twice", "wrong end", "stuck", "damaged")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import Session, connect, tool
+from antiphon.durable import Journal
 from antiphon.effects import IndeterminateEffect
 from antiphon.fakes import Answer, Call, Received
-from antiphon.journal import Journal
 
 ROWS = 24
 SUMS = 6

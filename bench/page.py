@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from antiphon.conversation import ToolCall
-from antiphon.journal import Journal, Running
+from antiphon.durable import Journal, Running
 from antiphon.results import table, terminal
 from antiphon.terminal import print_result
 from tests.web.browser import FLAGS, TOKEN, Site, chromium

@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import psycopg  # noqa: E402
 
-from antiphon.journal import Dispatcher, Journal  # noqa: E402
+from antiphon.durable import Dispatcher, Journal  # noqa: E402
 from tests import postgres_server  # noqa: E402
 
 INSERT = (
@@ -90,7 +90,7 @@ def many(url: str, runs: int, count: int, slots: int) -> None:
 
 def work(connection: psycopg.Connection, url: str, dispatcher: Dispatcher, runs: int, count: int, slots: int) -> None:
     home = Path(tempfile.mkdtemp())
-    program = [sys.executable, str(ROOT / "tests/journal/worker_program.py"), url, str(home), str(LEASE), str(slots)]
+    program = [sys.executable, str(ROOT / "tests/durable/worker_program.py"), url, str(home), str(LEASE), str(slots)]
     workers = [subprocess.Popen(program) for _ in range(count)]
     while not dispatcher.metrics().runs.get("done"):
         time.sleep(0.05)
@@ -122,7 +122,7 @@ def take_over(url: str, count: int, slots: int, rounds: int = 5) -> None:
     """How long after a worker is killed its runs are at others."""
     journal, dispatcher = Journal(url), Dispatcher(url, lease=LEASE)
     home = Path(tempfile.mkdtemp())
-    program = [sys.executable, str(ROOT / "tests/journal/worker_program.py"), url, str(home), str(LEASE), str(slots)]
+    program = [sys.executable, str(ROOT / "tests/durable/worker_program.py"), url, str(home), str(LEASE), str(slots)]
     workers = [subprocess.Popen(program) for _ in range(count)]
     waits: list[float] = []
 

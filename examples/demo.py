@@ -14,7 +14,7 @@ from pathlib import Path
 
 from team.demo import Stage, found, play
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.terminal import console
 
 ROOT = Path(__file__).resolve().parent.parent

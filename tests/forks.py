@@ -219,15 +219,15 @@ def _import_all() -> None:
     for name in (
         *("rich.console", "rich.markdown", "pydantic.main", "genai_prices.data", "httpx2", "httpcore2", "truststore"),
         *("anyio._backends._asyncio", "zoneinfo", "antiphon.cli.ask", "antiphon.cli.chat", "antiphon.cli.run"),
-        *("antiphon.config", "antiphon.journal", "antiphon.lang.runtime", "antiphon.terminal", "antiphon.session"),
-        *("antiphon.store", "antiphon.talks", "antiphon.tools.builtin", "antiphon.wire.anthropic", "tomllib"),
+        *("antiphon.config", "antiphon.durable", "antiphon.lang.runtime", "antiphon.terminal", "antiphon.session"),
+        *("antiphon.storage", "antiphon.chat", "antiphon.tools.builtin", "antiphon.wire.anthropic", "tomllib"),
         *(
             "antiphon.lang.runtime.program",
             "antiphon.lang.runtime.host",
             "antiphon.lang.analysis",
             "antiphon.cli.program_host",
         ),
-        *("antiphon.terminal.live_view", "antiphon.terminal.markdown", "antiphon.cli.trust", "antiphon.runs.found"),
+        *("antiphon.terminal.live_view", "antiphon.terminal.markdown", "antiphon.cli.trust", "antiphon.programs.found"),
     ):
         import_module(name)
     # Most of a room is imported when it is first asked for something.

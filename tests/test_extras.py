@@ -13,16 +13,16 @@ from click.testing import CliRunner
 from antiphon import Limits, Session
 from antiphon._base.optional_deps import build_install_command
 from antiphon.cli import cli
+from antiphon.durable import Dispatcher, Journal
 from antiphon.effects import AskModel, Budget, EffectCall, OverBudget
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake
-from antiphon.journal import Dispatcher, Journal
 from antiphon.lang.runtime import loads
 from antiphon.tools.mcp import McpTools, make_mcp_server
 from antiphon.web import app
 
 #: Ours that import a package of an extra at their top.
-_ABOVE = ("antiphon.fakes.asgi", "antiphon.fakes.server", "antiphon.journal.worker")
+_ABOVE = ("antiphon.fakes.asgi", "antiphon.fakes.server", "antiphon.durable.worker")
 _NOWHERE = "postgresql://localhost/nowhere"
 
 

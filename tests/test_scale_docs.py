@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from antiphon.cli.work import work
-from antiphon.journal import Dispatcher, Journal
+from antiphon.durable import Dispatcher, Journal
 from tests.cli.test_work import until, working
 from tests.lang_unit.commands import antiphon
 
@@ -65,7 +65,7 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
 def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> None:
     (shown,) = re.findall(r"^<!-- status -->\n```text\n\$ antiphon work --status\n(.*?)^```", PAGE, re.M | re.DOTALL)
     Journal(postgres).begin("test", "r", id="r", state="ready")
-    from antiphon.journal.postgres import Postgres
+    from antiphon.durable.postgres import Postgres
 
     # Of a worker that has just been heard of.
     Postgres(postgres).write(

@@ -29,7 +29,7 @@ from antiphon.conversation import (
 from antiphon.conversation.serialization import conversation_from_json, conversation_to_json
 from antiphon.conversation.turns import AssistantTurn
 from antiphon.errors import ContentError, FormatError, NotSavedError
-from antiphon.store import Entry, Store
+from antiphon.storage import Entry, Store
 from antiphon.wire import Usage
 from tests.strategies import any_text, conversations, operations, perform
 

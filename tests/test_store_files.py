@@ -17,9 +17,9 @@ import pytest
 
 from antiphon.conversation import Conversation
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.store import Store
-from antiphon.store.database import Database
-from antiphon.store.schema import MIGRATIONS
+from antiphon.storage import Store
+from antiphon.storage.database import Database
+from antiphon.storage.schema import MIGRATIONS
 
 
 def talk(*texts: str) -> Conversation:
@@ -50,7 +50,7 @@ def use_all(path: Path) -> None:
 
 def run(code: str, *arguments: object) -> subprocess.Popen[str]:
     prelude = (
-        "import sys; from antiphon.store import Store; from antiphon.conversation import Conversation\n"
+        "import sys; from antiphon.storage import Store; from antiphon.conversation import Conversation\n"
         "def talk(text): c = Conversation(); c.add_user(text); return c\n"
     )
     command = [sys.executable, "-c", prelude + code, *map(str, arguments)]

@@ -26,8 +26,8 @@ from plays import play  # noqa: E402
 from stories import TESTS, Story, judge, make_repository, stories  # noqa: E402
 
 from antiphon import AntiphonError, connect  # noqa: E402
+from antiphon.durable import Journal  # noqa: E402
 from antiphon.fakes import Fake  # noqa: E402
-from antiphon.journal import Journal  # noqa: E402
 from antiphon.session import Event, RequestEnded  # noqa: E402
 from antiphon.team import ChannelMessage, Team, TeamSettings  # noqa: E402
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from rich.text import Text
 
+from antiphon.durable import Journal
 from antiphon.fakes import Fake, load_script
-from antiphon.journal import Journal
 from antiphon.team import Team, sandbox_problem
 from antiphon.terminal import console
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime import install_importer, load, loads, run
+    from antiphon.programs import map
     from antiphon.providers import Model, connect
     from antiphon.results import Result
-    from antiphon.runs import map
     from antiphon.session import AIResult, Limits, ReturnError, Session
     from antiphon.tools import ToolContext, tool
     from antiphon.wire import Reply
@@ -44,7 +44,7 @@ _HOMES = {
     "install_importer": "antiphon.lang.runtime",
     "load": "antiphon.lang.runtime",
     "loads": "antiphon.lang.runtime",
-    "map": "antiphon.runs",
+    "map": "antiphon.programs",
     "run": "antiphon.lang.runtime",
     "tool": "antiphon.tools",
 }

@@ -24,9 +24,9 @@ from random import Random
 from typing import Any
 
 from antiphon.conversation import Conversation
+from antiphon.durable import Journal
 from antiphon.errors import NotSavedError
-from antiphon.journal import Journal
-from antiphon.store.database import Database
+from antiphon.storage.database import Database
 from antiphon.team import Team
 from antiphon.team.git import GitRunner
 from tests.agents.teams import Acting, calls, git, left, repository, settings, told

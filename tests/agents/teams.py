@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.team import Team, TeamSettings, TeamState
 from tests.session.scripted import Scripted, calls
 

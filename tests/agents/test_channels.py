@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon import Session
+from antiphon.durable import Journal
 from antiphon.errors import ContentError
 from antiphon.fakes import Answer, Fake, call
-from antiphon.journal import Journal
 from antiphon.team import Channel, SecretRefused
 from tests.session.scripted import Scripted
 

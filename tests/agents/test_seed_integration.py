@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from antiphon import Session
+from antiphon.durable import Journal
 from antiphon.fakes import Answer, Call, Fake, Received, call
-from antiphon.journal import Journal
 from antiphon.team import Channel, Team
 from antiphon.wire.rules import check
 from tests.agents.teams import begin, merged_file, repository

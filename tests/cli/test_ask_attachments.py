@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from antiphon.fakes import Fake
-from antiphon.store import Store
+from antiphon.storage import Store
 from tests.cli.asking import ask, said
 from tests.lang_unit.commands import antiphon
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.fakes import Answer, Fail, Fake, call
-from antiphon.store import Store
+from antiphon.storage import Store
 from tests.cli.asking import ask
 from tests.lang_unit.commands import antiphon
 

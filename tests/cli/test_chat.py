@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
 from antiphon.fakes import Answer, Fail, Fake, Received, call
-from antiphon.store import Store
+from antiphon.storage import Store
 from tests.cli.terminal import Terminal
 
 GPT, CLAUDE = "openai/gpt-5", "anthropic/claude-sonnet-5"

@@ -11,7 +11,7 @@ from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.session import Question
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.terminal import Person
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.cli.talk.commands import COMMANDS
+from antiphon.cli.chat_front.commands import COMMANDS
 from tests import forks
 from tests.lang_unit.commands import antiphon
 
@@ -60,7 +60,7 @@ def test_the_help_and_the_names_of_commands_cost_no_command():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout
     assert "antiphon.cli.style" in loaded
-    assert not {"antiphon.cli.chat", "antiphon.journal", "antiphon.lang", "antiphon.session"} & set(
+    assert not {"antiphon.cli.chat", "antiphon.durable", "antiphon.lang", "antiphon.session"} & set(
         re.findall(r"[\w.]+", loaded)
     )
 

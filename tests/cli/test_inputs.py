@@ -15,7 +15,7 @@ from mcp import StdioServerParameters
 from mcp.client import Client
 
 from antiphon.cli import cli
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from tests import forks
 from tests.lang_unit.commands import antiphon
 

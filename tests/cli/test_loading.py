@@ -13,7 +13,7 @@ from tests.lang_unit.commands import antiphon
 
 _HOLDING = """
 import ctypes, select, sys
-from antiphon.cli.talk.loading import moving
+from antiphon.cli.chat_front.loading import moving
 with moving("loading local/x"):
     # Like the runtime: nothing else in this process goes on meanwhile.
     while not select.select([sys.stdin], [], [], 0)[0]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, Reasoning, Text, ToolCall
 from antiphon.errors import StoreError
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.wire import Usage, read
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.talk.offers import offers
+from antiphon.chat.mentions import headline, read_mentions
+from antiphon.cli.chat_front.offers import offers
+from antiphon.durable import Journal
 from antiphon.errors import ContentError
 from antiphon.fakes import Fake
-from antiphon.journal import Journal
-from antiphon.talks.mentions import headline, read_mentions
 from tests.cli.talking import chat, sent, tools_sent
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from antiphon.durable import Journal
+from antiphon.durable.owner import owner_here
 from antiphon.fakes import Fake, call
-from antiphon.journal import Journal
-from antiphon.journal.owner import owner_here
 from tests import forks
 from tests.lang_unit.commands import antiphon
 from tests.web.journals import DEAD, owned

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from antiphon.cli.map import print_row_results
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.lang.runtime import load
-from antiphon.runs.begun import Begun
-from antiphon.runs.mapping import RowResult, begin_batch
+from antiphon.programs.begun import Begun
+from antiphon.programs.mapping import RowResult, begin_batch
 from tests.render.emulator import Emulator
 
 _ROWS = [

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from antiphon.durable import Journal
 from antiphon.fakes import Fake, call
-from antiphon.journal import Journal
 from tests import forks
 from tests.lang_unit.commands import Ran, antiphon
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError
-from antiphon.journal import Journal
 from tests.cli.test_runs import MAIN, program
 from tests.lang_unit.commands import antiphon
 

@@ -17,7 +17,7 @@ from random import Random
 
 import pytest
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from tests.cli.test_runs import last, program
 from tests.forks import Forked
 from tests.lang_unit.commands import antiphon

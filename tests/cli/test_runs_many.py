@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.durable import Journal
 from antiphon.effects import AskPerson, EffectCall
-from antiphon.journal import Journal
 from tests.effort import calls_of
 from tests.lang_unit.commands import antiphon
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from antiphon.cli.telling import how_to_go_on
+from antiphon.durable import Journal
 from antiphon.fakes import Fake
-from antiphon.journal import Journal
 from tests.cli.test_runs import last, program
 from tests.lang_unit.commands import antiphon
 from tests.web.journals import DEAD, owned

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from antiphon.durable import Dispatcher, Journal
 from antiphon.fakes import Fake
-from antiphon.journal import Dispatcher, Journal
-from antiphon.runs.begun import Begun
+from antiphon.programs.begun import Begun
 from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
 from tests.postgres_server import PASSWORD

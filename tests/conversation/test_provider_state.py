@@ -10,7 +10,7 @@ from antiphon import Conversation
 from antiphon.conversation import Origin, ProviderState
 from antiphon.conversation.serialization import conversation_from_json, conversation_to_json
 from antiphon.errors import FormatError
-from antiphon.store import Store
+from antiphon.storage import Store
 
 HERE, THERE = Origin("anthropic", "anthropic", "claude-a"), Origin("openai", "openai-responses", "gpt-b")
 

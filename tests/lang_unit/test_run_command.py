@@ -328,7 +328,7 @@ def test_a_program_without_models_loads_nothing_heavy(write: Any):
     assert not ours & {f"antiphon.session.{name}" for name in ("session", "loop", "portal")}
     assert not ours & {
         "antiphon.terminal",
-        "antiphon.store",
+        "antiphon.storage",
         "antiphon.fakes",
         "antiphon.formats",
         "antiphon.tools.mcp",

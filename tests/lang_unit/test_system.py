@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.durable import Journal
 from antiphon.effects import Playback, Recording
-from antiphon.journal import Journal
 from antiphon.lang.capabilities import describe_capabilities
 from antiphon.lang.runtime.program import Host, loads
 from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.lang.runtime.program import loads
 from antiphon.lang.runtime.system import load_system_functions
 from antiphon.lang.syntax.diagnostics import ProgramErrors

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from antiphon import Conversation, Session, connect
+from antiphon.durable import Journal
 from antiphon.errors import OptionError
 from antiphon.fakes import Fake
-from antiphon.journal import Journal
 from antiphon.providers import Retry
 from tests.providers.scripted import Scripted
 
@@ -26,7 +26,7 @@ QUICK = Retry(first_wait=0.01, longest_wait=0.02)
 CHILD = """
 import sys
 from antiphon import Session, connect
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.providers import Retry
 
 model = connect("openai/gpt-6-sol", url=sys.argv[1], key="k", background=True, retry=Retry(first_wait=60))

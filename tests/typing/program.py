@@ -31,6 +31,7 @@ from antiphon import (
     run,
     tool,
 )
+from antiphon.durable import Journal
 from antiphon.effects import (
     Budget,
     EffectCall,
@@ -42,8 +43,7 @@ from antiphon.effects import (
     Recording,
     use_context,
 )
-from antiphon.journal import Journal
-from antiphon.runs import RowResult
+from antiphon.programs import RowResult
 from antiphon.session import (
     CallFinished,
     Cancelled,

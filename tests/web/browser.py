@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.web import app
 
 TOKEN = "the-token-of-the-tests-0123456789abcdef"

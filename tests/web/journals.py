@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
+from antiphon.durable import Journal, Running
 from antiphon.effects import (
     AskModel,
     AskPerson,
@@ -18,7 +19,6 @@ from antiphon.effects import (
     Print,
     ToolReturned,
 )
-from antiphon.journal import Journal, Running
 from antiphon.results import Result
 from antiphon.wire import Reply, Usage
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from antiphon.conversation import Conversation, Text, ToolCall
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.session import Session
 from antiphon.wire import Reply, TextDelta, Usage
 

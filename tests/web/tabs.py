@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from tests.web.browser import FLAGS, PATIENCE, TOKEN, Site, chromium
 
 AXE = Path(__file__).parent / "axe" / "axe.min.js"

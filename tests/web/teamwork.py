@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.team import Team, TeamSettings
 from antiphon.team.events import TaskAssigned, TaskChecked, TeamEvent, TeamStarted, TurnEnded, TurnStarted
 from antiphon.team.settings import settings_to_json

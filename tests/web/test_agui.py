@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
+from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
 from antiphon.fakes import Answer, Fail, Fake, call
-from antiphon.journal import Journal
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.tools import NeedsHumanInput, tool
 from antiphon.web import app
 from tests.web.agui_client import Client, events_of, outcome, posted, types

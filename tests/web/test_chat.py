@@ -19,9 +19,9 @@ import httpx2
 import pytest
 
 from antiphon.conversation import Image
+from antiphon.durable import Journal
 from antiphon.fakes import Answer, Fail, Fake, Received, call
-from antiphon.journal import Journal
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.web import app
 from antiphon.web.chat import Chats
 from antiphon.web.chat_events import ChatWatch
@@ -263,7 +263,7 @@ def test_a_killed_server_goes_on_and_does_nothing_twice(fake: Fake, page: Page, 
         call("run_shell", command="echo once >> log"), call("run_shell", command="echo twice >> log"), "All is done."
     )
     code = (
-        "import asyncio, sys, time\nfrom antiphon.journal import Journal\nfrom antiphon.web.chat import Chats\n"
+        "import asyncio, sys, time\nfrom antiphon.durable import Journal\nfrom antiphon.web.chat import Chats\n"
         "chat = Chats(Journal()).begin({'text': 'Do it.', 'tools': 'all'})\nprint(chat.id, flush=True)\ntime.sleep(600)"
     )
     server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

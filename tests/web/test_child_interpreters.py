@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import antiphon
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.web import app
 from tests.web.test_server import OURS, TOKEN, known, wait_until
 

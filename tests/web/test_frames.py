@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from antiphon.cli import cli
 from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.conversation import ToolResult
+from antiphon.durable import Journal
 from antiphon.effects import CallTool, Outcome, ToolReturned
 from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConfigurationError
-from antiphon.journal import Journal
 from antiphon.lang import highlight
 from antiphon.results import Display, Result, file_content, structured, table, text
 from antiphon.web import app

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.results import (
     Display,
     Result,

@@ -13,9 +13,9 @@ import pytest
 
 from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.conversation.turns import UserTurn
+from antiphon.durable import Journal, TakenOver
 from antiphon.effects import AskModel, CallTool, ModelReplied, Outcome, ToolReturned
 from antiphon.effects.pipeline import private_effects
-from antiphon.journal import Journal, TakenOver
 from antiphon.results import Result, diff
 from antiphon.session import Session
 from antiphon.tools import tool

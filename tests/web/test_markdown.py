@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import Conversation
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.results import text
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.terminal import console, renderable
 from tests.answers import ANSWERS, NASTY, SENTENCES
 from tests.web.browser import Site

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from antiphon._base.escape import UNPRINTABLE
+from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
-from antiphon.journal import Journal
 from antiphon.results import Display, Result, diff, file_content, image, structured, table, terminal, text
 from antiphon.views import view, view_json
 from tests.render.cases import CASES, HOSTILE, HOSTILE_MARKDOWN

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import Conversation, Note, Text, ToolCall, ToolResult
+from antiphon.durable import Journal
 from antiphon.effects import (
     AskModel,
     AskPerson,
@@ -22,11 +23,10 @@ from antiphon.effects import (
     ToolReturned,
 )
 from antiphon.effects.pipeline import private_effects
-from antiphon.journal import Journal
 from antiphon.lang.runtime.program import load
+from antiphon.programs.begun import Begun, sources_of
 from antiphon.results import table
-from antiphon.runs.begun import Begun, sources_of
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.web import app
 from antiphon.web import search as searching
 from antiphon.web.run_launcher import RunLauncher

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from antiphon.cli import cli
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from tests.forks import Forked
 from tests.web.journals import ask, begun, put
 

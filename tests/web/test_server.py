@@ -23,12 +23,12 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from antiphon.cli import cli
+from antiphon.durable import Journal
 from antiphon.effects import AskModel, AskPerson, EffectCall, HumanAnswer, ModelReplied, Outcome, Print
 from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConfigurationError, OptionError
-from antiphon.journal import Journal
+from antiphon.programs.begun import Begun
 from antiphon.results import Result, file_content, structured, table
-from antiphon.runs.begun import Begun
 from antiphon.web import app
 from antiphon.web.access_token import load_or_create_token
 from antiphon.web.json_response import _load_redactions, dump_redacted_json

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from antiphon.journal import Journal
+from antiphon.durable import Journal
 from antiphon.web import app
 from antiphon.web.programs import _MAX_PROGRAMS
 from tests.web.browser import Site

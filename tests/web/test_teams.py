@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import ToolCall
+from antiphon.durable import Journal
 from antiphon.effects import AskPerson, CallTool
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
-from antiphon.journal import Journal
 from antiphon.team import Team
 from antiphon.team.diffs import branch_commands
 from antiphon.team.events import TeamFinished, TurnPaused

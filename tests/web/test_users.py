@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
+from antiphon.durable import Journal
 from antiphon.errors import NotSavedError, OptionError
 from antiphon.fakes import Fake
-from antiphon.journal import Journal
 from antiphon.web import app
 from antiphon.web.users import UserFile
 from tests.web.agui_client import events_of, outcome

@@ -10,9 +10,9 @@ from urllib.parse import quote
 import pytest
 
 from antiphon import Conversation, Session
+from antiphon.durable import Journal
 from antiphon.fakes import Fake, call
-from antiphon.journal import Journal
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.web import app
 from tests.lang_unit.commands import antiphon
 from tests.web.test_server import TOKEN, known

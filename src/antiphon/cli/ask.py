@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.talk.choosing import check_together, chosen, keeping_options, question_options
-from antiphon.cli.talk.printing import drop_output, print_json, tell
-from antiphon.cli.talk.unanswered import INTERRUPTED, MISTAKE, NO_ANSWER, failed_json
+from antiphon.cli.chat_front.choosing import check_together, chosen, keeping_options, question_options
+from antiphon.cli.chat_front.printing import drop_output, print_json, tell
+from antiphon.cli.chat_front.unanswered import INTERRUPTED, MISTAKE, NO_ANSWER, failed_json
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.cli.talk.question import Question
-    from antiphon.talks.opening import Wishes
+    from antiphon.chat.opening import Wishes
+    from antiphon.cli.chat_front.question import Question
 
 #: Options that print something other than the answer's text: at most one of them, and never streamed.
 _OUTPUT_OPTIONS = {"returns": "--returns", "schema": "--schema", "extract": "--extract"}
@@ -95,9 +95,9 @@ def _check_options(given: dict[str, Any]) -> None:
 
 
 def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
-    from antiphon.cli.talk.answering import Wanted, answer
-    from antiphon.cli.talk.question import asked, check_question, said, wanted_type
-    from antiphon.cli.talk.templating import template_of, templated
+    from antiphon.cli.chat_front.answering import Wanted, answer
+    from antiphon.cli.chat_front.question import asked, check_question, said, wanted_type
+    from antiphon.cli.chat_front.templating import template_of, templated
 
     question, template = said(given), template_of(given)
     question = asked(question, prompt, given["attached"])
@@ -117,8 +117,8 @@ def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
 
 
 def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
+    from antiphon.chat.opening import Wishes
     from antiphon.session import Limits
-    from antiphon.talks.opening import Wishes
 
     only, more = chosen(question.tools, question.own, question.mcp)
     keeps_tools = only is None and (given["go_on"] or given["resume"] is not None)
@@ -142,9 +142,9 @@ def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
 
 
 def _save_template(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
+    from antiphon.cli.chat_front.question import said
+    from antiphon.cli.chat_front.saving import save
     from antiphon.cli.key_value import parse_pairs
-    from antiphon.cli.talk.question import said
-    from antiphon.cli.talk.saving import save
 
     save(said(given), prompt, parse_pairs(given["params"], "-p"), given["save"])
     return 0

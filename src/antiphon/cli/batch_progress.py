@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from antiphon.cli.talk.printing import is_terminal
+from antiphon.cli.chat_front.printing import is_terminal
 from antiphon.terminal import console
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.scrollback import Scrollback
@@ -18,7 +18,7 @@ from antiphon.terminal.theme import ACCENT
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.runs.mapping import RowResult
+    from antiphon.programs.mapping import RowResult
 
 #: The maximum width of the bar, in columns.
 _MAX_BAR_WIDTH = 24

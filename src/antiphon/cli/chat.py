@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.talk.choosing import check_together, chosen, keeping_options, question_options
+from antiphon.cli.chat_front.choosing import check_together, chosen, keeping_options, question_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from antiphon.cli.talk.chatting import Chatting
-    from antiphon.cli.talk.question import Question
-    from antiphon.cli.talk.templating import Opening
+    from antiphon.chat.opening import Opened, Wishes
+    from antiphon.chat.toolbox import Chosen
+    from antiphon.cli.chat_front.chatting import Chatting
+    from antiphon.cli.chat_front.question import Question
+    from antiphon.cli.chat_front.templating import Opening
     from antiphon.config.trust import Project
     from antiphon.conversation import UserPart
-    from antiphon.talks.opening import Opened, Wishes
-    from antiphon.talks.toolbox import Chosen
 
 
 #: Longer project instructions, as a share of the context window, leave too little room.
@@ -37,8 +37,8 @@ def chat(no_instructions: bool, **given: Any) -> None:
     `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
     check_together(given, "the last chat")
-    from antiphon.cli.talk.question import said
-    from antiphon.cli.talk.templating import opened, template_of
+    from antiphon.cli.chat_front.question import said
+    from antiphon.cli.chat_front.templating import opened, template_of
 
     question, template, opening = said(given), template_of(given), None
     if template is not None:
@@ -48,7 +48,7 @@ def chat(no_instructions: bool, **given: Any) -> None:
 
 
 def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
-    from antiphon.talks.opening import Wishes
+    from antiphon.chat.opening import Wishes
 
     only, more = chosen(question.tools, question.own, question.mcp)
     return Wishes(
@@ -68,15 +68,15 @@ def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
 
 
 def _run_chat(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instructed: bool) -> None:
+    from antiphon.chat.opening import choose_tools, open_talk
+    from antiphon.chat.toolbox import Toolbox
+    from antiphon.cli.chat_front.chatting import Chatting
+    from antiphon.cli.chat_front.commands import COMMANDS
+    from antiphon.cli.chat_front.loading import check_runtime
+    from antiphon.cli.chat_front.offers import offers
+    from antiphon.cli.chat_front.reader import Reader
+    from antiphon.cli.chat_front.screen import Screen
     from antiphon.cli.configuration import current_configuration
-    from antiphon.cli.talk.chatting import Chatting
-    from antiphon.cli.talk.commands import COMMANDS
-    from antiphon.cli.talk.loading import check_runtime
-    from antiphon.cli.talk.offers import offers
-    from antiphon.cli.talk.reader import Reader
-    from antiphon.cli.talk.screen import Screen
-    from antiphon.talks.opening import choose_tools, open_talk
-    from antiphon.talks.toolbox import Toolbox
     from antiphon.terminal import Person, console
 
     display = Screen(console(), None)
@@ -119,8 +119,8 @@ def _describe_unfinished(opened: Opened) -> str:
 
 def _add_project_instructions(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:
     """Add the project's instructions to a new chat; a resumed one keeps its own."""
+    from antiphon.chat.instructions import own_part, trusted_instructions, with_instructions
     from antiphon.conversation.compaction import estimate_tokens
-    from antiphon.talks.instructions import own_part, trusted_instructions, with_instructions
 
     conversation = opened.talk.conversation
     if not instructed:
@@ -146,7 +146,7 @@ def _describe_tools(wishes: Wishes, opened: Opened, used: Chosen, project: Proje
 
 
 def _print_greeting(chat: Chatting, opened: Opened, tools: str) -> None:
-    from antiphon.talks.instructions import told
+    from antiphon.chat.instructions import told
 
     note, conversation = chat.display.note, chat.talk.conversation
     note(f"model: {chat.talk.session.model.name} ({opened.why}); {tools}")
@@ -182,7 +182,7 @@ def _print_last_exchange(chat: Chatting) -> None:
 
 def _fold_attachment(part: UserPart) -> UserPart:
     """Return an attached file as its name only."""
+    from antiphon.chat.mentions import headline
     from antiphon.conversation import Text
-    from antiphon.talks.mentions import headline
 
     return Text(head) if isinstance(part, Text) and (head := headline(part.text)) else part

@@ -54,14 +54,14 @@ def _complete_providers(incomplete: str) -> Iterable[str]:  # noqa: ARG001
 
 
 def _complete_conversations(incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from antiphon.store import Store
+    from antiphon.storage import Store
 
     with Store() as store:
         return [entry.id for entry in store.list(limit=_MAX_COMPLETIONS)]
 
 
 def _complete_runs(incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
     journal = Journal()
     try:
@@ -86,7 +86,7 @@ class _CompletedFile(click.ParamType[str]):
 
 
 def _complete_options(incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from antiphon.talks.options import NAMES
+    from antiphon.chat.options import NAMES
 
     return NAMES
 

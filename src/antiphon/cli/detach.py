@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
-    from antiphon.runs.begun import Begun
+    from antiphon.durable import Journal
+    from antiphon.programs.begun import Begun
 
 _BATCH_SIZE = 5_000
 
@@ -23,7 +23,7 @@ def check_detach_option(db: str | None, detach: bool) -> None:
 
 def detach_run(db: str | None, begun: Begun, is_private: bool) -> None:
     """Create a run for a worker and print its id."""
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
     check_detach_option(db, True)
     journal = Journal(db)
@@ -42,7 +42,7 @@ def dispatch_rows(journal: Journal, id: str, *, retry: bool = False) -> None:
 
 
 def _dispatch(journal: Journal, ids: Iterable[str]) -> None:
-    from antiphon.journal import Dispatcher
+    from antiphon.durable import Dispatcher
 
     dispatcher, rest = Dispatcher(journal.url), iter(ids)
     while some := list(islice(rest, _BATCH_SIZE)):

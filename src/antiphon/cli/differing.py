@@ -10,7 +10,7 @@ import click
 from antiphon._base.escape import escape_unprintable_line
 
 if TYPE_CHECKING:
-    from antiphon.journal.differing import Pair
+    from antiphon.durable.differing import Pair
 
 _SIDES = (("<", "red"), (">", "green"))
 

@@ -15,15 +15,15 @@ from antiphon.cli.exporting import playback_of
 from antiphon.cli.style import echo_json
 from antiphon.errors import StoreError
 from antiphon.lang.runtime.human_questions import ProgramSleeping
-from antiphon.runs.begun import PIPED, Begun
-from antiphon.runs.ending import ending_of, leave
-from antiphon.runs.late import Late
+from antiphon.programs.begun import PIPED, Begun
+from antiphon.programs.ending import ending_of, leave
+from antiphon.programs.late import Late
 
 if TYPE_CHECKING:
     from antiphon.cli.program_host import TerminalFrontend
+    from antiphon.durable import Journal, Running
+    from antiphon.durable.entries import Printed
     from antiphon.effects import Middleware
-    from antiphon.journal import Journal, Running
-    from antiphon.journal.entries import Printed
     from antiphon.lang.runtime import Host
     from antiphon.lang.runtime.host import PromptShown
     from antiphon.lang.runtime.program import Program, Report
@@ -38,8 +38,8 @@ def lazy_run(begun: Begun, db: str | None, is_private: bool) -> Late:
     """Return a run that is created in the journal at its first effect; never, if saving is off."""
 
     def create_run(printed: Sequence[Printed]) -> Running | None:
-        from antiphon.journal import Journal
-        from antiphon.store.place import is_off
+        from antiphon.durable import Journal
+        from antiphon.storage.place import is_off
 
         if is_off() and db is None:
             return None

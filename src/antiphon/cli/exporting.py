@@ -12,8 +12,8 @@ from antiphon.effects.pipeline import Middleware
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from antiphon.durable import EffectEntry
     from antiphon.effects import EffectCall, Outcome, Playback
-    from antiphon.journal import EffectEntry
 
 #: What a line has that is no exchange with a model, but an effect.
 _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
@@ -21,8 +21,8 @@ _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 def exported(entries: Iterable[EffectEntry], redact: bool, tell: Callable[[str], None]) -> Generator[str]:
     """A line for each effect that is over, in the order in which they were begun; what is damaged is told of."""
+    from antiphon.durable.seal import MARK
     from antiphon.effects import outcome_to_json
-    from antiphon.journal.seal import MARK
 
     for entry in entries:
         if entry.damage:

@@ -19,7 +19,7 @@ from antiphon.cli.style import echo_json
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.store import Entry
+    from antiphon.storage import Entry
 
 #: The widest name of a model, and the narrowest title: columns go before a title gets narrower.
 _MODEL, _TITLE = 28, 12

@@ -19,7 +19,7 @@ from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.store import Entry, Store
+    from antiphon.storage import Entry, Store
 
 #: Those of `antiphon.formats.WRITTEN`, which is not worth its import to who only lists.
 _FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini", "antiphon")
@@ -161,7 +161,7 @@ def path() -> None:
 @contextmanager
 def _opened() -> Generator[Store]:
     """The user's store; to name a conversation that is not there is no error but an empty result."""
-    from antiphon.store import Store
+    from antiphon.storage import Store
 
     try:
         with Store() as store:

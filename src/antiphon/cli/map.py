@@ -13,19 +13,19 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli import program_loading as programs
+from antiphon.cli.chat_front.printing import is_terminal
 from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
 from antiphon.cli.detach import check_detach_option, dispatch_rows
 from antiphon.cli.key_value import parse_pairs
 from antiphon.cli.run import check_finite_cost, exit_unless_trusted, load_program_or_exit
-from antiphon.cli.talk.printing import is_terminal
-from antiphon.runs.begun import Begun, sources_of
+from antiphon.programs.begun import Begun, sources_of
 
 if TYPE_CHECKING:
+    from antiphon.durable import Journal
     from antiphon.effects import Middleware
-    from antiphon.journal import Journal
     from antiphon.lang.runtime import Host, Program
-    from antiphon.runs.mapping import RowResult
-    from antiphon.runs.rows import Numbered, RowSource
+    from antiphon.programs.mapping import RowResult
+    from antiphon.programs.rows import Numbered, RowSource
 
 
 @click.command()
@@ -72,9 +72,9 @@ def map(
     answer, and retries failed ones. Exit code: 0 all rows are done, 1 some failed, 2 an invalid option, 3
     some wait, 130 interrupted.
     """
-    from antiphon.journal import Journal
-    from antiphon.runs.mapping import Batch, begin_batch, follow
-    from antiphon.runs.rows import RowSource, has_private
+    from antiphon.durable import Journal
+    from antiphon.programs.mapping import Batch, begin_batch, follow
+    from antiphon.programs.rows import RowSource, has_private
 
     if rows.endswith(".vibe") and not file.endswith(".vibe"):
         raise click.UsageError(f"the program comes first: {rows} {file}")
@@ -102,7 +102,7 @@ def map(
 def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Begun) -> None:
     """Create the rows of a batch that were missing when its process ended."""
     from antiphon.errors import NotReadyError
-    from antiphon.runs.mapping import finish_batch
+    from antiphon.programs.mapping import finish_batch
 
     if begun.rows is None:
         raise NotReadyError(f"run {id} cannot be finished here: the code that began it has its rows")
@@ -111,7 +111,7 @@ def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Begun)
 
 def resume_batch(journal: Journal, id: str, program: Program, begun: Begun) -> int:
     """Resume a batch, retry failed rows, and return the exit code."""
-    from antiphon.runs.mapping import Batch, follow
+    from antiphon.programs.mapping import Batch, follow
 
     if journal.is_shared:
         dispatch_rows(journal, id, retry=True)
@@ -196,7 +196,7 @@ def _print_row(result: RowResult) -> None:
 
 
 def _read_rows(program: Program, source: RowSource) -> Iterable[Numbered]:
-    from antiphon.runs.rows import fitted, numbered
+    from antiphon.programs.rows import fitted, numbered
 
     return fitted(program, numbered(_warn_unknown_columns(program, source.read()), source.sample))
 

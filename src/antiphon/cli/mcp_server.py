@@ -87,8 +87,8 @@ def _call_program(program: Program, file: str, settings: dict[str, Any], given: 
     from antiphon.cli.execute import execute_headless, lazy_run
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime.inputs import InputError, check_inputs
-    from antiphon.runs.begun import Begun, sources_of
-    from antiphon.runs.rows import has_private
+    from antiphon.programs.begun import Begun, sources_of
+    from antiphon.programs.rows import has_private
 
     try:
         inputs = check_inputs(program.code, given)

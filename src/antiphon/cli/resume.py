@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable
+from antiphon.durable.writes import PREPARING
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
-from antiphon.journal.writes import PREPARING
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal, RunEntry
-    from antiphon.journal.shelf import KeptRows
-    from antiphon.runs.begun import Begun
+    from antiphon.durable import Journal, RunEntry
+    from antiphon.durable.shelf import KeptRows
+    from antiphon.programs.begun import Begun
 
 
 def resume_run_here(
@@ -34,7 +34,7 @@ def resume_run_here(
     limit.
     """
     from antiphon.cli.execute import execute_program, resume_lazy_run
-    from antiphon.runs.begun import begun_of
+    from antiphon.programs.begun import begun_of
 
     _check_resume_options(entry, anew, max_cost)
     if entry.kind in ("team", "turn"):
@@ -43,8 +43,8 @@ def resume_run_here(
         click.echo(f"antiphon: run {escape_unprintable(entry.id)} is done already", err=True)
         return 0
     if entry.kind in ("ask", "chat"):
-        from antiphon.cli.talk.answering import resume_ask
-        from antiphon.talks.keeping import place_of
+        from antiphon.chat.keeping import place_of
+        from antiphon.cli.chat_front.answering import resume_ask
 
         _enter_directory(str(entry.begun_as.get("directory", "")), entry)
         if anew is not None:
@@ -105,8 +105,8 @@ def _resume_team_run(entry: RunEntry) -> int:
 
 
 def _set_aside_effects(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:
-    from antiphon.journal.shelf import set_aside
-    from antiphon.runs.given import outcome_given
+    from antiphon.durable.shelf import set_aside
+    from antiphon.programs.given import outcome_given
 
     try:
         decided = {
@@ -148,7 +148,7 @@ def _enter_directory(directory: str, entry: RunEntry) -> None:
 
 def _load_run_program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
     from antiphon.cli.run import exit_unless_trusted, load_program_or_exit
-    from antiphon.runs.begun import PIPED
+    from antiphon.programs.begun import PIPED
 
     untrusted = bool(begun.settings.get("untrusted"))
     if begun.file == PIPED:

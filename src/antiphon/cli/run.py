@@ -26,8 +26,8 @@ from antiphon.cli.program_flags import (
 from antiphon.errors import ConfigurationError
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.runs.begun import PIPED, Begun, sources_of
-from antiphon.runs.rows import has_private
+from antiphon.programs.begun import PIPED, Begun, sources_of
+from antiphon.programs.rows import has_private
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.program import Program

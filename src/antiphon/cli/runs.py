@@ -18,12 +18,12 @@ from antiphon.cli.prompts import confirm
 from antiphon.cli.resume import resume_run_here
 from antiphon.cli.style import echo_json
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
+from antiphon.durable.looking import SHOWN
 from antiphon.errors import NotReadyError, NotSavedError
-from antiphon.journal.looking import SHOWN
 
 if TYPE_CHECKING:
+    from antiphon.durable import Journal, QuestionEntry, RunEntry
     from antiphon.effects import HumanAnswer
-    from antiphon.journal import Journal, QuestionEntry, RunEntry
 
 _RIGHT = (False, False, False, True, True)
 _OVER = ("done", "failed", "cancelled")
@@ -78,7 +78,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
     with open_journal() as journal:
         entry = journal.find(id)
         if source:
-            from antiphon.runs.begun import begun_of
+            from antiphon.programs.begun import begun_of
 
             click.echo(begun_of(entry, journal).source, nl=False)
             return
@@ -202,7 +202,7 @@ def fork(
     """Begin another run with what this one did before a step, and go on differently from there."""
     if value is not None and answer is not None:
         raise click.UsageError("`--set` and `--answer` both say what came of the step; give one of them")
-    from antiphon.runs.forking import Change, forked
+    from antiphon.programs.forking import Change, forked
 
     change = Change(value if value is not None else answer, model)
     with open_journal() as journal:
@@ -221,7 +221,7 @@ def fork(
 def diff(first: str, second: str, as_json: bool) -> None:
     """Compare what two runs did. Exit code: 0 the same, 1 not."""
     from antiphon.cli.differing import difference_json, print_differences
-    from antiphon.journal.differing import differences
+    from antiphon.durable.differing import differences
 
     with open_journal() as journal:
         entries = journal.find(first), journal.find(second)
@@ -318,7 +318,7 @@ def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) ->
 @contextmanager
 def open_journal() -> Generator[Journal]:
     """Open the journal; to name a run that is not there is no error but an empty result."""
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
     journal = Journal(click.get_current_context().find_object(str))
     try:

@@ -69,7 +69,7 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise missing_web_extra(error) from None
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.web.access_token import load_or_create_token
     from antiphon.web.users import UserFile
 

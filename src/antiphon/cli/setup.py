@@ -148,8 +148,8 @@ def _ask_model_name(first: str, known: tuple[str, ...] | list[str]) -> str:
 
 
 def _try_model(choice: _ModelChoice) -> None:
-    from antiphon.cli.talk.loading import get_ready, moving
-    from antiphon.cli.talk.printing import print_text
+    from antiphon.cli.chat_front.loading import get_ready, moving
+    from antiphon.cli.chat_front.printing import print_text
     from antiphon.config import load_configuration
     from antiphon.providers import connect
     from antiphon.session import Session

@@ -12,11 +12,11 @@ import click
 
 from antiphon._base.escape import escape_unprintable
 from antiphon._base.optional_deps import format_price_hint
+from antiphon.cli.chat_front.printing import is_terminal, tell
 from antiphon.cli.completers import MODEL_PARAM
 from antiphon.cli.listing import one_line, print_rows
 from antiphon.cli.run import check_finite_cost
 from antiphon.cli.style import echo_json
-from antiphon.cli.talk.printing import is_terminal, tell
 from antiphon.cli.team_found import cast, found_team, opened_journal, team_of_message, wanted_settings, without_price
 from antiphon.errors import ConfigurationError, NotReadyError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _complete_teams(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.team import Team
 
     return [each.id for each in Team.all(Journal()) if each.id.startswith(incomplete)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from antiphon._base.terminal import forget_typed
-from antiphon.cli.talk.printing import tell
-from antiphon.cli.talk.reader import Reader
+from antiphon.cli.chat_front.printing import tell
+from antiphon.cli.chat_front.reader import Reader
 from antiphon.errors import AntiphonError
 from antiphon.team.queries import classify_question, find_pending_call
 from antiphon.terminal import console

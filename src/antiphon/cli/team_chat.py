@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from antiphon.cli.talk.printing import is_terminal, tell
+from antiphon.cli.chat_front.printing import is_terminal, tell
 from antiphon.cli.team_told import told
 from antiphon.cli.team_views import write
 from antiphon.errors import AntiphonError
@@ -61,7 +61,7 @@ class _MessageFeed:
 
 
 def _chat_interactively(team: Team, channel: str | None, news: _MessageFeed) -> None:
-    from antiphon.cli.talk.reader import Reader
+    from antiphon.cli.chat_front.reader import Reader
 
     tell("Ctrl-D leaves; `@coder-1 text` is for coder-1, `#12 text` answers question 12")
     reader = Reader()

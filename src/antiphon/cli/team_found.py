@@ -13,7 +13,7 @@ import click
 from antiphon.errors import ConfigurationError, NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal, RunEntry
+    from antiphon.durable import Journal, RunEntry
     from antiphon.providers import Model
     from antiphon.team import Team, TeamSettings
 
@@ -23,8 +23,8 @@ _ROLES = ("pm", "architect", "coder")
 
 def opened_journal(*, writing: bool = False) -> Journal:
     """The journal that the command was given, or the user's own; in that nothing is begun that is not to be saved."""
-    from antiphon.journal import Journal
-    from antiphon.store.place import VARIABLE, is_off
+    from antiphon.durable import Journal
+    from antiphon.storage.place import VARIABLE, is_off
 
     place = click.get_current_context().find_object(str)
     if writing and place is None and is_off():

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from antiphon.cli.talk.printing import is_terminal, tell
+from antiphon.cli.chat_front.printing import is_terminal, tell
 from antiphon.cli.team_told import how_to_go_on, set_in
 from antiphon.cli.team_views import Lines, Moving, is_moving, write
 from antiphon.errors import AntiphonError, NotReadyError

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
 from antiphon.cli.listing import one_line, shortened
-from antiphon.journal.looking import SHOWN
-from antiphon.journal.writes import PREPARING
+from antiphon.durable.looking import SHOWN
+from antiphon.durable.writes import PREPARING
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.journal import EffectEntry, Journal, RunEntry
+    from antiphon.durable import EffectEntry, Journal, RunEntry
 
 #: So many open questions are told of.
 _MOST = 5
@@ -111,7 +111,7 @@ def about(entry: RunEntry) -> str:
 
 
 def local(moment: float) -> str:
-    from antiphon.journal.looking import local_time
+    from antiphon.durable.looking import local_time
 
     return local_time(moment)[:16]
 
@@ -126,7 +126,7 @@ def utc(moment: float) -> str | None:
 
 def _runs(journal: Journal, entry: RunEntry) -> str:
     """Who is at a run; where nobody can see whether he still is, since when nothing was heard of him."""
-    from antiphon.journal.owner import is_there, told_of
+    from antiphon.durable.owner import is_there, told_of
 
     if journal.is_shared and not is_there(entry.owner):
         return (
@@ -149,7 +149,7 @@ def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
 
 
 def _prepares(entry: RunEntry, written: int) -> Generator[str]:
-    from antiphon.journal.owner import is_there, told_of
+    from antiphon.durable.owner import is_there, told_of
 
     rows = "1 row is" if written == 1 else f"{written} rows are"
     if entry.owner and is_there(entry.owner):
@@ -191,8 +191,8 @@ def _waits_for(entry: RunEntry) -> Generator[str]:
 
 
 def _failures(journal: Journal, id: str) -> Generator[str]:
-    from antiphon.journal.shelf import is_half_done
-    from antiphon.runs.given import told_type
+    from antiphon.durable.shelf import is_half_done
+    from antiphon.programs.given import told_type
 
     steps = [each for each in journal.effects(id) if each.state in ("failed", "begun")]
     failed = [each for each in steps if each.state == "failed"]

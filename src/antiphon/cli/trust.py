@@ -16,8 +16,8 @@ from antiphon.cli.style import echo_json
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
+    from antiphon.chat.instructions import Instructions
     from antiphon.config.trust import Project
-    from antiphon.talks.instructions import Instructions
 
 #: The exit code if trust was not given: the user said no, or nobody could be asked.
 _NOT_TRUSTED = 3
@@ -117,7 +117,7 @@ def explain_untrusted_program(modules: dict[str, Any], path: str, *, named: bool
 
     A program outside any repository was named by the user and may run.
     """
-    from antiphon.runs.found import below, looked_at
+    from antiphon.programs.found import below, looked_at
 
     looked = looked_at(modules, path, named=named)
     if not looked.unseen:
@@ -138,7 +138,7 @@ def find_reaching_programs(project: Project) -> dict[str, list[str]]:
     from antiphon.lang.capabilities import describe_capabilities
     from antiphon.lang.runtime.errors import VibeError
     from antiphon.lang.runtime.modules import read_program_source
-    from antiphon.runs.found import below
+    from antiphon.programs.found import below
 
     if not project.is_repository and (project.root != project.directories[0] or project.root == Path.home()):
         return {}
@@ -224,7 +224,7 @@ def _describe_files(project: Project) -> dict[str, list[str]]:
 
 
 def _find_instructions(project: Project) -> list[Instructions]:
-    from antiphon.talks.instructions import find_instructions
+    from antiphon.chat.instructions import find_instructions
 
     return find_instructions(project) if project.is_repository else []
 

@@ -16,7 +16,7 @@ from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.journal import EffectEntry, Journal
+    from antiphon.durable import EffectEntry, Journal
     from antiphon.wire import CacheReport
 
 
@@ -57,7 +57,7 @@ def _find_reports(journal: Journal, id: str) -> Iterator[tuple[str, str, CacheRe
     try:
         run = journal.find(id)
     except NotSavedError as no_run:
-        from antiphon.store import Store
+        from antiphon.storage import Store
 
         try:
             with Store() as store:

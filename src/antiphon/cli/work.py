@@ -17,12 +17,12 @@ from antiphon.errors import AntiphonError, ConfigurationError
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
+    from antiphon.durable import Dispatcher, Journal, Limits, Metrics
+    from antiphon.durable.postgres import Postgres
     from antiphon.effects import Middleware
-    from antiphon.journal import Dispatcher, Journal, Limits, Metrics
-    from antiphon.journal.postgres import Postgres
     from antiphon.lang.runtime import Program
+    from antiphon.programs.begun import Begun
     from antiphon.providers.prewarming import Prewarming
-    from antiphon.runs.begun import Begun
 
 
 def _parse_model_limits(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -59,8 +59,8 @@ def work(
     more. A second signal ends it at once, and other workers resume its runs. Start it in the directory of
     the programs.
     """
-    from antiphon.journal import Dispatcher, Journal, Limits
-    from antiphon.journal.postgres import Postgres
+    from antiphon.durable import Dispatcher, Journal, Limits
+    from antiphon.durable.postgres import Postgres
     from antiphon.providers.prewarming import Prewarming
 
     if as_json and not status:
@@ -91,10 +91,10 @@ def work(
 
 def _execute_run(journal: Journal, database: Postgres, limits: Limits | None, prewarming: Prewarming, id: str) -> None:
     from antiphon.cli.execute import execute_headless, resume_lazy_run
-    from antiphon.journal.limits import BatchBudget
+    from antiphon.durable.limits import BatchBudget
     from antiphon.lang.syntax.diagnostics import ProgramErrors
-    from antiphon.runs.begun import begun_of
-    from antiphon.runs.mapping import begin_anew, not_begun
+    from antiphon.programs.begun import begun_of
+    from antiphon.programs.mapping import begin_anew, not_begun
 
     entry = journal.find(id)
     begun = begun_of(entry, journal)
@@ -126,7 +126,7 @@ def _load_run_program(begun: Begun) -> tuple[Begun, Program]:
     """Load a program from its directory or the worker's, or else from the copy in the journal."""
     from antiphon.cli.trust import explain_untrusted_program
     from antiphon.lang.runtime.program import loads
-    from antiphon.runs.begun import PIPED, kept_program
+    from antiphon.programs.begun import PIPED, kept_program
 
     untrusted = bool(begun.settings.get("untrusted"))
     if begun.file == PIPED or begun.is_edited:

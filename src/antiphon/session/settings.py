@@ -93,7 +93,7 @@ class RunHandle(Protocol):
 
 
 class JournalProtocol(Protocol):
-    """The interface that a session requires of a journal. `antiphon.journal.Journal` implements it."""
+    """The interface that a session requires of a journal. `antiphon.durable.Journal` implements it."""
 
     def begin_ask(
         self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from antiphon.effects import AskModel, CallTool, EffectCall, Middleware, ModelReplied, Outcome, ToolReturned
 from antiphon.errors import AntiphonError
-from antiphon.store.database import Database
+from antiphon.storage.database import Database
 from antiphon.team.events import TurnStarted
 from antiphon.team.settings import TeamSettings
 

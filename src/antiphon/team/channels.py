@@ -15,8 +15,8 @@ from antiphon._base.json import load_json
 from antiphon.conversation.attribution import HUMAN_AUTHOR
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import AntiphonError, ContentError, NotReadyError
-from antiphon.store.database import Database
-from antiphon.store.place import default_path
+from antiphon.storage.database import Database
+from antiphon.storage.place import default_path
 from antiphon.team.secret_scan import collect_known_secrets, find_secret
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def reject_secrets(text: str) -> None:
 
 
 def _check_run_epoch(connection: Any, run: str, epoch: int) -> None:
-    from antiphon.journal import TakenOver
+    from antiphon.durable import TakenOver
 
     found = connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchone()
     if found is None or found[0] != epoch:

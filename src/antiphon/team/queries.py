@@ -13,7 +13,7 @@ from antiphon.team import diffs as changes
 from antiphon.team.channels import ChannelMessage, message_from_row
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.team.budget import AgentCost
     from antiphon.team.state import TeamState
     from antiphon.team.tasks import Task

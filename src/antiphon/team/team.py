@@ -14,13 +14,13 @@ from typing import Any
 
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN_AUTHOR
+from antiphon.durable import Journal, RunEntry
 from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
-from antiphon.journal import Journal, RunEntry
 from antiphon.session.settings import ModelProtocol
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread
-from antiphon.store.database import Database
-from antiphon.store.entry import id_at, now_ticks
+from antiphon.storage.database import Database
+from antiphon.storage.entry import id_at, now_ticks
 from antiphon.team import fork as forking
 from antiphon.team import step_handlers as hands
 from antiphon.team.budget import AgentCost, TeamBudget, load_turn_usage, sum_agent_costs
@@ -164,7 +164,7 @@ class Team:
 
     def is_running(self) -> bool:
         """Return whether a process is running the team."""
-        from antiphon.journal.owner import is_there
+        from antiphon.durable.owner import is_there
 
         entry = self.journal.find(self.id)
         return bool(entry.owner) and is_there(entry.owner)

@@ -9,10 +9,10 @@ from typing import Any
 
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN_AUTHOR
+from antiphon.durable import Journal, Running
 from antiphon.effects import EffectContext, PathCounter, use_context
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import RateLimited
-from antiphon.journal import Journal, Running
 from antiphon.session import Event, LimitReached, LoopDetected, NeedsHuman, Session
 from antiphon.session.exceptions import EmptyAnswer, ModelRefused, Truncated
 from antiphon.team.budget import AgentLoopDetected, AgentLoopDetector, BudgetMiddleware, TeamBudgetExceeded

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from antiphon._base.json import dump_json
 from antiphon.conversation import ToolCall
+from antiphon.durable import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned
 from antiphon.errors import ContentError
-from antiphon.journal import EffectEntry
 from antiphon.results import Result, text
 from antiphon.results import error as error_result
 from antiphon.terminal.render_context import console as make_console

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal, QuestionEntry
+    from antiphon.durable import Journal, QuestionEntry
     from antiphon.session import ModelProtocol
     from antiphon.tools import Tool
     from antiphon.web.agui_input import AguiResumeEntry, AguiRunInput

@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
+from antiphon.durable.asks import ask_json
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Suspended
-from antiphon.journal.asks import ask_json
 from antiphon.session import (
     Cancelled,
     Compacted,
@@ -27,7 +27,7 @@ from antiphon.session import (
     Session,
     current_run,
 )
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.web.agui_events import AguiEvent, AguiEventEncoder
@@ -35,7 +35,7 @@ from antiphon.web.agui_history import find_new_messages, import_thread
 from antiphon.web.agui_input import AguiRunInput, AguiTool, AguiToolMessage
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal, Running
+    from antiphon.durable import Journal, Running
 
 #: The model and the tools that answer.
 Agent = tuple[ModelProtocol, str | Iterable[Callable[..., Any] | Tool]]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.optional_deps import describe_missing_extra
+from antiphon.durable import Journal, Unfinished
 from antiphon.errors import (
     AntiphonError,
     ConfigurationError,
@@ -17,7 +18,6 @@ from antiphon.errors import (
     NotSavedError,
     OptionError,
 )
-from antiphon.journal import Journal, Unfinished
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
+from antiphon.chat.images import TYPES, image_of
+from antiphon.chat.keeping import place_of
+from antiphon.chat.toolbox import NAMES
 from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import NotSavedError, OptionError
-from antiphon.store import Entry, Store
-from antiphon.talks.images import TYPES, image_of
-from antiphon.talks.keeping import place_of
-from antiphon.talks.toolbox import NAMES
+from antiphon.storage import Entry, Store
 from antiphon.web.talking import Talking
 
 if TYPE_CHECKING:
     from antiphon.config import Configuration
-    from antiphon.journal import Journal, RunEntry
+    from antiphon.durable import Journal, RunEntry
 
 #: So many conversations are listed, the newest first; and so many are kept open though nothing goes on.
 _LISTED, _OPEN = 100, 20
@@ -39,8 +39,8 @@ class Chats:
 
     def listed(self) -> dict[str, Any]:
         """The conversations there are, and what a new one can be begun with."""
+        from antiphon.chat.models import usable
         from antiphon.config import default_model
-        from antiphon.talks.models import usable
 
         settings = _settings()
         choice = default_model(settings)
@@ -114,8 +114,8 @@ class Chats:
         return True
 
     def _opened(self, id: str | None, model: str | None, tools: str) -> Talking:
-        from antiphon.talks.opening import Wishes, open_talk
-        from antiphon.talks.toolbox import Toolbox
+        from antiphon.chat.opening import Wishes, open_talk
+        from antiphon.chat.toolbox import Toolbox
 
         stack, settings, about = ExitStack(), _settings(), {"tools": tools}
         told: list[str] = []

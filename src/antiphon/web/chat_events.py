@@ -15,7 +15,7 @@ from antiphon.web.json_response import dump_redacted_json
 from antiphon.web.stored import changes
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.web.talking import Talking
 
 #: How long pieces of an answer are gathered; how often others are looked for; how often a page hears something.

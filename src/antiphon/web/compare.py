@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import ToolCall
+from antiphon.durable.differing import Pair, aligned
+from antiphon.durable.looking import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, Outcome, ToolReturned, outcome_to_json
 from antiphon.errors import OptionError, StoreError
-from antiphon.journal.differing import Pair, aligned
-from antiphon.journal.looking import EffectEntry
 from antiphon.results import Result, diff
 from antiphon.web.json_response import json_response
 from antiphon.web.steps import load_effect_entry, render_result_json, step_line_json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
 #: The most rows, and the most equal steps, in one response.
 _MAX_ROWS, _MAX_SAME_STEPS = 200, 500

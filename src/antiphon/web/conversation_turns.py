@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon.chat.images import TYPES
 from antiphon.conversation import (
     AssistantTurn,
     Chat,
@@ -21,7 +22,6 @@ from antiphon.conversation import (
 from antiphon.conversation.interruption import is_after_interruption
 from antiphon.conversation.parts import collect_sources
 from antiphon.errors import NotSavedError
-from antiphon.talks.images import TYPES
 from antiphon.views import list_display_results
 from antiphon.views.markdown import markdown_json
 from antiphon.views.server_tools import format_markdown_sources, list_server_results

@@ -22,7 +22,7 @@ from antiphon.conversation.interruption import INTERRUPTED_TEXT, is_after_interr
 from antiphon.conversation.parts import collect_sources
 from antiphon.errors import OptionError
 from antiphon.results import image
-from antiphon.store import Store
+from antiphon.storage import Store
 from antiphon.views import list_display_results
 from antiphon.views.markdown import markdown_json
 from antiphon.views.server_tools import format_markdown_sources, list_server_results
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
-    from antiphon.store import Entry
+    from antiphon.durable import Journal
+    from antiphon.storage import Entry
 
 #: So many are listed at once, and so many turns are opened.
 _LISTED, _TURNS = 100, 40

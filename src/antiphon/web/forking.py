@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError, StoreError
-from antiphon.runs.begun import begun_of
-from antiphon.runs.forking import TALKS, Change, edited, forked, prompt_of, refusal
+from antiphon.programs.begun import begun_of
+from antiphon.programs.forking import TALKS, Change, edited, forked, prompt_of, refusal
 from antiphon.web.json_response import json_response, read_json_object
 from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import is_sealed, row_at
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import EffectEntry, Journal, RunEntry
+    from antiphon.durable import EffectEntry, Journal, RunEntry
     from antiphon.web.run_launcher import RunLauncher
 
 #: A longer text is no program that somebody has typed, in bytes.

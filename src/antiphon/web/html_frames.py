@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
 _FRAME_CSP = (
     "sandbox{scripts}; default-src 'none'; script-src {inline}; style-src 'unsafe-inline'; img-src data:;"

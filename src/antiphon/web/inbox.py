@@ -14,7 +14,7 @@ from antiphon.web.steps import MAX_CHARACTERS, get_pending_call, load_effect_ent
 from antiphon.web.stored import STEP, row_at, run
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.team import ChannelMessage
     from antiphon.web.run_launcher import RunLauncher
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon._base.files import open_named_file
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.lang.syntax.source import extract_first_comment
-from antiphon.runs.found import looked_at, programs_below
+from antiphon.programs.found import looked_at, programs_below
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.lang.codegen.code_object import ProgramInput
     from antiphon.lang.runtime.program import Program
     from antiphon.web.run_launcher import RunLauncher
@@ -90,8 +90,8 @@ def start_program(
 ) -> tuple[int, dict[str, Any]]:
     """Start a program with the values of a form; return a status and the run id, or errors by field."""
     from antiphon.lang.runtime.inputs import InputError, parse_inputs
-    from antiphon.runs.begun import Begun, sources_of
-    from antiphon.runs.rows import has_private
+    from antiphon.programs.begun import Begun, sources_of
+    from antiphon.programs.rows import has_private
 
     file, values = given.get("file"), given.get("inputs", {})
     if not isinstance(file, str) or not isinstance(values, dict):

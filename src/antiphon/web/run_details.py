@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
 #: The most turns in one response, the newest first.
 _MAX_TURNS = 20

@@ -11,8 +11,8 @@ from antiphon.web.steps import step_line_json
 from antiphon.web.stored import STEP, rows_after, run
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
-    from antiphon.journal.live import Hearing
+    from antiphon.durable import Journal
+    from antiphon.durable.live import Hearing
     from antiphon.web.run_launcher import RunLauncher
 
 #: The most steps in one event.

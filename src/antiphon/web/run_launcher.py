@@ -19,7 +19,7 @@ from antiphon.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from antiphon.journal import Journal, RunEntry
+    from antiphon.durable import Journal, RunEntry
 
 #: Characters kept of the error output of a failed process.
 _MAX_ERROR_LENGTH = 4000

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import ToolResult
+from antiphon.durable.looking import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned
 from antiphon.errors import StoreError
-from antiphon.journal.looking import EffectEntry
-from antiphon.store.search import excerpt, found_in, said, strings, terms
+from antiphon.storage.search import excerpt, found_in, said, strings, terms
 from antiphon.web.json_response import json_response, parse_row_count
 from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import LISTED, STEP, parts, runs
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
 #: So many are found at once.
 _FOUND = 50

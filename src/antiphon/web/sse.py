@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.web.run_launcher import RunLauncher
 
 #: Seconds between two polls of the journal, and seconds of silence before a keep-alive comment.

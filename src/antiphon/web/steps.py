@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.json_access import as_object
 from antiphon.conversation import ToolCall
+from antiphon.durable.looking import EffectEntry, effect_entry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned, outcome_to_json
 from antiphon.errors import ContentError, StoreError
-from antiphon.journal.looking import EffectEntry, effect_entry
 from antiphon.results import Display, Result, diff, error, structured, text
 from antiphon.views import headline, list_display_results, view, view_json
 from antiphon.views.select import BODY_BUILDERS_BY_KIND, iter_inner_results
@@ -20,7 +20,7 @@ from antiphon.web.highlighting import highlight_view
 from antiphon.web.html_frames import add_frame_addresses, frame_address
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
 #: The most characters in a line; in a row of details; and where nothing may be left out.
 _MAX_LINE, _MAX_ROW, MAX_CHARACTERS = 300, 20_000, 10_000_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
+from antiphon.durable.owner import is_there
+from antiphon.durable.seal import MARK
+from antiphon.durable.withheld import shown
 from antiphon.errors import NotSavedError, StoreError
-from antiphon.journal.owner import is_there
-from antiphon.journal.seal import MARK
-from antiphon.journal.withheld import shown
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
 
 #: So many runs are listed, the newest first.
 LISTED = 200

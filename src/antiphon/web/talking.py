@@ -11,9 +11,10 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from antiphon.chat.toolbox import NAMES, Chosen
 from antiphon.conversation import AssistantTurn, Turn, UserPart, UserTurn
+from antiphon.durable.owner import is_there
 from antiphon.errors import AntiphonError, NotReadyError, NotSavedError, OptionError
-from antiphon.journal.owner import is_there
 from antiphon.session import (
     Cancelled,
     Event,
@@ -23,15 +24,14 @@ from antiphon.session import (
     Run,
     UsageChanged,
 )
-from antiphon.talks.toolbox import NAMES, Chosen
 from antiphon.views.run_state import describe_attempt
 from antiphon.wire import CallDelta, ReasoningDelta, RetryDelta, TextDelta
 
 if TYPE_CHECKING:
-    from antiphon.store import Entry
-    from antiphon.store.talk import Talk
-    from antiphon.talks.opening import Opened
-    from antiphon.talks.toolbox import Toolbox
+    from antiphon.chat.opening import Opened
+    from antiphon.chat.toolbox import Toolbox
+    from antiphon.storage import Entry
+    from antiphon.storage.talk import Talk
 
 log = logging.getLogger("antiphon.web")
 

@@ -21,7 +21,7 @@ from antiphon.web.stored import STEP
 from antiphon.web.teams import describe_unfinished_creation, find_team, list_teams_json
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.team import ChannelMessage, Task, Team
     from antiphon.team.tasks import ActiveTurn
     from antiphon.web.run_launcher import RunLauncher

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from antiphon.durable.owner import is_there
 from antiphon.errors import ContentError, NotReadyError, NotSavedError, OptionError
-from antiphon.journal.owner import is_there
 from antiphon.results import diff, terminal
 from antiphon.team import SecretRefused, Team
 from antiphon.team.diffs import FileVersions, file_versions_between
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from antiphon.journal import Journal
+    from antiphon.durable import Journal
     from antiphon.web.run_launcher import RunLauncher
 
 #: The most teams listed, newest first.

@@ -1,0 +1,188 @@
+"""Files and directories that are named in what somebody types: `@notes.md`, `@src/`, `@long.txt:100-200`, `@"a b.txt"`.
+
+They are read as the tools read them, and confined as these are; what was typed stays as it is, and they follow it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from antiphon._base.did_you_mean import suggest_name
+from antiphon.chat.images import image_of
+from antiphon.chat.texts import fenced
+from antiphon.conversation import Image, Text, UserPart
+from antiphon.errors import ContentError
+from antiphon.tools.file_sandbox import SandboxRoots
+from antiphon.tools.path_resolution import PathNotFound, quote_path
+from antiphon.tools.tool import ToolFailure
+
+if TYPE_CHECKING:
+    from antiphon.wire import Target
+
+#: What begins after a letter is an address of somebody's mail, and what stands in backquotes is code.
+_MENTION = re.compile(
+    r"""(?<![\w.+\-/@`\\])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>(?!@)(?:\\[ ]|[^\s"'`<>|,;])+))""", re.ASCII
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{0,9}))?")
+_AFTERWARDS = ".:!?)]}*_("
+_LARGEST_IMAGE = 20_000_000
+#: Endings that nobody gives to anything but a file, whatever else is written with an @ and a dot.
+_ENDINGS = re.compile(
+    "bat|c|cc|cfg|conf|cpp|cs|css|csv|cxx|diff|docx?|env|gif|go|gz|h|hpp|html?|ini|ipynb|java|jpe?g|jsonl?|jsx?|kt|lock"
+    "|log|lua|mdx?|mjs|patch|pdf|php|pl|png|proto|ps1|pyi?|r|rb|rs|rst|scss|sh|sql|svg|swift|tar|tex|toml|tsv|tsx?|txt"
+    "|vibe|vue|webp|xlsx?|xml|ya?ml|zig|zip",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message with what is named in it. `notes` say what goes along."""
+
+    parts: tuple[UserPart, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A path as it was written, with the lines that are wanted of it."""
+
+    path: str
+    first: int = 1
+    last: int | None = None
+
+
+def read_mentions(said: str, agrees: Callable[[str], bool], target: Target | None, root: str = ".") -> Said:
+    """A message as it is to be sent: what is named in it follows it. One that is not there is an error, and so is one
+    that cannot be read; whoever `agrees` is asked about files that look like secrets.
+    """
+    roots = SandboxRoots([root])
+    found = dict.fromkeys(_mentions(said, roots))
+    parts: list[UserPart] = [Text(said)]
+    notes: list[str] = []
+    for mention in found:
+        try:
+            part, note = _read(roots, mention, agrees, target)
+        except PathNotFound as error:
+            raise ContentError(f"nothing was sent: {error}{_meant(roots, mention.path)}") from None
+        except ToolFailure as error:
+            raise ContentError(f"nothing was sent: {error}") from None
+        parts.append(part)
+        notes.append(note)
+    return Said(tuple(parts), tuple(notes))
+
+
+def headline(text: str) -> str:
+    """What a file that went along is called and how long it is; empty for a text that somebody typed."""
+    found = re.match(r"(@\S.*):\n(`{3,})\n(?s:.*)\n\2\Z", text)
+    return found[1] if found else ""
+
+
+def _mentions(said: str, roots: SandboxRoots) -> Iterator[_Mention]:
+    code = [found.span() for found in _CODE.finditer(said)]
+    for found in _MENTION.finditer(said):
+        if any(start <= found.start() < end for start, end in code):
+            continue
+        if found["quoted"] is not None:
+            yield next(_readings(found["quoted"], roots), _Mention(found["quoted"]))
+            continue
+        written = found["plain"].replace("\\ ", " ")
+        shorter = [written[:end] for end in range(len(written), 0, -1) if not written[end:].strip(_AFTERWARDS)]
+        there = next((each for short in shorter for each in _readings(short, roots)), None)
+        if there is not None:
+            yield there
+        elif not written.partition("(")[1] and _is_path(written.rstrip(_AFTERWARDS), roots):
+            yield _Mention(written.rstrip(_AFTERWARDS))
+
+
+def _readings(written: str, roots: SandboxRoots) -> Iterator[_Mention]:
+    """What is there of that name: as it stands, else without the lines that are wanted."""
+    if _is_there(roots, written):
+        yield _Mention(written)
+    elif (lines := _LINES.fullmatch(written)) and _is_there(roots, lines["path"]):
+        first = max(int(lines["first"]), 1)
+        last = first if lines["last"] is None else int(lines["last"]) if lines["last"] else None
+        yield _Mention(lines["path"], first, last)
+
+
+def _is_there(roots: SandboxRoots, path: str) -> bool:
+    try:
+        with roots.locate(path):
+            return True
+    except ToolFailure:
+        return False
+
+
+def _is_path(written: str, roots: SandboxRoots) -> bool:
+    """Whether what is not there can only be meant for a path: `@decorator`, `@app.get`, `@scope/name` are not."""
+    path = lines["path"] if (lines := _LINES.fullmatch(written)) else written
+    if path.startswith(("./", "../", "/", "~/")) or path.endswith("/"):
+        return len(path) > 1
+    ending = path.rpartition("/")[2].rpartition(".")
+    if ending[0] and _ENDINGS.fullmatch(ending[2]):
+        return True
+    return "/" in path and _is_there(roots, path.partition("/")[0])
+
+
+def _read(
+    roots: SandboxRoots, mention: _Mention, agrees: Callable[[str], bool], target: Target | None
+) -> tuple[UserPart, str]:
+    if roots.is_secret_path(mention.path) and not agrees(f"{mention.path} may hold secrets. Send it to the model?"):
+        raise ToolFailure(f"{quote_path(mention.path)} may hold secrets, and nobody agreed to send it")
+    with roots.locate(mention.path) as place:
+        is_directory = place.kind == "directory"
+        image = None if is_directory else _image(place.open())
+    if image is not None:
+        return _shown(image, mention.path, target), f"with {mention.path}, an image"
+    from antiphon.tools.builtin.files import file_tools
+
+    tools = {tool.name: tool for tool in file_tools(roots)}
+    if is_directory:
+        result, name = tools["list_files"](mention.path), f"{mention.path.rstrip('/')}/"
+        about = f"{name}, {result.semantic.summary}"
+    else:
+        result = tools["read_file"](mention.path, mention.first, mention.last)
+        about = result.semantic.summary
+    return Text(f"@{about}:\n{fenced(result.text)}"), f"with {about}{_rest(mention, result.text)}"
+
+
+def _image(stream: BinaryIO) -> Image | None:
+    with stream:
+        start = stream.read(16)
+        if image_of(start) is None:
+            return None
+        data = start + stream.read(_LARGEST_IMAGE)
+        if len(data) > _LARGEST_IMAGE:
+            raise ToolFailure(f"the image has more than {_LARGEST_IMAGE // 1_000_000} MB, which no provider takes")
+        return image_of(data)
+
+
+def _shown(image: Image, path: str, target: Target | None) -> Image:
+    from antiphon.wire.images import find_image_problem
+
+    if target is not None and (reason := find_image_problem(image, target)):
+        raise ToolFailure(f"{quote_path(path)} cannot be shown to {target.provider}/{target.model}: {reason}")
+    return image
+
+
+def _meant(roots: SandboxRoots, path: str) -> str:
+    """What was probably meant, and how to write what is no path at all."""
+    directory, _, name = path.rstrip("/").rpartition("/")
+    try:
+        with roots.locate(directory or ".") as place:
+            meant = suggest_name(name, (entry.parts[-1] for entry in place.walk(1)))
+    except ToolFailure:
+        meant = None
+    if meant is None:
+        return f"; if it is no file, write `` `@{path}` ``"
+    return f"; did you mean `@{directory + '/' if directory else ''}{meant}`?"
+
+
+def _rest(mention: _Mention, text: str) -> str:
+    """How to send what was cut off, for the one who typed it; the model is told how to read it."""
+    found = re.match(r"\[[^\n]*more from start_line=(\d+)", text)
+    return f"; `@{mention.path}:{found[1]}-` sends what follows" if found and mention.last is None else ""

@@ -1,0 +1,215 @@
+"""`antiphon ask` from the question to the answer: asked, shown while it comes, and printed as it is wanted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._base.escape import escape_unprintable
+from antiphon.cli.chat_front.loading import get_ready
+from antiphon.cli.chat_front.printing import Written, is_terminal, print_exactly, print_json, print_text, tell
+from antiphon.cli.chat_front.unanswered import NO_ANSWER, tell_why, where
+from antiphon.cli.configuration import current_configuration
+from antiphon.cli.style import style_faint
+from antiphon.errors import AntiphonError
+
+if TYPE_CHECKING:
+    from antiphon.chat.attachments import Attachment
+    from antiphon.chat.keeping import TalkJournal
+    from antiphon.chat.opening import Wishes
+    from antiphon.conversation import UserPart
+    from antiphon.durable import RunEntry
+    from antiphon.session import AIResult, Event
+    from antiphon.storage.talk import Talk
+    from antiphon.terminal import Person
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked, and how the answer is to be given."""
+
+    text: str = ""
+    attachments: Sequence[Attachment] = ()
+    #: The type of the answer.
+    returns: Any = None
+    as_json: bool = False
+    stream: bool | None = None
+    extract: bool = False
+    usage: bool = False
+    #: A run that is gone on with, in place of a question.
+    run: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is printed as it was said."""
+        return self.returns is None and not self.as_json and not self.extract
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether it is printed as it comes."""
+        return self.is_text and (is_terminal(sys.stdout) if self.stream is None else self.stream)
+
+
+def answer(wishes: Wishes, wanted: Wanted) -> int:
+    """Ask, and print the answer; gives the exit code."""
+    from antiphon.chat.opening import choose_tools, open_talk
+    from antiphon.chat.toolbox import Toolbox
+
+    with ExitStack() as stack:
+        opened = open_talk(wishes, current_configuration(), stack, tell)
+        talk, person = opened.talk, _person(stack)
+        # A model that cannot be given what goes along is not even loaded.
+        message = [] if wanted.run else _parts(talk, wanted)
+        used = choose_tools(wishes, opened, Toolbox(current_configuration(), stack, tell))
+        wishes.about.update(used.to_json())
+        if is_terminal(sys.stderr):
+            is_kept = bool(used) and opened.entry is not None and wishes.tools is None
+            told = f"model: {talk.session.model.name} ({opened.why})" + (
+                f"; tools: {used}, as before" if is_kept else ""
+            )
+            click.echo(style_faint(escape_unprintable(told)) + "\n", err=True)
+        return _answered(talk, wanted, message, person, opened.journal)
+
+
+def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
+    """Go on with what was asked, here; gives the exit code. `place` is the journal, if it is not the user's own."""
+    from antiphon._base.json_access import as_object
+    from antiphon.chat.opening import Wishes
+    from antiphon.chat.toolbox import Chosen
+    from antiphon.cli.chat_front.question import wanted_type
+
+    about = entry.begun_as
+    returns = wanted_type(about.get("returns"), about.get("schema"))
+    wishes = Wishes(
+        entry.kind,
+        about.get("model"),
+        resume=about.get("conversation") or None,
+        allow_all=bool(about.get("yes")),
+        journal=True,
+        about={name: about.get(name) for name in ("returns", "schema", "options", "extract", "yes")},
+        place=place,
+        tools=Chosen.read(about),
+        options=as_object(about.get("options")),
+    )
+    return answer(wishes, Wanted(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id))
+
+
+def _answered(
+    talk: Talk, wanted: Wanted, message: list[UserPart], person: Person | None, kept: TalkJournal | None
+) -> int:
+    from antiphon.session import NeedsHuman
+
+    before = talk.conversation.fork()
+    try:
+        get_ready(talk.session.model)
+        result = _followed(talk, wanted, message, person)
+    except BaseException as error:
+        # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
+        # the log keeps what was said.
+        if before.turns and not isinstance(error, NeedsHuman):
+            talk.go_back(before)
+        if not isinstance(error, AntiphonError):
+            raise
+        saved = "" if before.turns else talk.id
+        return tell_why(error, talk, kept, as_json=wanted.as_json, is_seen=wanted.is_streamed, saved=saved)
+    finally:
+        if wanted.usage:
+            _tell_usage(talk)
+    if wanted.as_json:
+        from antiphon.views.stream import final_json
+
+        print_json({**final_json(result), "id": talk.id or None})
+    elif result.value is not None and wanted.returns is not None:
+        from antiphon.results import to_plain_json
+
+        print_json(to_plain_json(result.value))
+    return _extracted(result, talk) if wanted.extract else 0
+
+
+def _followed(talk: Talk, wanted: Wanted, message: list[UserPart], person: Person | None) -> AIResult:
+    """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
+    from antiphon.cli.chat_front.screen import Screen
+    from antiphon.terminal import console
+
+    events = talk.resume(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
+    if wanted.is_streamed and is_terminal(sys.stdout):
+        Screen(console(), person).follow(talk, events)
+        return talk.result()
+    write = Written() if wanted.is_streamed else None
+    if write is not None:
+        events = write.through(events)
+    display = Screen(console(sys.stderr), person) if is_terminal(sys.stderr) else None
+    try:
+        if display:
+            display.follow(talk, events, with_text=False)
+        else:
+            _drain(events)
+        result = talk.result()
+    finally:
+        if write is not None:
+            write.end()
+    if write is None and wanted.is_text and result.value is not None:
+        print_text(str(result.value))
+    return result
+
+
+def _drain(events: Generator[Event, None, None]) -> None:
+    with closing(events):
+        for _ in events:
+            pass
+
+
+def _extracted(result: AIResult, talk: Talk) -> int:
+    """Print the first code block; an answer without one is not lost."""
+    from antiphon.views.markdown_tokens import extract_first_code
+
+    said = str(result.value)
+    code = extract_first_code(said)
+    if code is not None:
+        print_exactly(code)
+        return 0
+    tell(f"there is no code block in the answer; {where(said, talk.id)}")
+    return NO_ANSWER
+
+
+def _tell_usage(talk: Talk) -> None:
+    from antiphon.terminal.state_lines import format_usage
+    from antiphon.terminal.status_line import sum_run_usage
+
+    used = format_usage(*sum_run_usage(talk.used))
+    tell(f"{talk.session.model.name}: {', '.join(used) or 'what it took is not known'}")
+
+
+def _parts(talk: Talk, wanted: Wanted) -> list[UserPart]:
+    """The message: what goes along, in the form in which the model takes it, and the words."""
+    from antiphon.chat.attachments import part_for
+    from antiphon.conversation import Text
+
+    target = getattr(talk.session.model, "target", None)
+    found = [part_for(each, target) for each in wanted.attachments]
+    return [*(each for each in found if each is not None), Text(wanted.text)]
+
+
+def _person(stack: ExitStack) -> Person | None:
+    """Whoever can see questions on standard error and has a keyboard, though standard input may be something else."""
+    if not is_terminal(sys.stderr):
+        return None
+    from antiphon.terminal import Person
+
+    source = sys.stdin
+    if not is_terminal(source):
+        try:
+            source = stack.enter_context(open("/dev/tty", encoding="utf-8", errors="replace"))  # noqa: SIM115
+        except OSError:
+            return None
+
+    def line(prompt: str) -> str:
+        click.echo(escape_unprintable(prompt), nl=False, err=True)
+        return source.readline().strip()
+
+    return Person(line, keyboard=source)

@@ -1,0 +1,373 @@
+"""The journal: runs in the user's database, each begun, left and gone on with by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+from antiphon.conversation import Conversation, Turn, UserPart
+from antiphon.durable.asks import SaidRow, ask_json, chained
+from antiphon.durable.entries import NOTHING, Entries, Printed, written_form
+from antiphon.durable.owner import owner_here
+from antiphon.durable.running import Running
+from antiphon.durable.writes import PREPARING, FencedWrites, Unfinished, name_of
+from antiphon.effects import (
+    EffectCall,
+    EffectContext,
+    HumanAnswer,
+    Outcome,
+    PathCounter,
+    RunPython,
+    current_context,
+    perform,
+    use_context,
+)
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.errors import NotReadyError, NotSavedError, StoreError, Suspended
+from antiphon.storage.entry import id_at, now_ticks
+from antiphon.storage.schema import ENDED, KEEP_SAID
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Journal(FencedWrites):
+    """Runs, and what each has done. Without a place it is the file in which conversations are kept.
+
+    A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
+
+    `with journal.run("nightly-7"):` begins a run or goes on with it: what it has done already gives the outcomes of
+    then, errors included, and only the rest is done. Requests and calls of sessions, and all that programs do, are
+    written down by themselves; `step` does it for a function of your own.
+    """
+
+    # Being in a run
+
+    @contextmanager
+    def run(self, id: str) -> Generator[None]:
+        """Be in this run. Whatever is raised passes through, and the run can be gone on with."""
+        running = self.go_on(id) if self.has(id) else self.begin("python", id, id=id)
+        state = "failed"
+        try:
+            with use_context(EffectContext(PathCounter(), (*current_context().performers, running.middleware))):
+                yield
+            state = "done"
+        except Suspended:
+            state = "waiting"
+            raise
+        except StoreError:
+            # Not the run has failed, but the place where it is written down.
+            state = "interrupted"
+            raise
+        except Exception:
+            raise
+        except BaseException:
+            state = "interrupted"
+            raise
+        finally:
+            running.leave(state)
+
+    def step(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a function, once for all: the next time its value is that of now. Its value has a JSON form."""
+        where = current_context()
+        if not any(isinstance(each, Entries) for each in where.performers):
+            raise NotReadyError("`step` belongs into `with journal.run(…):`")
+        # Methods of built-in types have no module, and objects that can be called no name.
+        owner = getattr(function, "__module__", None) or "builtins"
+        name = f"{owner}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+        effect = RunPython(name, {"args": list(args), **({"kwargs": kwargs} if kwargs else {})})
+        return perform(EffectCall(where.node.next(), effect), lambda: function(*args, **kwargs))
+
+    # Runs, whoever is in them
+
+    def begin(
+        self,
+        kind: str,
+        title: str,
+        begun_as: Mapping[str, Any] | None = None,
+        *,
+        id: str = "",
+        state: str = "running",
+        parent: str | None = None,
+        number: int | None = None,
+        said: str | None = None,
+        is_private: bool = False,
+        printed: Sequence[Printed] = (),
+    ) -> Running:
+        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data.
+
+        What it has `printed` is written with it, at once: so no line is printed again when it is gone on with.
+        """
+        _check_name(id or "run")
+        now, body, owner = (
+            self.now(),
+            dump_ascii_json(begun_as or {}),
+            owner_here() if state in ("running", PREPARING) else "",
+        )
+        body = self.seal.close(body) if is_private else body
+        lines = [
+            (each.step.path, *written_form(self, self.withheld, each.step.effect, each.is_private)) for each in printed
+        ]
+
+        tried: list[str] = []
+
+        def make(connection: Any) -> str:
+            # It is done again where the server went away; whether it was done before that, it could not say.
+            for each in tried:
+                if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
+                    return each
+            self._keep(connection, body)
+            while True:
+                chosen = id or _free(connection)
+                tried.append(chosen)
+                made = connection.execute(
+                    "INSERT INTO runs"
+                    " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
+                    " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    (chosen, state, now, now, owner, kind, title, name_of(body), parent, number, said),
+                ).rowcount
+                if made:
+                    self._insert_lines(connection, chosen, lines, now)
+                    return chosen
+                if id:
+                    raise Unfinished(
+                        f"there is a run {id!r} already, which somebody has just begun; go on with that one"
+                    )
+
+        return Running(self, self._database.write(make), 1, printed=len(lines))
+
+    def begin_ask(
+        self,
+        conversation: Conversation,
+        mode: str,
+        prompt: Sequence[UserPart] | None,
+        title: str,
+        kind: str = "session",
+        about: Mapping[str, Any] | None = None,
+    ) -> Running | None:
+        """A run in which a session is asked; `about` is what else it takes to go on with it."""
+        key = self.keep_said(conversation.turns)
+        return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
+
+    def keep_said(self, turns: Sequence[Turn]) -> str:
+        """Keep the turns of a conversation, each once; the name of them all."""
+        key, new = chained(self, turns, self.withheld)
+        if new:
+            self._database.write(lambda connection: _all_said(connection, new))
+        return key
+
+    def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
+        """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
+        from antiphon.durable.shelf import shelf_of
+
+        running = Running(self, id, self._take(id, by_force=by_force), other_model=other_model)
+        running.middleware.shelf = shelf_of(self, id)
+        return running
+
+    def prepare(self, id: str) -> Running:
+        """Take a batch whose rows are not all written, to write the rest."""
+        return Running(self, id, self._take(id, into=PREPARING))
+
+    def free(self, id: str) -> None:
+        """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
+                " WHERE (id = ? OR parent = ?) AND state = 'running'",
+                (self._database.now(connection), id, id),
+            )
+            connection.execute(
+                "UPDATE runs SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING)
+            )
+
+    def leave(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
+        """Let go of a run, unless somebody else has taken it; `body` is how it ended, as it is written down."""
+
+        def let_go(connection: Any) -> None:
+            if body is not None:
+                self._keep(connection, body)
+            as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
+            now, wakes = self._database.now(connection), self._wakes(connection, id)
+            connection.execute(_LEAVE, (as_now, now, body and name_of(body), wakes, id, epoch))
+            if state == "done":
+                connection.execute(_REPLACE, (id,))
+
+        self._database.write(let_go)
+
+    def answer(self, id: str, path: str, said: HumanAnswer) -> None:
+        """Answer a question of a run that waits, once; it counts when the run is gone on with."""
+        body = self.closed_as(id, path, Outcome(said))
+        with self._database.writing() as connection:
+            # Who takes the run now comes before this moment or after it, and sees the answer in the latter case.
+            connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.taken, (id,))
+            changed = connection.execute(
+                "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
+                " WHERE run = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
+                (body, self._database.now(connection), id, path),
+            ).rowcount
+            connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
+            self._database.announce(connection, id)
+        if not changed:
+            found = [each.path for each in self.questions(id, 11)]
+            open_paths = ", ".join([*found[:10], "…"] if len(found) > 10 else found) or "none"
+            raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
+
+    def cancel(self, id: str) -> None:
+        """End a run: whoever is at it writes nothing more, and does nothing more from its next effect on."""
+        with self._database.writing() as connection:
+            asked = "SELECT state FROM runs WHERE id = ?" + self._database.taken
+            found = connection.execute(asked, (id,)).fetchone()
+            if found is None:
+                raise NotSavedError(f"there is no run {id!r}")
+            if found[0] in ENDED:
+                raise NotReadyError(f"run {id!r} is over already: {found[0]}")
+            connection.execute(
+                "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
+                " WHERE id = ?",
+                (self._database.now(connection), id),
+            )
+        self._database.close_batch(id)
+
+    def set_aside(self, id: str, epoch: int, about: str) -> str:
+        """Give what a run has done so far to a run of its own, which is part of it and used until that is over."""
+        with self._database.writing() as connection:
+            self._check_epoch(connection, id, epoch)
+            ((count,),) = connection.execute(
+                "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)
+            ).fetchall()
+            name = f"{id}~{count + 1}"
+            connection.execute(
+                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, ending)"
+                " SELECT ?, 'shelved', created, updated, 0, '', 'earlier', title, begun_as, id, ? FROM runs"
+                " WHERE id = ?",
+                (name, about, id),
+            )
+            connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+            # Whoever goes on with it when this process is gone does not begin anew once more.
+            connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
+        return name
+
+    def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
+        """A new run that has done what another had done before a step; of that step comes what is `given`."""
+        body, now = None if begun_as is None else self.begun_like(id, dump_ascii_json(begun_as)), self.now()
+        outcome = None if given is None else self.closed_as(id, at, given)
+        with self._database.writing() as connection:
+            found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
+            if found is None:
+                raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+            asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
+            if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
+                raise StoreError(
+                    f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone"
+                )
+            if body is not None:
+                self._keep(connection, body)
+            name = _free(connection)
+            connection.execute(_FORK, (name, now, now, body and name_of(body), at, id))
+            connection.execute(_TAKE_OVER, (name, id, found[0] + (given is not None), at))
+            connection.execute(_BEGIN_AGAIN, (name, at))
+            if outcome is not None:
+                self._keep(connection, outcome)
+                connection.execute(
+                    "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
+                    (name_of(outcome), now, name, at),
+                )
+        return name
+
+    def forget(self, *ids: str) -> None:
+        """Remove runs and all that they have done, and those that were begun as a part of them."""
+        with self._database.writing() as connection:
+            for id in ids:
+                connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
+                for table in () if self.is_shared else ("messages", "deliveries"):
+                    # What was said in a team: its channels are all names that begin with its own and a slash.
+                    connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
+            connection.execute(_SWEEP)
+            connection.execute(_SWEEP_SAID)
+
+    # Inside
+
+    def _insert_lines(self, connection: Any, run: str, lines: Sequence[tuple[str, str, str]], now: float) -> None:
+        """Write down that a run has printed lines."""
+        for _, text, _ in lines:
+            self._keep(connection, text)
+        rows = [
+            (run, path, number, "print", hash, name_of(text), "done", NOTHING, now, now, 1)
+            for number, (path, text, hash) in enumerate(lines)
+        ]
+        self._database.insert(connection, "effects", _OF_LINE, rows)
+
+    def _wakes(self, connection: Any, id: str) -> float | None:
+        """When the first of what sleeps in a run wakes up, or may be asked."""
+        rows = connection.execute(
+            "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
+        ).fetchall()
+        sleeps = [(began, self.withheld.filled(self.text(effect), "a sleep")) for began, effect in rows]
+        moments = [began + asked["seconds"] for began, asked in sleeps]
+        held = self._database.held_until(connection, id)
+        return min([*moments, *([] if held is None else [held])], default=None)
+
+
+#: How many steps it has had is at least what was noted before: the last of them may be gone.
+_LEAVE = (
+    "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
+    " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
+    " WHERE id = ? AND epoch = ?"
+)
+_OF_LINE = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
+#: A row of a batch that is forked is a program of its own.
+_FORK = (
+    "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
+    " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
+    " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
+)
+_OF_STEP = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+#: What somebody is still at is none of what was done: the fork does it by itself.
+_TAKE_OVER = (
+    # They are numbered anew: a gap would say that something is gone.
+    f"INSERT INTO effects (run, seq, {_OF_STEP})"
+    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_OF_STEP} FROM effects"
+    " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
+)
+#: What a step is inside of is not over before that is: it is begun again to get there.
+_BEGIN_AGAIN = (
+    "UPDATE effects SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
+    " WHERE run = ? AND substr(?, 1, length(path) + 1) = path || '/'"
+)
+#: What was set aside of a run is of no more use.
+_REPLACE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+_USED = " UNION ".join(
+    f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
+    for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))
+)
+_SWEEP = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
+#: Whether somebody has answered while the run was on its way, which it may not have seen.
+_ANSWERED = (
+    "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
+    " AND effects.state = 'done' AND ended >= updated LIMIT 1"
+)
+_SWEEP_SAID = (
+    "DELETE FROM said WHERE key NOT IN (WITH RECURSIVE used (key) AS ("
+    "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT said FROM effects WHERE said IS NOT NULL"
+    " UNION SELECT before FROM said JOIN used ON said.key = used.key"
+    ") SELECT key FROM used)"
+)
+
+
+def _all_said(connection: Any, rows: Sequence[SaidRow]) -> None:
+    for row in rows:
+        connection.execute(KEEP_SAID, row)
+
+
+def _check_name(id: str) -> None:
+    if not id or len(id) > 200:
+        raise NotReadyError("a run needs a name of at most 200 characters")
+
+
+def _free(connection: Any) -> str:
+    """A name that no run has."""
+    ticks = now_ticks()
+    while connection.execute("SELECT 1 FROM runs WHERE id = ?", (id_at(ticks),)).fetchone():
+        ticks += 1
+    return id_at(ticks)

@@ -1,0 +1,88 @@
+"""How the runs of a journal on many machines go, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from antiphon.durable.queue import LOST
+
+if TYPE_CHECKING:
+    from antiphon.durable.postgres import Connection, Postgres
+
+#: The time of the transaction, so that PostgreSQL can look it up in an index.
+_NOW = "extract(epoch FROM now())::float8"
+#: A batch waits for no worker: its rows do.
+_OLDEST = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEntry:
+    """A process that works: on which machine, how many runs at a time, how long ago it was heard of, in seconds."""
+
+    process: str
+    slots: int
+    silent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """All runs by their state; what happens now; and what it costs.
+
+    `lost` of the failed ones were set aside because their workers died. `oldest` is for how many seconds the oldest
+    ready run has been waiting for a worker. `effects_per_second` is of the last minute, `cost` of the last hour.
+    """
+
+    runs: Mapping[str, int]
+    lost: int
+    oldest: float | None
+    effects_per_second: float
+    cost: float
+    workers: tuple[WorkerEntry, ...]
+
+    @property
+    def slots(self) -> int:
+        """How many runs can be at work at once."""
+        return sum(each.slots for each in self.workers)
+
+    def prometheus(self) -> str:
+        """As Prometheus reads it."""
+        states = [(f'state="{state}"', number) for state, number in sorted(self.runs.items())]
+        return "".join(
+            (
+                _gauge("runs", "Runs by state", states),
+                _gauge("runs_lost", "Failed runs that were set aside because their workers died", [("", self.lost)]),
+                _gauge("oldest_ready_seconds", "Age of the oldest ready run", [("", self.oldest or 0)]),
+                _gauge("effects_per_second", "Effects begun, over the last minute", [("", self.effects_per_second)]),
+                _gauge("cost_last_hour", "Cost of the last hour in dollars", [("", self.cost)]),
+                _gauge("workers", "Workers that live", [("", len(self.workers))]),
+                _gauge("slots", "Runs that can be at work at once", [("", self.slots)]),
+            )
+        )
+
+
+def measure(database: Postgres, lease: float) -> Metrics:
+    """The numbers of now, all of the same moment."""
+    with database.reading() as connection:
+        states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
+        (lost,) = _one(connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST}%'")
+        (oldest,) = _one(connection, _OLDEST)
+        (begun,) = _one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
+        (cost,) = _one(connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'")
+        workers = connection.execute(
+            f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? AND slots > 0 ORDER BY process",
+            (lease,),
+        ).fetchall()
+    living = tuple(WorkerEntry(*each) for each in workers)
+    return Metrics(dict(states), int(lost or 0), oldest, (begun or 0) / 60, cost or 0.0, living)
+
+
+def _one(connection: Connection, statement: str) -> tuple[float | None, ...]:
+    return connection.execute(statement).fetchall()[0]
+
+
+def _gauge(name: str, help: str, values: Sequence[tuple[str, float]]) -> str:
+    full = f"antiphon_{name}"
+    lines = [f"{full}{{{labels}}} {value:g}" if labels else f"{full} {value:g}" for labels, value in values]
+    return "\n".join((f"# HELP {full} {help}", f"# TYPE {full} gauge", *lines, ""))

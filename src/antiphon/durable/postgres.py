@@ -1,0 +1,385 @@
+"""The journal's tables in PostgreSQL: the face of the store's `Database`, for many processes on many machines."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from antiphon._base.optional_deps import describe_missing_extra
+from antiphon.errors import StoreError, StoreUnreachable
+from antiphon.storage.schema import AT, ENDED, RUNS
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+#: The namespace of our tables in the user's database.
+SCHEMA = "antiphon"
+#: How long a server that is gone is waited for, in seconds: a restart takes less.
+PATIENCE = 30.0
+
+#: Nobody takes the run over between the look and the end of the statement.
+_AT = f"{AT.removesuffix(')')} FOR SHARE)"
+#: What several machines need beside the tables of one: who works, what limits have let through, and what is ready.
+_MANY = (
+    "CREATE INDEX runs_state ON runs (state)",
+    # The newest runs are looked for among those that are no rows of a batch, which are many and new.
+    "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
+    "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
+    f"CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN {ENDED}",
+    """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
+    # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
+    "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
+    """CREATE TABLE workers (
+        process TEXT PRIMARY KEY,
+        slots INTEGER NOT NULL,
+        started REAL NOT NULL,
+        seen REAL NOT NULL
+    )""",
+    "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
+    # The moments that requests have taken which were too far off to wait for.
+    """CREATE TABLE held (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        until REAL NOT NULL,
+        PRIMARY KEY (run, path)
+    )""",
+    # What batches that may not cost more than so much have cost; nothing, where a price is not known.
+    "CREATE TABLE spent (batch TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE, cost REAL)",
+    # The newest migration of the tables of the queue, which are another project's.
+    "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
+)
+#: Those that came later.
+_SINCE = (
+    ("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),
+    # How many steps a run has had, noted when it is left and when a step is removed.
+    (
+        "ALTER TABLE runs ADD COLUMN steps BIGINT",
+        f"""CREATE FUNCTION note_removed_steps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE {SCHEMA}.runs SET steps = greatest(runs.steps, gone.last)
+            FROM (SELECT run, max(seq) + 1 AS last FROM removed GROUP BY run) AS gone WHERE id = gone.run;
+            RETURN NULL;
+        END $$""",
+        "CREATE TRIGGER effects_removed AFTER DELETE ON effects REFERENCING OLD TABLE AS removed"
+        " FOR EACH STATEMENT EXECUTE FUNCTION note_removed_steps()",
+    ),
+)
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
+
+
+def _migrations() -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:], *_SINCE))
+
+
+def _translated(statement: str) -> str:
+    return re.sub("|".join(map(re.escape, _TYPES)), lambda found: _TYPES[found[0]], statement)
+
+
+@lru_cache(maxsize=256)
+def _placed(statement: str) -> str:
+    """The statement as psycopg wants it: `?` is SQLite's mark of a value."""
+    return statement.replace("%", "%%").replace("?", "%s")
+
+
+def is_url(place: object) -> bool:
+    """Whether a journal's place is a PostgreSQL database and not a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
+class Connection:
+    """A connection in a transaction, which takes SQLite's marks of values."""
+
+    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self.raw = raw
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        return self.raw.execute(_placed(statement).encode(), values)
+
+
+class Postgres:
+    """A database on a server. Each transaction has a connection of its own; they are used again."""
+
+    #: Added to a `SELECT`: nobody else takes the row until the transaction is over.
+    taken = " FOR UPDATE"
+
+    def __init__(
+        self, url: str, *, patience: float = PATIENCE, migrations: Sequence[Sequence[str]] | None = None
+    ) -> None:
+        driver = _driver()
+        try:
+            parts = driver.conninfo.conninfo_to_dict(url)
+        except driver.Error:
+            # What it says quotes the URL, and with it the password.
+            raise StoreError(
+                "the URL of the PostgreSQL database cannot be read; it is postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+            ) from None
+        #: With its password: never shown.
+        self.url = url
+        self.secrets = tuple(str(parts[name]) for name in ("password", "sslpassword") if parts.get(name))
+        options = f"{parts.get('options') or ''} -c search_path={SCHEMA}".strip()
+        self.conninfo = driver.conninfo.make_conninfo(
+            **{"connect_timeout": "10", "application_name": "antiphon", **parts, "options": options}
+        )
+        self.name = _shown(parts)
+        self._patience = patience
+        self._migrations = _migrations() if migrations is None else migrations
+        self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
+        self._lock = Lock()
+        self._is_current = False
+        #: By how much the server's clock is ahead of our monotonic one.
+        self._ahead: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Postgres({self.name!r})"
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """One state of the database, whatever others write meanwhile."""
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """All of what is done inside, or nothing."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    def read(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """Rows; asked for again where the server goes away meanwhile."""
+
+        def ask() -> list[Any]:
+            with self._connected() as connection:
+                return connection.execute(statement, values).fetchall()
+
+        return self._patiently(ask)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What comes of a transaction, which may be done twice: it is begun anew where the server goes away in it."""
+
+        def transact() -> T:
+            with self.writing() as connection:
+                return work(connection)
+
+        return self._patiently(transact)
+
+    def write_at(
+        self,
+        run: str,
+        epoch: int,
+        statement: str,
+        values: Sequence[Any],
+        kept: Sequence[tuple[str, Sequence[str]]] = (),
+        is_durable: bool = False,
+    ) -> bool:
+        """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
+
+        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between. How
+        durable it is, the server says (`synchronous_commit`).
+        """
+        del is_durable
+
+        def send() -> bool:
+            with self._connected() if not kept else self.writing() as connection:
+                is_changed = connection.execute(f"{_AT} {statement}", (run, epoch, *values)).rowcount > 0
+                for keep, row in kept if is_changed else ():
+                    connection.execute(keep, row)
+                return is_changed
+
+        return self._patiently(send)
+
+    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Add many rows to a table, with `COPY`: one message, and not one for each row."""
+        statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+        with connection.raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def announce(self, connection: Any, run: str) -> None:
+        """Have a run that is ready looked at by a worker, in this transaction, where there are workers at all."""
+        ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.procrastinate_jobs')")
+        if there:
+            from antiphon.durable.queue import enqueue
+
+            enqueue(connection, [run], 0)
+
+    def close_batch(self, row: str) -> None:
+        """End the batch of a row that has ended, if it was the last of them."""
+        from antiphon.durable.queue import close_batches
+
+        close_batches(self, [row])
+
+    def now(self, connection: Any = None) -> float:
+        """The time of the server, which all machines share: theirs may be minutes apart, and may jump.
+
+        In a transaction the server is asked. Else it is what it said when we last connected, and what has passed since.
+        """
+        if connection is not None:
+            return connection.execute(_NOW).fetchall()[0][0]
+        if self._ahead is None:
+            self.read("SELECT 1", ())
+        assert self._ahead is not None
+        return self._ahead + time.monotonic()
+
+    def held_until(self, connection: Any, run: str) -> float | None:
+        """When the first request of a run may be sent that waits for a limit; none does, where there is none."""
+        return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
+
+    def close(self) -> None:
+        """Let go of the connections; they are opened again when they are needed."""
+        with self._lock:
+            free, self._free = self._free, []
+        for each in free:
+            each.close()
+
+    # Inside
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Generator[Connection]:
+        with self._connected(begin) as connection:
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(_driver().Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _connected(self, begin: str = "") -> Generator[Connection]:
+        """A connection for a while, on which a statement was done."""
+        driver = _driver()
+        raw = None
+        try:
+            raw = self._patiently(lambda: self._begun(begin))
+            yield Connection(raw)
+        except driver.Error as error:
+            raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
+        finally:
+            if raw is not None:
+                self._give_back(raw)
+
+    def _give_back(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+        if raw.info.transaction_status != _driver().pq.TransactionStatus.IDLE:
+            # Lost, or left in the middle of something.
+            raw.close()
+            return
+        with self._lock:
+            self._free.append(raw)
+
+    def _begun(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
+        """A connection that answers. One that has been free for long may be dead; then there is another."""
+        driver = _driver()
+        while True:
+            with self._lock:
+                free = self._free.pop() if self._free else None
+            try:
+                raw = free or self._connect()
+                if begin:
+                    raw.execute(begin.encode())
+                return raw
+            except driver.OperationalError as error:
+                if free is None or not _is_lost(error):
+                    raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
+                free.close()
+
+    def _patiently(self, work: Callable[[], T]) -> T:
+        end, pause = time.monotonic() + self._patience, 0.05
+        while True:
+            try:
+                return work()
+            except StoreUnreachable:
+                # A server that never answered is more likely not there than being restarted.
+                if not self._is_current or time.monotonic() + pause > end:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        raw = _driver().connect(self.conninfo, autocommit=True)
+        try:
+            if not self._is_current:
+                self._prepare(Connection(raw))
+            before = time.monotonic()
+            said = self.now(Connection(raw))
+            self._ahead = said - (before + time.monotonic()) / 2
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+
+    def _prepare(self, connection: Connection) -> None:
+        """Bring the tables up to date."""
+        if self._version(connection) < len(self._migrations):
+            with connection.raw.transaction():
+                # One process at a time; whoever comes second finds them made.
+                connection.execute("SELECT pg_advisory_xact_lock(1098871920)")
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+                connection.execute("CREATE TABLE IF NOT EXISTS schema (version INTEGER PRIMARY KEY)")
+                for number in range(self._version(connection), len(self._migrations)):
+                    for statement in self._migrations[number]:
+                        connection.execute(statement)
+                    connection.execute("INSERT INTO schema VALUES (?)", (number + 1,))
+        self._is_current = True
+
+    def _version(self, connection: Connection) -> int:
+        ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.schema')")
+        ((version,),) = connection.execute("SELECT max(version) FROM schema") if there else ((0,),)
+        if (version or 0) > len(self._migrations):
+            raise StoreError(
+                f"the journal in {self.name} was written by a newer release (schema {version}, this one knows"
+                f" {len(self._migrations)}); update antiphon, or name another database"
+            )
+        return version or 0
+
+    def _told(self, error: Exception) -> str:
+        said = " ".join(str(error).split())
+        for secret in self.secrets:
+            said = said.replace(secret, "…")
+        return f"the journal in {self.name} {_reason(error)}: {said}"
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise StoreError(describe_missing_extra("a journal in PostgreSQL needs", "postgres", error)) from None
+    return psycopg
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether trying again may do better: the server is not there, or two were in each other's way."""
+    state = getattr(error, "sqlstate", None)
+    if not isinstance(error, _driver().OperationalError):
+        return False
+    if state is None:
+        # Said before there was a session. What will not change by itself is not waited for.
+        return not re.search(r"authentication failed|does not exist|no password supplied|pg_hba", str(error))
+    return state[:2] == "08" or state in ("40001", "40P01", "57P01", "57P02", "57P03")
+
+
+def _reason(error: Exception) -> str:
+    state = getattr(error, "sqlstate", None) or ""
+    if _is_lost(error):
+        return "cannot be reached; look whether the server runs, then try again"
+    if state in ("53100", "53200", "58030"):
+        return "cannot be written: the server has no room left; nothing was changed"
+    if state == "42501":
+        return f"cannot be used: the role may not do this; it needs CREATE in the database, or the schema {SCHEMA!r}"
+    if not state or state[:2] in ("28", "3D"):
+        return "cannot be opened; look at the URL"
+    return "cannot be used"
+
+
+def _shown(parts: dict[str, Any]) -> str:
+    """Where it is, without anything secret."""
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"

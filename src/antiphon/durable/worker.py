@@ -1,0 +1,256 @@
+"""A worker: takes jobs from Procrastinate's queue and executes their runs, and keeps watch over the other workers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+from procrastinate import App, JobContext, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager, NotificationCallback
+from procrastinate.worker import Worker
+
+from antiphon.durable import queue
+from antiphon.durable.isolation import Isolation
+from antiphon.durable.owner import process
+from antiphon.durable.postgres import Postgres
+from antiphon.durable.writes import TakenOver, Unfinished
+from antiphon.errors import StoreError, Suspended
+
+log = logging.getLogger("antiphon.durable")
+#: How often a worker looks for runs of the dead, and for those whose time has come, in seconds.
+WATCH = 0.5
+#: How often it looks for runs that nobody would ever look at.
+MEND = 60.0
+_DAY = 86_400.0
+
+
+class Patient(JobManager):
+    """Outlives a server that is restarted, and what it says of jobs that were taken over."""
+
+    def __init__(self, connector: PsycopgConnector) -> None:
+        super().__init__(connector)
+        self._held: set[int] = set()
+        self._is_unsure = False
+
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        try:
+            if self._is_unsure:
+                await self._give_back(worker_id)
+            job = await super().fetch_job(queues, worker_id)
+        except ConnectorException as error:
+            log.warning("no job can be had for now: %s", error.__cause__)
+            self._is_unsure = True
+            await asyncio.sleep(WATCH)
+            return None
+        if job is not None and job.id is not None:
+            self._held.add(job.id)
+        return job
+
+    async def _give_back(self, worker: int) -> None:
+        """What was fetched when the answer was lost is nobody's; it is taken over as if its worker were gone."""
+        await self.connector.execute_query_async(
+            "UPDATE procrastinate_jobs SET worker_id = NULL"
+            " WHERE status = 'doing' AND worker_id = %(worker)s AND id <> ALL(%(held)s)",
+            worker=worker,
+            held=list(self._held),
+        )
+        self._is_unsure = False
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        assert job.id is not None
+        try:
+            await self._finish(job, status, delete_job)
+        finally:
+            self._held.discard(job.id)
+
+    async def _finish(self, job: Job, status: Status, delete_job: bool) -> None:
+        for _ in range(60):
+            try:
+                await super().finish_job(job, status, delete_job)
+                return
+            except ConnectorException as error:
+                if isinstance(error.__cause__, psycopg.errors.RaiseException):
+                    # It was ended by whoever has taken the run over.
+                    return
+                log.warning("job %s cannot be ended for now: %s", job.id, error.__cause__)
+            await asyncio.sleep(1)
+        self._is_unsure = True
+
+    async def listen_for_jobs(
+        self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
+    ) -> None:
+        while True:
+            with contextlib.suppress(ConnectorException):
+                await super().listen_for_jobs(on_notification=on_notification, queues=queues)
+            await asyncio.sleep(1)
+
+
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+    # All it sends are single statements; a transaction around each would be two exchanges more.
+    await connection.set_autocommit(True)
+
+
+class Runner:
+    """One worker of this process, from `run` to `stop`."""
+
+    def __init__(self, database: Postgres, execute: Callable[[str], object], slots: int, lease: float) -> None:
+        self._database = database
+        self._execute = execute
+        self._slots = slots
+        self._lease = lease
+        self._worker: Worker | None = None
+        self._isolation = Isolation()
+        self._stopped = threading.Event()
+        self._over = threading.Event()
+
+    def stop(self) -> None:
+        """Take no more runs, and end when those that are running have ended."""
+        self._stopped.set()
+        if self._worker is not None:
+            self._worker.stop()
+
+    def run(self) -> None:
+        """Work until stopped. In the main thread SIGTERM and Ctrl-C stop it, and the second one ends it at once."""
+        watch = threading.Thread(target=self._watch, name="antiphon-watch", daemon=True)
+        try:
+            asyncio.run(self._run(watch))
+        finally:
+            self._over.set()
+            if watch.ident is not None:
+                watch.join()
+
+    async def _run(self, watch: threading.Thread) -> None:
+        loop = asyncio.get_running_loop()
+        # The loop's own has a thread more than there are processors, and each run holds one.
+        loop.set_default_executor(ThreadPoolExecutor(self._slots + 2, "antiphon-run"))
+        app = self._app()
+        # Known before it has a run, so that one it leaves behind is known to be a worker's.
+        self._beat(self._database)
+        with self._signals(loop):
+            async with app.open_async():
+                self._worker = Worker(
+                    app,
+                    queues=[queue.QUEUE],
+                    concurrency=self._slots,
+                    delete_jobs="successful",
+                    install_signal_handlers=False,
+                    # It would end its heartbeat when it is asked to stop, and the runs it ends last would be taken.
+                    update_heartbeat_interval=_DAY,
+                    stalled_worker_timeout=max(60.0, 10 * self._lease),
+                )
+                watch.start()
+                running = asyncio.create_task(self._worker.run())
+                # Asked to stop before there was anybody to stop.
+                await asyncio.sleep(0)
+                if self._stopped.is_set():
+                    self._worker.stop()
+                await running
+
+    def _app(self) -> App:
+        connector = PsycopgConnector(
+            conninfo=self._database.conninfo, min_size=1, max_size=4, timeout=10, configure=_configure
+        )
+        app = App(connector=connector)
+        app.job_manager = Patient(connector)
+        app.task(name=queue.TASK, queue=queue.QUEUE, pass_context=True)(self._look)
+        return app
+
+    @contextlib.contextmanager
+    def _signals(self, loop: asyncio.AbstractEventLoop) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        chosen, before = (signal.SIGTERM, signal.SIGINT), signal.getsignal(signal.SIGINT)
+
+        def stop() -> None:
+            for each in chosen:
+                loop.remove_signal_handler(each)
+            # Python's own would wait for the threads of the runs.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            log.warning("takes no more runs, and ends with those that it runs; the next signal ends it at once")
+            self.stop()
+
+        for each in chosen:
+            loop.add_signal_handler(each, stop)
+        try:
+            yield
+        finally:
+            for each in chosen:
+                loop.remove_signal_handler(each)
+            signal.signal(signal.SIGINT, before)
+
+    # In the threads of runs
+
+    def _look(self, context: JobContext, run: str, lost: int = 0, **_: object) -> None:
+        """What a job is for."""
+        job = context.job.id
+        assert job is not None
+
+        def note_waiting(is_waiting: bool) -> None:
+            queue.note_waiting(self._database, job, is_waiting)
+
+        try:
+            if lost > queue.TAKE_OVERS:
+                # It is not begun any more.
+                self._go(job, run, lost)
+                return
+            # Of runs side by side nobody can say which killed their worker, so the last try is alone.
+            with self._isolation.entered(lost == queue.TAKE_OVERS, note_waiting):
+                self._go(job, run, lost)
+        except StoreError as error:
+            # Somebody looks again in a minute.
+            log.error("run %s: %s", run, error)
+
+    def _go(self, job: int, run: str, lost: int) -> None:
+        epoch = queue.claim(self._database, run, job, self._lease, lost)
+        if epoch is not None:
+            queue.left(self._database, run, epoch, process(), self._executed(run))
+
+    def _executed(self, run: str) -> BaseException | None:
+        try:
+            self._execute(run)
+        except (TakenOver, Unfinished, Suspended) as error:
+            log.info("run %s: %s", run, error)
+        except BaseException as error:
+            log.warning("run %s ended with %s: %s", run, type(error).__name__, error)
+            return error
+        return None
+
+    # In the thread that keeps watch
+
+    def _watch(self) -> None:
+        database = Postgres(self._database.url, patience=0)
+        beat_at = mend_at = blind_until = 0.0
+        while not self._over.wait(WATCH):
+            now = time.monotonic()
+            try:
+                if now >= beat_at:
+                    self._beat(database)
+                    beat_at = now + self._lease / 4
+                if now >= blind_until:
+                    database.write(lambda connection: queue.take_over(connection, self._lease))
+                database.write(queue.wake)
+                if now >= mend_at:
+                    database.write(queue.mend)
+                    mend_at = now + MEND
+            except StoreError as error:
+                # Others could not say either that they live.
+                beat_at, blind_until = 0.0, time.monotonic() + self._lease
+                log.warning("%s", error)
+        with contextlib.suppress(StoreError):
+            database.write(lambda connection: queue.resign(connection, process()))
+        database.close()
+
+    def _beat(self, database: Postgres) -> None:
+        worker = self._worker.worker_id if self._worker is not None else None
+        database.write(lambda connection: queue.beat(connection, worker, process(), self._slots))
