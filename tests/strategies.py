@@ -23,7 +23,7 @@ from antiphon.errors import AntiphonError
 from antiphon.results import Display, Result
 from antiphon.results.result import FIELD_TYPES, VIEWS
 from antiphon.wire import Profile, Target
-from tests.render.cases import CASES, HOSTILE
+from tests.terminal.cases import CASES, HOSTILE
 
 TARGETS = {
     "anthropic": Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False)),

@@ -12,7 +12,7 @@ from antiphon.durable import Journal
 from antiphon.lang.runtime import load
 from antiphon.programs.begun import Begun
 from antiphon.programs.mapping import RowResult, begin_batch
-from tests.render.emulator import Emulator
+from tests.terminal.emulator import Emulator
 
 _ROWS = [
     RowResult(1, "done", 1, "", 0.00001, "r.1"),

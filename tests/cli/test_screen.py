@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from antiphon.cli import cli
 from antiphon.fakes import Answer, Call, Fake, Received
 from tests.cli.terminal import Terminal
-from tests.render.emulator import Emulator
+from tests.terminal.emulator import Emulator
 
 TABLE = (
     "Here it is:\n\n| name | size |\n|------|-----:|\n| a | 12 |\n| b | 13 |\n\n# The end\n\n- of **all**\n- of it\n"

@@ -18,8 +18,8 @@ from antiphon.errors import FormatError
 from antiphon.results import Result
 from antiphon.views import ViewBody, view, view_from_json, view_json, view_schema
 from antiphon.views.select import BODY_BUILDERS_BY_KIND
-from tests.render.cases import CASES
 from tests.strategies import json_values, nested_results
+from tests.terminal.cases import CASES
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 parts = st.fixed_dictionaries(

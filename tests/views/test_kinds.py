@@ -38,7 +38,7 @@ from antiphon.views import (
     headline,
     view,
 )
-from tests.render.cases import CASES, NEW, OLD, PIXEL
+from tests.terminal.cases import CASES, NEW, OLD, PIXEL
 
 
 def body(value: Any, **part: int) -> Any:

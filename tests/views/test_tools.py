@@ -17,7 +17,7 @@ from antiphon.tools import execute
 from antiphon.tools.builtin import all_tools
 from antiphon.tools.process_runner import find_program
 from antiphon.views import headline, view
-from tests.render.cases import CASES, PIXEL
+from tests.terminal.cases import CASES, PIXEL
 
 
 def seen(root: Path, name: str, **arguments: Any) -> views.View:

@@ -9,7 +9,7 @@ from antiphon.durable import Journal
 from antiphon.team import Team, TeamSettings
 from antiphon.team.events import TaskAssigned, TaskChecked, TeamEvent, TeamStarted, TurnEnded, TurnStarted
 from antiphon.team.settings import settings_to_json
-from tests.agents.teams import COMMAND, repository
+from tests.team.teams import COMMAND, repository
 
 WANTED = {"title": "A receipt", "text": "Each receipt has a *total*.\n\n- cents are exact"}
 

@@ -26,7 +26,7 @@ from antiphon.results import (
     terminal,
     text,
 )
-from tests.render.cases import CASES
+from tests.terminal.cases import CASES
 from tests.web.browser import Site
 from tests.web.journals import ask, begun, put, say, show, want
 from tests.web.tabs import AXE, Tab

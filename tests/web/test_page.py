@@ -16,7 +16,7 @@ from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
 from antiphon.results import Display, Result, diff, file_content, image, structured, table, terminal, text
 from antiphon.views import view, view_json
-from tests.render.cases import CASES, HOSTILE, HOSTILE_MARKDOWN
+from tests.terminal.cases import CASES, HOSTILE, HOSTILE_MARKDOWN
 from tests.web.browser import Site
 from tests.web.journals import ask, begun, put, say, show, want
 from tests.web.tabs import AXE, PICTURES, Tab

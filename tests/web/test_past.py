@@ -31,7 +31,7 @@ from antiphon.web import app
 from antiphon.web import search as searching
 from antiphon.web.run_launcher import RunLauncher
 from antiphon.wire import Reply
-from tests.render.cases import HOSTILE
+from tests.terminal.cases import HOSTILE
 from tests.web.journals import ask, begun, do, put, say, show
 from tests.web.tabs import AXE, Tab
 from tests.web.test_server import OURS, TOKEN, known

@@ -23,8 +23,8 @@ from antiphon.web import app, teams
 from antiphon.web.inbox import inbox
 from antiphon.web.run_launcher import RunLauncher
 from antiphon.web.team_events import TeamEventFeed
-from tests.agents.teams import FIX, SUBMIT, Script, calls, git, repository, settings
 from tests.cli.team_roles import MODEL, serving
+from tests.team.teams import FIX, SUBMIT, Script, calls, git, repository, settings
 from tests.web.browser import Site
 from tests.web.journals import begun, do, say
 from tests.web.tabs import AXE, PICTURES, Tab

@@ -8,7 +8,7 @@ from antiphon.team import events as facts
 from antiphon.team.members import make_submission
 from antiphon.team.scheduler import StartTurn, next_steps
 from antiphon.team.state import TeamState
-from tests.agents.test_state import Told, handed_in, working
+from tests.team.test_state import Told, handed_in, working
 
 
 def begun(team: Told, **unread: Any) -> list[StartTurn]:

@@ -18,7 +18,7 @@ from antiphon.durable import Journal
 from antiphon.fakes import Answer, Call, Fake, Received, call
 from antiphon.team import Channel, Team
 from antiphon.wire.rules import check
-from tests.agents.teams import begin, merged_file, repository
+from tests.team.teams import begin, merged_file, repository
 
 MODELS = {
     "anthropic": "anthropic/claude-sonnet-5",

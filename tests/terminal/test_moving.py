@@ -16,7 +16,7 @@ from antiphon.terminal.live_region import LiveRegion, reflows_on_resize
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.scrollback import make_markdown
 from antiphon.wire import ReasoningDelta, TextDelta
-from tests.render.emulator import Emulator, Window
+from tests.terminal.emulator import Emulator, Window
 
 ABOVE = ["what stood there before", "and before that"]
 WORDS = st.sampled_from(

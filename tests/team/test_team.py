@@ -21,7 +21,8 @@ from antiphon.team.events import TeamFinished, TurnPaused
 from antiphon.team.roles import SOLO_ROLE
 from antiphon.team.tools import make_write_tools
 from antiphon.tools import Policy, Rule, execute
-from tests.agents.teams import (
+from tests.session.scripted import calls
+from tests.team.teams import (
     APPROVE,
     CHANGES,
     FILES,
@@ -42,7 +43,6 @@ from tests.agents.teams import (
     tasks,
     told,
 )
-from tests.session.scripted import calls
 
 SECRET = "sk-" + "ant-a1B2" * 6
 #: At so many messages a team is forked.

@@ -16,7 +16,7 @@ MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "4"))
 
 def test_teams_that_die_at_any_moment_end_as_if_they_had_not(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.agents.dying", str(tmp_path), str(MOMENTS)], capture_output=True, text=True
+        [sys.executable, "-m", "tests.team.dying", str(tmp_path), str(MOMENTS)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     whole, *lives = [json.loads(line) for line in done.stdout.splitlines()]

@@ -12,7 +12,7 @@ import pytest
 from antiphon.team import Team
 from antiphon.team.diffs import classify_file, find_shadowed_module
 from antiphon.team.known_test_runners import detect_test_command, find_named_runner, parse_runner_summary
-from tests.agents.teams import APPROVE, SPEC, SUBMIT, Script, accept, begin, calls, facts, git, repository, said, tasks
+from tests.team.teams import APPROVE, SPEC, SUBMIT, Script, accept, begin, calls, facts, git, repository, said, tasks
 
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -p no:cacheprovider"
 FILES = {

@@ -42,8 +42,8 @@ from antiphon.terminal import custom_renderers as registry
 from antiphon.terminal import view_renderers as drawers
 from antiphon.terminal.images import detect_image_protocol
 from antiphon.terminal.sixel import encode_sixel
-from tests.render.cases import CASES, HOSTILE, NEW, OLD, PIXEL
 from tests.strategies import results
+from tests.terminal.cases import CASES, HOSTILE, NEW, OLD, PIXEL
 
 GOLDEN = Path(__file__).parent / "golden"
 WIDTHS = (40, 80, 120)
@@ -81,7 +81,7 @@ def picture(result: Result) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_looks_like_its_golden_file(name: str):
-    """`UPDATE_GOLDEN=1 pytest tests/render` writes the files anew; read the difference before you keep it."""
+    """`UPDATE_GOLDEN=1 pytest tests/terminal` writes the files anew; read the difference before you keep it."""
     path = GOLDEN / f"{name}.txt"
     seen = picture(CASES[name])
     if os.environ.get("UPDATE_GOLDEN"):

@@ -1,7 +1,7 @@
 """A team of two coders that dies at every moment, in real processes: run as a module, so that whoever tests it forks no
 threads.
 
-`python -m tests.agents.dying DIRECTORY MOMENTS` lets a team work as a whole, and then once more for a moment before or
+`python -m tests.team.dying DIRECTORY MOMENTS` lets a team work as a whole, and then once more for a moment before or
 after one of its writes and git commands, or at a random one, each time until it is done. A line of JSON for each says
 what differed.
 """
@@ -29,7 +29,7 @@ from antiphon.errors import NotSavedError
 from antiphon.storage.database import Database
 from antiphon.team import Team
 from antiphon.team.git import GitRunner
-from tests.agents.teams import Acting, calls, git, left, repository, settings, told
+from tests.team.teams import Acting, calls, git, left, repository, settings, told
 
 DIED = 9
 _FILES = {"a": "end\n", "b": "end\n", "check.sh": "true\n"}

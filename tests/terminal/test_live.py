@@ -36,8 +36,8 @@ from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
-from tests.render.emulator import Emulator
 from tests.strategies import any_text, json_values
+from tests.terminal.emulator import Emulator
 
 #: What our own terminal output may do: colours, cursor up, to the line's start, erasing what is below, hiding the
 #: cursor, cropping lines.
