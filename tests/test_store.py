@@ -28,6 +28,7 @@ from antiphon.conversation import (
 )
 from antiphon.conversation.serialization import conversation_from_json, conversation_to_json
 from antiphon.conversation.turns import AssistantTurn
+from antiphon.durable import Journal
 from antiphon.errors import ContentError, FormatError, NotSavedError
 from antiphon.storage import Entry, Store
 from antiphon.wire import Usage
@@ -192,6 +193,17 @@ def test_ids_are_short_and_sort_by_time(store: Store):
     ids = [save(store, talk(str(number))) for number in range(100)]
     assert ids == sorted(set(ids))
     assert {len(id) for id in ids} == {8}
+
+
+def test_an_id_names_a_conversation_or_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Commands take an id without saying of which, so at one moment both get ids of their own."""
+    monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
+    journal = Journal(tmp_path / "one.db")
+    with Store(tmp_path / "one.db") as store:
+        ids = [save(store, talk("One.")), journal.begin("program", "p.vibe").id]
+        ids += [save(store, talk("Two.")), journal.begin("program", "p.vibe").id]
+    journal.close()
+    assert len(set(ids)) == 4
 
 
 def test_an_entry_says_what_is_known(store: Store):

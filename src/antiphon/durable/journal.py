@@ -25,7 +25,7 @@ from antiphon.effects import (
 )
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError, NotSavedError, StoreError, Suspended
-from antiphon.storage.entry import id_at, now_ticks
+from antiphon.storage.entry import ID_TABLES, find_unused_id
 from antiphon.storage.schema import ENDED, KEEP_SAID
 
 P = ParamSpec("P")
@@ -119,7 +119,7 @@ class Journal(FencedWrites):
                     return each
             self._keep(connection, body)
             while True:
-                chosen = id or _free(connection)
+                chosen = id or self._find_unused_id(connection)
                 tried.append(chosen)
                 made = connection.execute(
                     "INSERT INTO runs"
@@ -263,7 +263,7 @@ class Journal(FencedWrites):
                 )
             if body is not None:
                 self._keep(connection, body)
-            name = _free(connection)
+            name = self._find_unused_id(connection)
             connection.execute(_FORK, (name, now, now, body and name_of(body), at, id))
             connection.execute(_TAKE_OVER, (name, id, found[0] + (given is not None), at))
             connection.execute(_BEGIN_AGAIN, (name, at))
@@ -287,6 +287,9 @@ class Journal(FencedWrites):
             connection.execute(_SWEEP_SAID)
 
     # Inside
+
+    def _find_unused_id(self, connection: Any) -> str:
+        return find_unused_id(connection, ("runs",) if self.is_shared else ID_TABLES)
 
     def _insert_lines(self, connection: Any, run: str, lines: Sequence[tuple[str, str, str]], now: float) -> None:
         """Write down that a run has printed lines."""
@@ -363,11 +366,3 @@ def _all_said(connection: Any, rows: Sequence[SaidRow]) -> None:
 def _check_name(id: str) -> None:
     if not id or len(id) > 200:
         raise NotReadyError("a run needs a name of at most 200 characters")
-
-
-def _free(connection: Any) -> str:
-    """A name that no run has."""
-    ticks = now_ticks()
-    while connection.execute("SELECT 1 FROM runs WHERE id = ?", (id_at(ticks),)).fetchone():
-        ticks += 1
-    return id_at(ticks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +25,8 @@ _TITLE = 100
 # Crockford's: no letter that is taken for a digit. Its order is that of ASCII, so ids sort by time.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TICKS = 64
+#: The tables of a file whose ids are unique together, because commands take an id without saying of which.
+ID_TABLES = ("conversations", "runs")
 _YEAR_3000 = 32_503_680_000
 
 
@@ -132,6 +134,16 @@ def id_at(ticks: int) -> str:
 def now_ticks() -> int:
     """The present moment as ids count it."""
     return int(time.time() * _TICKS)
+
+
+def find_unused_id(connection: Any, tables: Sequence[str]) -> str:
+    """Return an id for the present moment, or for the next one at which none of these tables has a row."""
+    ticks = now_ticks()
+    while any(
+        connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_at(ticks),)).fetchone() for table in tables
+    ):
+        ticks += 1
+    return id_at(ticks)
 
 
 def _number(value: object) -> float | None:

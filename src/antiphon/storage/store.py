@@ -21,7 +21,7 @@ from antiphon.conversation.serialization import conversation_to_json
 from antiphon.errors import ContentError, NotSavedError, StoreError
 from antiphon.storage import rows
 from antiphon.storage.database import Database
-from antiphon.storage.entry import COLUMNS, Entry, id_at, model_names, now_ticks, title_of
+from antiphon.storage.entry import COLUMNS, ID_TABLES, Entry, find_unused_id, model_names, title_of
 from antiphon.storage.place import default_path, is_off
 from antiphon.storage.rows import Written
 from antiphon.storage.search import excerpt, matching, terms
@@ -241,9 +241,9 @@ def _insert(
     parent: str | None = None,
     parent_turns: int | None = None,
 ) -> str:
-    ticks, now = now_ticks(), time.time()
-    while not id or _revision(connection, id) is not None:
-        id, ticks = id_at(ticks), ticks + 1
+    now = time.time()
+    if not id or _revision(connection, id) is not None:
+        id = find_unused_id(connection, ID_TABLES)
     connection.execute(
         "INSERT INTO conversations VALUES (?, '', '[]', ?, ?, ?, 0, NULL, NULL, NULL, ?, ?, 0, NULL)",
         (id, sanitize_unicode(command), now, now, parent, parent_turns),
