@@ -13,24 +13,34 @@ import sys
 from collections.abc import Set
 from threading import Lock
 from types import CodeType
+from typing import Any
 
-from antiphon.lang.codegen import assignments, declarations, functions, literals, operators, statements
-from antiphon.lang.codegen import lambdas as function_values
-from antiphon.lang.codegen import match as choices
-from antiphon.lang.codegen import model_calls as asks
-from antiphon.lang.codegen import postfix as chains
-from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.codegen.compiler import EXPRESSION_RULES, STATEMENT_RULES, Compiler
-from antiphon.lang.codegen.module import compile_module_tree
-from antiphon.lang.syntax import nodes
+from antiphon.lang.codegen import (
+    calls,
+    declarations,
+    functions,
+    lambdas,
+    literals,
+    match,
+    operators,
+    postfix,
+    statements,
+)
+from antiphon.lang.codegen import python_ast as emit
+from antiphon.lang.codegen.code_object import ImportedName, ModuleCode
+from antiphon.lang.codegen.compiler import EXPRESSION_RULES, STATEMENT_RULES, Compiler, get_expression_type
+from antiphon.lang.codegen.name_mangling import MAIN_FUNCTION, WRAPPER_FUNCTION
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck.types import is_json_data
 
 __all__ = ["ModuleCode", "compile_program", "compile_repl_input"]
 
 
 def compile_program(
-    program: nodes.Program, source: Source, *, for_tests: bool = False, given: Set[str] = frozenset()
+    program: n.Program, source: Source, *, for_tests: bool = False, given: Set[str] = frozenset()
 ) -> ModuleCode:
     """Compile a program that was checked without errors.
 
@@ -49,7 +59,7 @@ def compile_program(
     return code
 
 
-def compile_repl_input(program: nodes.Program, source: Source, code: ModuleCode) -> None:
+def compile_repl_input(program: n.Program, source: Source, code: ModuleCode) -> None:
     """Compile one input of an interactive session into the code of the inputs before it."""
     tree = compile_module_tree(Compiler(source, code), program, whole=False)
     code.main = _compile_tree(tree, source)
@@ -75,60 +85,138 @@ def _compile_tree(tree: ast.Module, source: Source) -> CodeType:
                 sys.setrecursionlimit(limit)
 
 
+def compile_module_tree(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: bool = True) -> ast.Module:
+    """Compile a module to a Python tree: its functions, then `main`.
+
+    If it is not `whole`, more code may follow that uses its names.
+    """
+    place = c.between(0, 0)
+    c.declarations_only = for_tests
+    for statement in program.statements:
+        for symbol in functions.list_declared_symbols(statement):
+            if whole and not symbol.exported and symbol.kind in ("let", "const"):
+                if not symbol.is_captured and not symbol.assigned_in:
+                    c.own.add(symbol)
+                elif symbol.is_assigned or symbol.assigned_in:
+                    c.shared.add(symbol)
+            c.declare_symbol(symbol, statement.end)
+            c.code.names[symbol.name] = symbol
+    said = next((each for each in program.statements if isinstance(each, n.Returns)), None)
+    c.code.returns = c.scope.returns = said.declared.type if said is not None else None
+    body = _compile_imports(c, program)
+    body += functions.compile_hoisted_functions(c, program.statements)
+    body += functions.compile_statements(c, program.statements)
+    last = program.statements[-1] if program.statements else None
+    if not isinstance(last, n.ExprStatement) or (whole and not is_json_data(get_expression_type(last.value))):
+        pass
+    elif body and isinstance(body[-1], ast.Expr):
+        value = c.convert_value(body[-1].value, get_expression_type(last.value), c.scope.returns, c.place(last.value))
+        body[-1] = set_location(ast.Return(value), c.place(last))
+    if c.own and body:
+        body = [_export_main_locals(c, body, program)]
+    body = [*functions.declare_outer_names(c, place), *(body or [set_location(ast.Pass(), place)])]
+    main = emit.make_function(MAIN_FUNCTION, emit.make_arguments((), (), place), body, place)
+    functions.record_variables(c, MAIN_FUNCTION, place)
+    definitions = [*c.top, main]
+    return ast.Module(_wrap_definitions(c, definitions, place) if c.shared else definitions, [])
+
+
+def _wrap_definitions(c: Compiler, definitions: list[Any], place: SourceLocation) -> list[ast.stmt]:
+    """Wrap the functions in one that holds their shared variables, because assigning globals is slow in Python."""
+    names = sorted(each.python for each in c.shared)
+    targets = [set_location(ast.Name(each, ast.Del()), place) for each in names]
+    body = [
+        set_location(ast.Global(sorted({each.name for each in definitions})), place),
+        *(emit.make_assignment(each, emit.make_constant(None, place), place) for each in names),
+        set_location(ast.Delete(targets), place),
+        *definitions,
+    ]
+    around = emit.make_function(WRAPPER_FUNCTION, emit.make_arguments((), (), place), body, place)
+    return [around, emit.make_expression_statement(emit.make_global_call(WRAPPER_FUNCTION, [], place), place)]
+
+
+def _export_main_locals(c: Compiler, body: list[ast.stmt], program: n.Program) -> ast.stmt:
+    """Wrap the top level so that its local variables become module globals when it ends, even by an error."""
+    place = c.place(program.statements[-1])
+    place = place[:2] + place[:2]
+    spaces = [emit.make_global_call("_vglobals", [], place), emit.make_global_call("_vlocals", [], place)]
+    keep = emit.make_global_call("_vkeep", spaces, place)
+    return set_location(ast.Try(body, [], [], [emit.make_expression_statement(keep, place)]), place)
+
+
+def _compile_imports(c: Compiler, program: n.Program) -> list[ast.stmt]:
+    out: list[ast.stmt] = []
+    for statement in program.statements:
+        if not isinstance(statement, n.Import):
+            continue
+        for each in statement.names:
+            symbol = each.symbol
+            if symbol is None or symbol.kind == "type":
+                continue
+            place = c.place(each)
+            c.code.imports.append(ImportedName(statement.path, each.name, symbol, each.start, each.end))
+            number = emit.make_constant(len(c.code.imports) - 1, place)
+            c.scope.globals.add(symbol.python)
+            out.append(
+                emit.make_assignment(symbol.python, emit.make_runtime_call("import_name", [number], place), place)
+            )
+    return out
+
+
 EXPRESSION_RULES.update(
     {
-        nodes.NumberLit: literals.compile_literal,
-        nodes.TextLit: literals.compile_text,
-        nodes.BoolLit: literals.compile_literal,
-        nodes.NullLit: literals.compile_null,
-        nodes.ArrayLit: literals.compile_array,
-        nodes.ObjectLit: literals.compile_object,
-        nodes.BadExpr: literals.reject_bad_expression,
-        nodes.Name: literals.compile_name,
-        nodes.Unary: operators.compile_unary,
-        nodes.Binary: operators.compile_binary_chain,
-        nodes.Range: operators.compile_range,
-        nodes.Member: chains.compile_postfix,
-        nodes.Index: chains.compile_postfix,
-        nodes.Slice: chains.compile_postfix,
-        nodes.Call: chains.compile_postfix,
-        nodes.ModelCall: asks.compile_ask_model,
-        nodes.AskHuman: asks.compile_ask_human,
-        nodes.PyBlock: asks.compile_python_block,
-        nodes.AsyncFor: asks.compile_async_for,
-        nodes.Conditional: choices.compile_conditional,
-        nodes.Is: choices.compile_is_test,
-        nodes.Match: choices.compile_match,
-        nodes.Lambda: function_values.compile_lambda,
+        n.NumberLit: literals.compile_literal,
+        n.TextLit: literals.compile_text,
+        n.BoolLit: literals.compile_literal,
+        n.NullLit: literals.compile_null,
+        n.ArrayLit: literals.compile_array,
+        n.ObjectLit: literals.compile_object,
+        n.BadExpr: literals.reject_bad_expression,
+        n.Name: literals.compile_name,
+        n.Unary: operators.compile_unary,
+        n.Binary: operators.compile_binary_chain,
+        n.Range: operators.compile_range,
+        n.Member: postfix.compile_postfix,
+        n.Index: postfix.compile_postfix,
+        n.Slice: postfix.compile_postfix,
+        n.Call: postfix.compile_postfix,
+        n.ModelCall: calls.compile_ask_model,
+        n.AskHuman: calls.compile_ask_human,
+        n.PyBlock: calls.compile_python_block,
+        n.AsyncFor: calls.compile_async_for,
+        n.Conditional: match.compile_conditional,
+        n.Is: match.compile_is_test,
+        n.Match: match.compile_match,
+        n.Lambda: lambdas.compile_lambda,
     }
 )
 STATEMENT_RULES.update(
     {
-        nodes.Let: declarations.compile_let,
-        nodes.Destructure: declarations.compile_destructure,
-        nodes.Input: declarations.compile_input,
-        nodes.Returns: declarations.compile_nothing,
-        nodes.TypeDecl: declarations.compile_nothing,
-        nodes.Function: declarations.compile_nothing,
-        nodes.ModelDecl: declarations.compile_model,
-        nodes.Import: declarations.compile_nothing,
-        nodes.Assign: assignments.compile_assignment,
-        nodes.If: statements.compile_if,
-        nodes.MatchStatement: choices.compile_match_statement,
-        nodes.For: statements.compile_for,
-        nodes.While: statements.compile_while,
-        nodes.Break: statements.compile_break,
-        nodes.Continue: statements.compile_continue,
-        nodes.Return: statements.compile_return,
-        nodes.Yield: statements.compile_yield,
-        nodes.Throw: statements.compile_throw,
-        nodes.Try: statements.compile_try,
-        nodes.Test: functions.compile_test,
-        nodes.ExprStatement: statements.compile_expression_statement,
-        nodes.Block: statements.compile_inner_block,
-        nodes.BadStatement: statements.reject_bad_statement,
-        nodes.AsyncAsk: declarations.compile_async_ask,
+        n.Let: declarations.compile_let,
+        n.Destructure: declarations.compile_destructure,
+        n.Input: declarations.compile_input,
+        n.Returns: declarations.compile_nothing,
+        n.TypeDecl: declarations.compile_nothing,
+        n.Function: declarations.compile_nothing,
+        n.ModelDecl: declarations.compile_model,
+        n.Import: declarations.compile_nothing,
+        n.Assign: declarations.compile_assignment,
+        n.If: statements.compile_if,
+        n.MatchStatement: match.compile_match_statement,
+        n.For: statements.compile_for,
+        n.While: statements.compile_while,
+        n.Break: statements.compile_break,
+        n.Continue: statements.compile_continue,
+        n.Return: statements.compile_return,
+        n.Yield: statements.compile_yield,
+        n.Throw: statements.compile_throw,
+        n.Try: statements.compile_try,
+        n.Test: functions.compile_test,
+        n.ExprStatement: statements.compile_expression_statement,
+        n.Block: statements.compile_inner_block,
+        n.BadStatement: statements.reject_bad_statement,
+        n.AsyncAsk: declarations.compile_async_ask,
     }
 )
-nodes.require_all(EXPRESSION_RULES, nodes.Expr)
-nodes.require_all(STATEMENT_RULES, nodes.Statement)
+n.require_all(EXPRESSION_RULES, n.Expr)
+n.require_all(STATEMENT_RULES, n.Statement)

@@ -1,16 +1,81 @@
-"""Compile division, modulo, power and rounding of numbers, without a function call in the common cases."""
+"""Compile division, modulo, power and rounding inline, with as few run-time tests as the kinds of numbers allow."""
 
 from __future__ import annotations
 
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type
-from antiphon.lang.codegen.number_inference import is_float, is_integer, is_nonnegative_integer, is_number_type
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, make_class_of, make_class_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once, make_class_of, make_class_test
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.types import JSON, get_base_type
+from antiphon.lang.typecheck.types import JSON, NUMBER, TEXT, AIResultType, Array, Type, get_base_type
+
+#: Methods that return integers, on every receiver but numbers.
+_COUNTING_METHODS = frozenset(("len", "indexOf", "count"))
+
+
+def is_integer(c: Compiler, node: n.Expr) -> bool:
+    """Return True if a number is a Python integer: a literal, a counter, a length, or computed from those."""
+    match node:
+        case n.NumberLit(value=value):
+            return type(value) is int
+        case n.Unary(operand=operand):
+            return is_integer(c, operand)
+        case n.Name(symbol=symbol):
+            return symbol in c.integer_variables
+        case n.Binary(op="+" | "-" | "*" | "%"):
+            return is_integer(c, node.left) and is_integer(c, node.right)
+        case n.Member(name="length", object=counted):
+            return _has_standard_members(counted)
+        case n.Call(callee=n.Member(name=name, object=counted)):
+            return (
+                name in _COUNTING_METHODS
+                and _has_standard_members(counted)
+                and get_base_type(get_expression_type(counted)) != NUMBER
+            )
+        case _:
+            return False
+
+
+def is_nonnegative_integer(c: Compiler, node: n.Expr) -> bool:
+    """Return True if a number is known to be an integer and not negative."""
+    match node:
+        case n.NumberLit(value=value):
+            return type(value) is int
+        case n.Name(symbol=symbol):
+            return symbol in c.nonnegative_variables
+        case n.Binary(op="+" | "*" | "%"):
+            return is_nonnegative_integer(c, node.left) and is_nonnegative_integer(c, node.right)
+        case n.Member(name="length", object=counted):
+            return _has_standard_members(counted)
+        case _:
+            return False
+
+
+def is_float(node: n.Expr) -> bool:
+    """Return True if a number is a Python float: a float literal, or computed from one and any number."""
+    match node:
+        case n.NumberLit(value=value):
+            return type(value) is float
+        case n.Unary(operand=operand):
+            return is_float(operand)
+        case n.Binary(op="+" | "-" | "*" | "/" | "%" | "**"):
+            both = is_number_type(get_expression_type(node.left)) and is_number_type(get_expression_type(node.right))
+            return both and (is_float(node.left) or is_float(node.right))
+        case _:
+            return False
+
+
+def is_number_type(type_: Type) -> bool:
+    """Return True if a type is a number, and not the answer of a model."""
+    return get_base_type(type_) == NUMBER and not isinstance(type_, AIResultType)
+
+
+def _has_standard_members(node: n.Expr) -> bool:
+    """Return True if the members of an expression are those of its kind: an object may define its own `length`."""
+    kind = get_base_type(get_expression_type(node))
+    return kind in (TEXT, NUMBER) or isinstance(kind, Array)
+
 
 _IS, _EQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = ast.Is(), ast.Eq(), ast.Lt(), ast.LtE(), ast.Gt(), ast.GtE()
 _ADD, _SUB, _MULT, _DIV, _FLOOR_DIV, _MOD, _POW = (

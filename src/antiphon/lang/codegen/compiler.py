@@ -9,17 +9,34 @@ from typing import Any
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.code_object import ModuleCode, ScopeVariable
-from antiphon.lang.codegen.copy_insertion import needs_json_copy
 from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
-from antiphon.lang.codegen.python_ast import SourceLocation
+from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items
+from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items, is_fresh_value
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, AIResultType, Array, Type
+from antiphon.lang.typecheck.types import (
+    BOOLEAN,
+    JSON,
+    NUMBER,
+    TEXT,
+    AIResultType,
+    Array,
+    Type,
+    is_mutable,
+    strip_ai_result,
+)
 from antiphon.lang.typecheck.types import CallableType as Signature
 from antiphon.lang.typecheck.width_subtyping import exposes_hidden_field
+
+
+def needs_json_copy(node: n.Expr, wanted: Type | None) -> bool:
+    """Return True if a mutable value of a known type goes into `json`, where it could be changed freely."""
+    if wanted is None or strip_ai_result(wanted) != JSON or node.type is None or not is_mutable(node.type):
+        return False
+    return not can_share(node.type, JSON) and not is_fresh_value(node)
+
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
@@ -230,3 +247,35 @@ def _is_dict_literal(value: ast.expr) -> bool:
 def get_expression_type(node: n.Expr) -> Type:
     """Return the type the checker inferred for an expression; `json` if it inferred none."""
     return node.type if node.type is not None else JSON
+
+
+_IS = ast.Is()
+
+
+def evaluate_once(c: Compiler, value: ast.expr, place: SourceLocation, keep: bool = False) -> tuple[ast.expr, ast.expr]:
+    """Return a value where it is evaluated, and where it is read again.
+
+    A variable is simply read twice, unless `keep` is set.
+    """
+    if isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and not keep):
+        return value, value
+    name = c.make_temporary()
+    return emit.make_named_expression(name, value, place), emit.make_name(name, place)
+
+
+def can_evaluate_first(value: ast.expr, other: ast.expr) -> bool:
+    """Return True if a value may be read before an expression that is written before it."""
+    if not isinstance(value, ast.Name):
+        return isinstance(value, ast.Constant)
+    return not any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(other))
+
+
+def make_class_of(value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Return the expression `value.__class__`."""
+    return set_location(ast.Attribute(value, "__class__", ast.Load()), place)
+
+
+def make_class_test(c: Compiler, value: ast.expr, kind: str, place: SourceLocation) -> tuple[ast.expr, ast.expr]:
+    """Return a test that a value's class is exactly `kind`, and the value as it is read afterwards."""
+    first, value = evaluate_once(c, value, place)
+    return emit.make_comparison(make_class_of(first, place), _IS, emit.make_name(kind, place), place), value

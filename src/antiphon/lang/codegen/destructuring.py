@@ -6,9 +6,8 @@ import ast
 from typing import Any
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import (

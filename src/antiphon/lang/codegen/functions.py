@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.compiler import STATEMENT_RULES, Compiler
-from antiphon.lang.codegen.loop_closures import capture_iteration, make_loop_cells
+from antiphon.lang.codegen.loops import capture_iteration, make_loop_cells
 from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n

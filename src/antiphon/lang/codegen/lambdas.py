@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type
 from antiphon.lang.codegen.functions import (
     compile_suite,
     declare_outer_names,
@@ -17,10 +17,9 @@ from antiphon.lang.codegen.functions import (
     record_variables,
     wrap_with_history,
 )
-from antiphon.lang.codegen.loop_closures import capture_iteration
+from antiphon.lang.codegen.loops import capture_iteration
 from antiphon.lang.codegen.purity import is_ask_free
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.generic_methods import METHODS_WITH_POSITION
 from antiphon.lang.typecheck.methods import ARRAY_METHODS, K, T, U, parse_signature_type, substitute_type

@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type
-from antiphon.lang.codegen.number_inference import is_float, is_integer
+from antiphon.lang.codegen.arithmetic import is_float, is_integer
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, make_class_test
+from antiphon.lang.codegen.members import drop_null_fields, make_exact_fields_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once, make_class_test
-from antiphon.lang.codegen.width_subtyping import drop_null_fields, make_exact_fields_test
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items, is_fresh_value
 from antiphon.lang.typecheck.types import (

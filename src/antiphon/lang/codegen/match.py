@@ -6,11 +6,10 @@ import ast
 from collections.abc import Callable
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, make_class_of
 from antiphon.lang.codegen.functions import compile_suite
 from antiphon.lang.codegen.operators import compile_condition
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once, make_class_of
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.types import (
     BOOLEAN,

@@ -11,16 +11,22 @@ from antiphon.lang.codegen.arithmetic import (
     compile_modulo,
     compile_power,
     evaluate_both_once,
+    is_nonnegative_integer,
 )
-from antiphon.lang.codegen.compiler import Compiler, ExprRule, get_expression_type
-from antiphon.lang.codegen.copy_insertion import needs_json_copy
-from antiphon.lang.codegen.iteration import compile_range_iterable
+from antiphon.lang.codegen.compiler import (
+    Compiler,
+    ExprRule,
+    evaluate_once,
+    get_expression_type,
+    make_class_of,
+    make_class_test,
+    needs_json_copy,
+)
 from antiphon.lang.codegen.literals import compile_as_text
-from antiphon.lang.codegen.number_inference import is_nonnegative_integer
+from antiphon.lang.codegen.loops import compile_range_iterable
+from antiphon.lang.codegen.members import hide_extra_fields
 from antiphon.lang.codegen.postfix import compile_lenient
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once, make_class_of, make_class_test
-from antiphon.lang.codegen.width_subtyping import hide_extra_fields
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.mutability.invariance import is_fresh_value
 from antiphon.lang.typecheck.symbols import Symbol

@@ -7,12 +7,11 @@ from typing import Any, cast
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.calls import compile_call, compile_value_call
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type
-from antiphon.lang.codegen.iteration import compile_range_iterable
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type
+from antiphon.lang.codegen.loops import compile_range_iterable
 from antiphon.lang.codegen.members import compile_item, compile_member, compile_slice
 from antiphon.lang.codegen.methods import compile_method
 from antiphon.lang.codegen.python_ast import SourceLocation
-from antiphon.lang.codegen.type_guards import evaluate_once
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
 from antiphon.lang.typecheck.types import JSON, AIResultType

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type
 from antiphon.lang.codegen.destructuring import compile_pattern
 from antiphon.lang.codegen.functions import compile_block, compile_suite, list_pattern_symbols
-from antiphon.lang.codegen.iteration import compile_entries, compile_iterable
 from antiphon.lang.codegen.literals import compile_as_text
+from antiphon.lang.codegen.loops import compile_entries, compile_iterable
 from antiphon.lang.codegen.operators import compile_condition, record_counter
 from antiphon.lang.codegen.purity import is_ask_free
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
-from antiphon.lang.codegen.type_guards import evaluate_once
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.types import JSON, TEXT, AIResultType, Array, get_base_type
 
