@@ -221,8 +221,7 @@ class TestTeams:
 def test_what_was_typed_before_the_question_is_no_answer(repository: Path) -> None:
     (repository / "antiphon.toml").write_text('[mcp.evil]\ncommand = "touch"\nargs = ["started"]')
     env = {**os.environ, "TERM": "xterm"}
-    with Terminal("trust", env=env, cwd=repository) as terminal:
-        terminal.send("y\ny\n")
+    with Terminal("trust", env=env, cwd=repository, typed="y\ny\n") as terminal:
         terminal.expect("Trust this project? [y]es, [n]o: ")
         time.sleep(0.2)
         terminal.send("n\n")

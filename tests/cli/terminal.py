@@ -27,7 +27,13 @@ class Terminal:
     """Runs `antiphon` in a pseudo-terminal: `send` types, `expect` waits until something is shown."""
 
     def __init__(
-        self, *arguments: str, env: Mapping[str, str], cwd: Path, columns: int = 80, module: str | None = "antiphon"
+        self,
+        *arguments: str,
+        env: Mapping[str, str],
+        cwd: Path,
+        columns: int = 80,
+        module: str | None = "antiphon",
+        typed: str = "",
     ) -> None:
         self.seen = ""
         #: The same with what the terminal is told to do.
@@ -36,6 +42,8 @@ class Terminal:
         self._interrupted = False
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        # Typed before the program starts, so that it is ahead of every question.
+        self.send(typed)
         env = {"PYTHONPATH": os.environ["PYTHONPATH"], **env}
         given: dict[str, Any] = {
             "stdin": slave,

@@ -188,7 +188,7 @@ def test_a_program_is_started_from_its_form(browser: Any, journal: Journal, fold
     # Nothing is filled in: what is missing is told at its field, which has the keyboard.
     page.get_by_role("button", name="Start").press("Enter")
     page.wait_for_selector("#input-city-error")
-    assert page.evaluate("() => document.activeElement.name") == "city"
+    page.wait_for_function("() => document.activeElement.name === 'city'")
     page.keyboard.type("Oslo")
     page.get_by_label("days").fill("5")
     page.get_by_label("units").select_option("imperial")
