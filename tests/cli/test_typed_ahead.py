@@ -40,8 +40,7 @@ def test_a_yes_before_the_question_removes_no_run(tmp_path: Path) -> None:
     (tmp_path / "p.vibe").write_text("py() { return 1 }\n")
     with Terminal("run", "p.vibe", env=env, cwd=tmp_path) as terminal:
         assert terminal.process.wait(60) == 0
-    with Terminal("runs", "prune", "--older", "0h", env=env, cwd=tmp_path) as terminal:
-        terminal.send("y\n")
+    with Terminal("runs", "prune", "--older", "0h", env=env, cwd=tmp_path, typed="y\n") as terminal:
         terminal.expect("Remove 1 run for good?")
         time.sleep(0.5)
         assert terminal.process.poll() is None

@@ -556,7 +556,7 @@ def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: 
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_selector("h2:has-text('Task 2: Show a discount')")
-    assert page.evaluate("() => document.activeElement.id") == "opened"
+    page.wait_for_function("() => document.activeElement.id === 'opened'")
     page.wait_for_selector(".opened-task .terminal >> text=no total")
     # What is said is seen at once, and goes to whom it is for.
     page.click("text=development >> nth=0")
