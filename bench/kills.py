@@ -107,7 +107,7 @@ class Life:
 
     def _next(self) -> list[str]:
         """Return the command that a person would give now; none, where it is over."""
-        begin = [*self.case.command] or ["work"]
+        begin = [*self.case.command] or ["worker"]
         if not (found := self.read(rows=self.case.command[:1] == ("map",))):
             # It was killed before there was a run: another one begins, and prints from the beginning.
             (self.place / "out").unlink(missing_ok=True)

@@ -64,7 +64,7 @@ _NEEDS = [
     ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
     ("postgres", "psycopg", lambda: Journal(_NOWHERE).runs()),
     ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).ready([])),
-    ("postgres", "psycopg", _command("work", "--db", _NOWHERE)),
+    ("postgres", "psycopg", _command("worker", "--db", _NOWHERE)),
 ]
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from antiphon.cli.work import work
+from antiphon.cli.worker import worker
 from antiphon.durable import Dispatcher, Journal
 from tests.cli.test_work import until, working
 from tests.lang_unit.commands import antiphon
@@ -54,7 +54,7 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
     with working(postgres):
         until(lambda: Dispatcher(postgres).metrics().workers)
         ran = 0
-        for _, *words in (each for each in commands if each[0] == "antiphon" and each[1] != "work"):
+        for _, *words in (each for each in commands if each[0] == "antiphon" and each[1] != "worker"):
             words = [postgres if word == "$ANTIPHON_DB" else word for word in words]
             done = antiphon(*(words[: words.index(">")] if ">" in words else words))
             assert done.code == 0, done.err
@@ -63,7 +63,7 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
 
 
 def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> None:
-    (shown,) = re.findall(r"^<!-- status -->\n```text\n\$ antiphon work --status\n(.*?)^```", PAGE, re.M | re.DOTALL)
+    (shown,) = re.findall(r"^<!-- status -->\n```text\n\$ antiphon worker --status\n(.*?)^```", PAGE, re.M | re.DOTALL)
     Journal(postgres).begin("test", "r", id="r", state="ready")
     from antiphon.durable.postgres import Postgres
 
@@ -73,7 +73,7 @@ def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> No
             "INSERT INTO workers VALUES ('worker-1:4711:9', 8, 0, extract(epoch FROM clock_timestamp()))"
         )
     )
-    told = antiphon("work", "--status").out
+    told = antiphon("worker", "--status").out
 
     def shape(text: str) -> list[str]:
         return [re.sub(r"(?<=^runs     ).*|[\d.]+", "N", line) for line in text.splitlines()]
@@ -82,11 +82,11 @@ def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> No
 
 
 def taken(command: str) -> dict[str, object]:
-    """The options of `antiphon work`, as it takes them."""
+    """The options of `antiphon worker`, as it takes them."""
     words = shlex.split(command)
     words = words[[Path(word).name for word in words].index("antiphon") + 1 :]
-    assert words[0] == "work"
-    return work.make_context("work", words[1:]).params
+    assert words[0] == "worker"
+    return worker.make_context("worker", words[1:]).params
 
 
 #: Of the schema of compose files, what this one uses.

@@ -65,7 +65,7 @@ def test_standard_input_in_another_encoding_is_told_of(fake: Fake) -> None:
     fake.play("Because.")
     result = ask("Why?", input="a\ncaf\u00e9\n".encode("latin-1"))
     assert sent(fake) == "Why?\n\na\ncaf\ufffd"
-    assert "not all UTF-8 (line 2)" in result.stderr
+    assert "not UTF-8 at line 2" in result.stderr
 
 
 def test_without_a_question_nothing_is_asked(fake: Fake) -> None:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.cli.chat_front.commands import COMMANDS
+from antiphon.cli.chat_front.slash_commands import COMMANDS
 from tests import forks
 from tests.lang_unit.commands import antiphon
 

@@ -13,8 +13,8 @@ from tests.lang_unit.commands import antiphon
 
 _HOLDING = """
 import ctypes, select, sys
-from antiphon.cli.chat_front.loading import moving
-with moving("loading local/x"):
+from antiphon.cli.chat_front.local_models import show_spinner
+with show_spinner("loading local/x"):
     # Like the runtime: nothing else in this process goes on meanwhile.
     while not select.select([sys.stdin], [], [], 0)[0]:
         ctypes.PyDLL(None).usleep(50_000)

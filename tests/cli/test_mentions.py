@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.chat.mentions import headline, read_mentions
-from antiphon.cli.chat_front.offers import offers
+from antiphon.cli.chat_front.completion import list_completions
 from antiphon.durable import Journal
 from antiphon.errors import ContentError
 from antiphon.fakes import Fake
@@ -163,27 +163,27 @@ def test_a_file_that_was_sent_is_recalled_by_its_name(fake: Fake, place: Path, m
 class TestCompletion:
     def test_paths_follow_an_at(self, place: Path) -> None:
         (place / "node_modules").mkdir()
-        assert offers("Read @", ()) == (5, ["@Makefile ", "@a\\ b.txt ", "@notes.md ", "@shot.png ", "@src/"])
-        assert offers("Read @n", ()) == (5, ["@notes.md "])
-        assert offers("@a\\ ", ()) == (0, ["@a\\ b.txt "])
-        assert offers("see @src/m", ()) == (4, ["@src/main.py "])
-        assert offers("@../", ()) == (0, [])
-        assert offers("me@n", ())[1] == []
+        assert list_completions("Read @", ()) == (5, ["@Makefile ", "@a\\ b.txt ", "@notes.md ", "@shot.png ", "@src/"])
+        assert list_completions("Read @n", ()) == (5, ["@notes.md "])
+        assert list_completions("@a\\ ", ()) == (0, ["@a\\ b.txt "])
+        assert list_completions("see @src/m", ()) == (4, ["@src/main.py "])
+        assert list_completions("@../", ()) == (0, [])
+        assert list_completions("me@n", ())[1] == []
 
     def test_hidden_files_are_offered_to_who_begins_with_a_dot(self, place: Path) -> None:
         (place / ".github").mkdir()
-        assert "@.github/" not in offers("@", ())[1]
-        assert offers("@.g", ())[1] == ["@.github/"]
+        assert "@.github/" not in list_completions("@", ())[1]
+        assert list_completions("@.g", ())[1] == ["@.github/"]
 
     def test_what_git_ignores_is_not_offered(self, place: Path) -> None:
         import subprocess
 
         subprocess.run(["git", "init", "-q", "."], check=True)
         (place / ".gitignore").write_text("*.png\nsrc/\n")
-        assert offers("@", ())[1] == ["@Makefile ", "@a\\ b.txt ", "@notes.md "]
+        assert list_completions("@", ())[1] == ["@Makefile ", "@a\\ b.txt ", "@notes.md "]
 
     def test_commands_are_offered_at_the_beginning(self) -> None:
-        assert offers("/he", ("/help", "/quit")) == (0, ["/help "])
-        assert offers("x /he", ("/help",)) == (2, [])
-        assert "openai/gpt-6.1-sol " in offers("/model openai", ("/help",))[1]
-        assert offers("/tools on git_s", ()) == (10, ["git_status "])
+        assert list_completions("/he", ("/help", "/quit")) == (0, ["/help "])
+        assert list_completions("x /he", ("/help",)) == (2, [])
+        assert "openai/gpt-6.1-sol " in list_completions("/model openai", ("/help",))[1]
+        assert list_completions("/tools on git_s", ()) == (10, ["git_status "])

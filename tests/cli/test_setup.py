@@ -52,6 +52,7 @@ def test_setup_stores_the_key_and_the_default_and_gets_an_answer(antiphon_fake: 
         terminal.expect("another provider")
         terminal.send("antropic\r")
         terminal.expect("did you mean anthropic?")
+        terminal.expect("another provider")
         terminal.send("anthropic\r")
         terminal.expect("The key of anthropic (not shown): ")
         terminal.send("sk-ant-of-the-tests-123456\r")

@@ -1,4 +1,4 @@
-"""`antiphon work`: programs that are begun in a shared journal and executed by whoever works, through the commands."""
+"""`antiphon worker`: programs that one process starts in a shared journal and workers execute."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def begin(url: str, id: str, text: str, **inputs: Any) -> None:
 def working(url: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     environment = {**os.environ, "ANTIPHON_DB": url}
     with Path("worker.txt").open("w") as said:
-        worker = Forked("work", *options, env=environment, text=True, stderr=said, stdout=said)
+        worker = Forked("worker", *options, env=environment, text=True, stderr=said, stdout=said)
     try:
         yield worker
         worker.send_signal(signal.SIGTERM)
@@ -186,7 +186,7 @@ def test_only_a_shared_journal_has_workers() -> None:
 
 def test_how_it_goes_is_told_and_served(postgres: str) -> None:
     begin(postgres, "r", 'sleep(0)\n"x"\n')
-    before = antiphon("work", "--db", postgres, "--status")
+    before = antiphon("worker", "--db", postgres, "--status")
     assert (before.code, before.out.splitlines()[0]) == (0, "runs     1 ready")
     assert "workers  0 with 0 slots" in before.out
     with socket.socket() as free:
@@ -194,9 +194,9 @@ def test_how_it_goes_is_told_and_served(postgres: str) -> None:
         port = free.getsockname()[1]
     with working(postgres, "--slots", "3", "--metrics", str(port)):
         until(lambda: state(postgres, "r") == "done")
-        told = json.loads(antiphon("work", "--db", postgres, "--status", "--json").out)
+        told = json.loads(antiphon("worker", "--db", postgres, "--status", "--json").out)
         assert (told["runs"], [each["slots"] for each in told["workers"]]) == ({"done": 1}, [3])
-        assert "`--json` says how it goes" in antiphon("work", "--db", postgres, "--json").err
+        assert "`--json` says how it goes" in antiphon("worker", "--db", postgres, "--json").err
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
             assert 'antiphon_runs{state="done"} 1' in answer.read().decode()
 
@@ -220,7 +220,7 @@ def test_the_second_signal_ends_a_worker_at_once_and_others_go_on(postgres: str,
     text = f"py() {{\n  import os, time\n  {waits}\n}}\n2\n"
     begin(postgres, "r", text)
     environment = {**os.environ, "ANTIPHON_DB": postgres}
-    worker = Forked("work", "--lease", "1", env=environment, text=True, stderr=subprocess.PIPE)
+    worker = Forked("worker", "--lease", "1", env=environment, text=True, stderr=subprocess.PIPE)
     assert worker.stderr is not None
     try:
         until(lambda: Path("began").exists())
@@ -242,8 +242,8 @@ def test_the_second_signal_ends_a_worker_at_once_and_others_go_on(postgres: str,
 
 
 def test_what_is_wrong_with_the_options_is_told(postgres: str) -> None:
-    assert "Missing option '--db'" in antiphon("work").err
-    assert "a model and a number are wanted" in antiphon("work", "--db", postgres, "--limit", "x").err
-    assert "is no port" in antiphon("work", "--db", postgres, "--metrics", "x").err
-    bad = antiphon("work", "--db", postgres.replace(PASSWORD, "other"), "--status")
+    assert "Missing option '--db'" in antiphon("worker").err
+    assert "a model and a number are wanted" in antiphon("worker", "--db", postgres, "--limit", "x").err
+    assert "is no port" in antiphon("worker", "--db", postgres, "--metrics", "x").err
+    bad = antiphon("worker", "--db", postgres.replace(PASSWORD, "other"), "--status")
     assert (bad.code, "look at the URL" in bad.err, "other" in bad.err) == (2, True, False)

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.chat_front.choosing import check_together, chosen, keeping_options, question_options
-from antiphon.cli.chat_front.printing import drop_output, print_json, tell
-from antiphon.cli.chat_front.unanswered import INTERRUPTED, MISTAKE, NO_ANSWER, failed_json
+from antiphon.cli.chat_front.failure_report import INTERRUPTED, MISTAKE, NO_ANSWER, make_failure_json
+from antiphon.cli.chat_front.output import discard_stdout, print_json, print_message
+from antiphon.cli.chat_front.shared_options import (
+    add_conversation_options,
+    add_question_options,
+    check_exclusive_options,
+    chosen,
+)
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
     from antiphon.chat.opening import Wishes
-    from antiphon.cli.chat_front.question import Question
+    from antiphon.cli.chat_front.ask_request import Question
 
 #: Options that print something other than the answer's text: at most one of them, and never streamed.
 _OUTPUT_OPTIONS = {"returns": "--returns", "schema": "--schema", "extract": "--extract"}
@@ -31,7 +36,7 @@ _OUTPUT_OPTIONS = {"returns": "--returns", "schema": "--schema", "extract": "--e
     type=click.Path(),
     help="Send this along: text, an image, a PDF; `-` is standard input.",
 )
-@question_options("none, or those of the conversation that is continued")
+@add_question_options("none, or those of the conversation that is continued")
 @click.option("-r", "--returns", metavar="TYPE", help="Print JSON of this type: '{name: text, age: number}', 'text[]'.")
 @click.option(
     "--schema",
@@ -45,7 +50,7 @@ _OUTPUT_OPTIONS = {"returns": "--returns", "schema": "--schema", "extract": "--e
 )
 @click.option("--usage", is_flag=True, help="Say on standard error what the answer took: tokens and cost.")
 @click.option("--stream/--no-stream", default=None, help="Print the answer as it comes. [default: in a terminal]")
-@keeping_options("what was asked last")
+@add_conversation_options("what was asked last")
 @click.option("--max-turns", type=click.IntRange(1), metavar="N", help="At most so many requests.")
 @click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="No request beyond this cost.")
 @click.option("--save", metavar="NAME", help="Ask nothing: save all of this as a template, for `-t NAME`.")
@@ -60,21 +65,21 @@ def ask(prompt: tuple[str, ...], **given: Any) -> None:
     try:
         code = _save_template(prompt, given) if given["save"] is not None else _ask_model(prompt, given)
     except KeyboardInterrupt:
-        tell("interrupted")
+        print_message("interrupted")
         code = INTERRUPTED
         if as_json:
-            print_json(failed_json("interrupted"))
+            print_json(make_failure_json("interrupted"))
     except AntiphonError as error:
         if not as_json:
             raise
-        tell(str(error))
-        print_json(failed_json(str(error)))
+        print_message(str(error))
+        print_json(make_failure_json(str(error)))
         code = MISTAKE
     except BrokenPipeError:
         raise
     except OSError as error:
-        tell(f"the answer cannot be written: {error.strerror or error}")
-        drop_output()
+        print_message(f"the answer cannot be written: {error.strerror or error}")
+        discard_stdout()
         code = NO_ANSWER
     sys.exit(code)
 
@@ -89,25 +94,25 @@ def _check_options(given: dict[str, Any]) -> None:
     if given["stream"] and (forms or given["as_json"]):
         told = forms[0] if forms else "--json"
         raise click.UsageError(f"`--stream` prints text as it comes; `{told}` prints what is complete")
-    check_together(given, "the last question", is_template=given["save"] is not None)
+    check_exclusive_options(given, "the last question", is_template=given["save"] is not None)
     if given["save"] is not None and (given["template"] is not None or given["attached"] or given["go_on"]):
         raise click.UsageError("`--save` makes a new template: without `--template`, `--attach` and `--continue`")
 
 
 def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
-    from antiphon.cli.chat_front.answering import Wanted, answer
-    from antiphon.cli.chat_front.question import asked, check_question, said, wanted_type
-    from antiphon.cli.chat_front.templating import template_of, templated
+    from antiphon.cli.chat_front.ask_flow import AskOutput, answer
+    from antiphon.cli.chat_front.ask_request import asked, check_prompt, resolve_answer_type, said
+    from antiphon.cli.chat_front.template_use import apply_template, find_requested_template
 
-    question, template = said(given), template_of(given)
+    question, template = said(given), find_requested_template(given)
     question = asked(question, prompt, given["attached"])
     if template is not None:
-        question = templated(question, template, given)
-    check_question(question)
-    wanted = Wanted(
+        question = apply_template(question, template, given)
+    check_prompt(question)
+    wanted = AskOutput(
         question.text,
         question.attachments,
-        wanted_type(question.returns, question.schema),
+        resolve_answer_type(question.returns, question.schema),
         given["as_json"],
         given["stream"],
         question.extract,
@@ -142,8 +147,8 @@ def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
 
 
 def _save_template(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
-    from antiphon.cli.chat_front.question import said
-    from antiphon.cli.chat_front.saving import save
+    from antiphon.cli.chat_front.ask_request import said
+    from antiphon.cli.chat_front.template_saver import save
     from antiphon.cli.key_value import parse_pairs
 
     save(said(given), prompt, parse_pairs(given["params"], "-p"), given["save"])

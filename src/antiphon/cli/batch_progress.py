@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from antiphon.cli.chat_front.printing import is_terminal
+from antiphon.cli.chat_front.output import is_terminal
 from antiphon.terminal import console
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.scrollback import Scrollback

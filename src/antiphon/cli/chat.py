@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.chat_front.choosing import check_together, chosen, keeping_options, question_options
+from antiphon.cli.chat_front.shared_options import (
+    add_conversation_options,
+    add_question_options,
+    check_exclusive_options,
+    chosen,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from antiphon.chat.opening import Opened, Wishes
     from antiphon.chat.toolbox import Chosen
-    from antiphon.cli.chat_front.chatting import Chatting
-    from antiphon.cli.chat_front.question import Question
-    from antiphon.cli.chat_front.templating import Opening
+    from antiphon.cli.chat_front.ask_request import Question
+    from antiphon.cli.chat_front.chat_loop import ChatLoop
+    from antiphon.cli.chat_front.template_use import ChatOpening
     from antiphon.config.trust import Project
     from antiphon.conversation import UserPart
 
@@ -27,20 +32,20 @@ _MAX_INSTRUCTION_SHARE = 0.5
 
 
 @click.command()
-@question_options("read in a repository that you trust, or those of the conversation that is gone on with; else none")
+@add_question_options("read in a trusted repository, else none; a continued conversation keeps its own")
 @click.option("--no-instructions", is_flag=True, help="Leave out what AGENTS.md and ANTIPHON.md of the project say.")
-@keeping_options("the last chat")
+@add_conversation_options("the last chat")
 def chat(no_instructions: bool, **given: Any) -> None:
     """Chat with a model.
 
     `/help` lists the commands: switch models, choose tools, undo, save. Each answer is saved as it arrives;
     `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
-    check_together(given, "the last chat")
-    from antiphon.cli.chat_front.question import said
-    from antiphon.cli.chat_front.templating import opened, template_of
+    check_exclusive_options(given, "the last chat")
+    from antiphon.cli.chat_front.ask_request import said
+    from antiphon.cli.chat_front.template_use import find_requested_template, opened
 
-    question, template, opening = said(given), template_of(given), None
+    question, template, opening = said(given), find_requested_template(given), None
     if template is not None:
         question, opening = opened(question, template, given)
     with ExitStack() as stack:
@@ -67,15 +72,15 @@ def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
     )
 
 
-def _run_chat(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instructed: bool) -> None:
+def _run_chat(wishes: Wishes, stack: ExitStack, opening: ChatOpening | None, *, instructed: bool) -> None:
     from antiphon.chat.opening import choose_tools, open_talk
     from antiphon.chat.toolbox import Toolbox
-    from antiphon.cli.chat_front.chatting import Chatting
-    from antiphon.cli.chat_front.commands import COMMANDS
-    from antiphon.cli.chat_front.loading import check_runtime
-    from antiphon.cli.chat_front.offers import offers
-    from antiphon.cli.chat_front.reader import Reader
+    from antiphon.cli.chat_front.chat_loop import ChatLoop
+    from antiphon.cli.chat_front.completion import list_completions
+    from antiphon.cli.chat_front.line_editor import LineEditor
+    from antiphon.cli.chat_front.local_models import check_runtime
     from antiphon.cli.chat_front.screen import Screen
+    from antiphon.cli.chat_front.slash_commands import COMMANDS
     from antiphon.cli.configuration import current_configuration
     from antiphon.terminal import Person, console
 
@@ -83,7 +88,7 @@ def _run_chat(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, inst
     opened = open_talk(wishes, current_configuration(), stack, display.note)
     saves = opened.store is not None and opened.store.saves
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
-    reader = Reader(lambda line: offers(line, [*COMMANDS]), history)
+    reader = LineEditor(lambda line: list_completions(line, [*COMMANDS]), history)
     # Input from a file is messages only; nobody can answer questions.
     display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
     project = current_configuration().project
@@ -91,7 +96,7 @@ def _run_chat(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, inst
     toolbox = Toolbox(current_configuration(), stack, display.note)
     used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     check_runtime(opened.talk.session.model)
-    talk = Chatting(opened.talk, display, reader, toolbox, wishes.about, opening)
+    talk = ChatLoop(opened.talk, display, reader, toolbox, wishes.about, opening)
     talk.use_tools(used)
     _add_project_instructions(opened, project, instructed, display.note)
     _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
@@ -145,7 +150,7 @@ def _describe_tools(wishes: Wishes, opened: Opened, used: Chosen, project: Proje
     return f"tools: {used}\n`--tools read` lets the model look at this directory{by_trust}"
 
 
-def _print_greeting(chat: Chatting, opened: Opened, tools: str) -> None:
+def _print_greeting(chat: ChatLoop, opened: Opened, tools: str) -> None:
     from antiphon.chat.instructions import told
 
     note, conversation = chat.display.note, chat.talk.conversation
@@ -159,7 +164,7 @@ def _print_greeting(chat: Chatting, opened: Opened, tools: str) -> None:
         _print_last_exchange(chat)
 
 
-def _print_last_exchange(chat: Chatting) -> None:
+def _print_last_exchange(chat: ChatLoop) -> None:
     """Print the last user message of a resumed chat and the reply to it."""
     from antiphon.conversation import Conversation, UserTurn
     from antiphon.terminal.transcript import TranscriptPrinter

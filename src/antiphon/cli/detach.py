@@ -48,5 +48,5 @@ def _dispatch(journal: Journal, ids: Iterable[str]) -> None:
     while some := list(islice(rest, _BATCH_SIZE)):
         dispatcher.ready(some)
     if not dispatcher.metrics().workers:
-        click.echo("antiphon: no worker is there yet: `antiphon work --db …`", err=True)
+        click.echo("antiphon: no worker is there yet: `antiphon worker --db …`", err=True)
     dispatcher.close()

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 
-def exported(entries: Iterable[EffectEntry], redact: bool, tell: Callable[[str], None]) -> Generator[str]:
+def exported(entries: Iterable[EffectEntry], redact: bool, warn: Callable[[str], None]) -> Generator[str]:
     """A line for each effect that is over, in the order in which they were begun; what is damaged is told of."""
     from antiphon.durable.seal import MARK
     from antiphon.effects import outcome_to_json
 
     for entry in entries:
         if entry.damage:
-            tell(f"step {entry.path} is left out: {entry.damage}")
+            warn(f"step {entry.path} is left out: {entry.damage}")
         if entry.outcome is None or entry.damage:
             continue
         outcome = outcome_to_json(entry.outcome)

@@ -13,7 +13,7 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli import program_loading as programs
-from antiphon.cli.chat_front.printing import is_terminal
+from antiphon.cli.chat_front.output import is_terminal
 from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
 from antiphon.cli.detach import check_detach_option, dispatch_rows
 from antiphon.cli.key_value import parse_pairs
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
 @click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
-              help="The journal; in one of postgresql://… the rows are left to workers (`antiphon work`).")  # fmt: skip
+              help="The journal: a file or postgresql://…, whose rows `antiphon worker` runs.")  # fmt: skip
 @click.option("--detach", is_flag=True, help="Do not wait for the workers: print the name of the run.")
 @click.option("--replay", metavar="FILE", help="Take the answers of models from a recording; nothing is sent.")
 def map(

@@ -44,7 +44,7 @@ def resume_run_here(
         return 0
     if entry.kind in ("ask", "chat"):
         from antiphon.chat.keeping import place_of
-        from antiphon.cli.chat_front.answering import resume_ask
+        from antiphon.cli.chat_front.ask_flow import resume_ask
 
         _enter_directory(str(entry.begun_as.get("directory", "")), entry)
         if anew is not None:

@@ -71,7 +71,7 @@ def check_finite_cost(_: click.Context, __: click.Parameter, value: float | None
 @click.option("--no-journal", is_flag=True, help="Do not write down what it does; then it cannot be gone on with.")
 @click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
               help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
-@click.option("--detach", is_flag=True, help="Leave it to a worker (`antiphon work`), and print its name.")
+@click.option("--detach", is_flag=True, help="Leave it to a worker (`antiphon worker`), and print its name.")
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 def run(
     file: str,

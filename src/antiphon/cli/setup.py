@@ -148,8 +148,8 @@ def _ask_model_name(first: str, known: tuple[str, ...] | list[str]) -> str:
 
 
 def _try_model(choice: _ModelChoice) -> None:
-    from antiphon.cli.chat_front.loading import get_ready, moving
-    from antiphon.cli.chat_front.printing import print_text
+    from antiphon.cli.chat_front.local_models import prepare_model, show_spinner
+    from antiphon.cli.chat_front.output import print_text
     from antiphon.config import load_configuration
     from antiphon.providers import connect
     from antiphon.session import Session
@@ -159,8 +159,8 @@ def _try_model(choice: _ModelChoice) -> None:
     given = choice.key is not None
     model = connect(choice.model, key=choice.key, environment=known.environment) if given else choice.model
     session = Session(model, configuration=known)
-    get_ready(session.model)
+    prepare_model(session.model)
     # A local model may take long for its first word.
-    with moving(f"asking {session.model.name}"):
+    with show_spinner(f"asking {session.model.name}"):
         answer = session.vibe(_TEST_PROMPT)
     print_text(str(answer.value).strip())

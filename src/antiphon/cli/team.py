@@ -12,7 +12,7 @@ import click
 
 from antiphon._base.escape import escape_unprintable
 from antiphon._base.optional_deps import format_price_hint
-from antiphon.cli.chat_front.printing import is_terminal, tell
+from antiphon.cli.chat_front.output import is_terminal, print_message
 from antiphon.cli.completers import MODEL_PARAM
 from antiphon.cli.listing import one_line, print_rows
 from antiphon.cli.run import check_finite_cost
@@ -102,7 +102,7 @@ def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> 
     begun = Team.begin(text, found.top, _with_model(settings, models), journal=journal, models=models)
     _print_introduction(begun, models)
     for note in found.notes:
-        tell(note)
+        print_message(note)
     sys.exit(run_team(begun))
 
 
@@ -140,13 +140,13 @@ def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> 
     found = team_of_message(id, which)
     found.answer(id, sys.stdin.read().strip() if text == ("-",) else " ".join(text))
     if found.is_running():
-        tell(f"team {found.id} is at work, and is told")
+        print_message(f"team {found.id} is at work, and is told")
     elif goes_on:
         sys.exit(resume_team_here(found))
     else:
         for number, question in found.state.questions.items():
-            tell(f"still open: #{number} {one_line(question.text)}")
-        tell(f"`antiphon team resume {found.id}` goes on")
+            print_message(f"still open: #{number} {one_line(question.text)}")
+        print_message(f"`antiphon team resume {found.id}` goes on")
 
 
 @team.command()
@@ -155,10 +155,10 @@ def stop(which: str | None) -> None:
     """Suspend a running team."""
     found = found_team(which)
     if not found.is_running():
-        tell(f"nobody runs team {found.id}; `antiphon team resume {found.id}` goes on")
+        print_message(f"nobody runs team {found.id}; `antiphon team resume {found.id}` goes on")
         return
     found.stop()
-    tell(f"team {found.id} is told to stop; `antiphon team resume {found.id}` goes on")
+    print_message(f"team {found.id} is told to stop; `antiphon team resume {found.id}` goes on")
 
 
 @team.command()
@@ -173,10 +173,10 @@ def fork(which: str | None, at_: int, no_resume: bool) -> None:
     from antiphon.cli.team_run import resume_team_here
 
     made = team_of_message(at_, which).fork(at_)
-    tell(f"team {made.id} is a fork at message {at_}")
+    print_message(f"team {made.id} is a fork at message {at_}")
     if not no_resume:
         sys.exit(resume_team_here(made))
-    tell(f"`antiphon team resume {made.id}` goes on with it")
+    print_message(f"`antiphon team resume {made.id}` goes on with it")
 
 
 # Queries
@@ -222,7 +222,7 @@ def diff(task: str | None, which: str | None) -> None:
 
     text = format_task_diff(found_team(which), task)
     if not text:
-        tell("nothing is changed yet: what a coder has done is here once it is handed in")
+        print_message("nothing is changed yet: what a coder has done is here once it is handed in")
         sys.exit(1)
     if is_terminal(sys.stdout):
         from antiphon.cli.team_looking import show_diff
@@ -306,17 +306,17 @@ def _print_introduction(begun: Team, models: Mapping[str, Model]) -> None:
 
     settings = begun.state.settings
     assert begun.state.begun is not None
-    tell(f"team {begun.id} works in {begun.state.begun.repository}, on the branch antiphon/{begun.id}/main")
+    print_message(f"team {begun.id} works in {begun.state.begun.repository}, on the branch antiphon/{begun.id}/main")
     names = dict.fromkeys(each.name for each in models.values())
     told = [f"{name} ({', '.join(r for r, each in models.items() if each.name == name)})" for name in names]
-    tell(f"model: {next(iter(names))}" if len(names) == 1 else f"models: {', '.join(told)}")
+    print_message(f"model: {next(iter(names))}" if len(names) == 1 else f"models: {', '.join(told)}")
     if not settings.command:
-        tell("tests: none, as no command for them was found; `[tests]` in team.toml names one")
+        print_message("tests: none, as no command for them was found; `[tests]` in team.toml names one")
     else:
-        tell(f"tests: {settings.command}" + ("" if settings.sandbox else ", with all that you may do"))
-    tell(f"limits: {allowed(settings)}")
+        print_message(f"tests: {settings.command}" + ("" if settings.sandbox else ", with all that you may do"))
+    print_message(f"limits: {allowed(settings)}")
     if unknown := without_price(models):
-        tell(
+        print_message(
             f"the price of {', '.join(unknown)} is not known{format_price_hint()}: no limit in dollars holds for it,"
             " but that in requests"
         )

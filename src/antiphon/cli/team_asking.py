@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from antiphon._base.terminal import forget_typed
-from antiphon.cli.chat_front.printing import tell
-from antiphon.cli.chat_front.reader import Reader
+from antiphon.cli.chat_front.line_editor import LineEditor
+from antiphon.cli.chat_front.output import print_message
 from antiphon.errors import AntiphonError
 from antiphon.team.queries import classify_question, find_pending_call
 from antiphon.terminal import console
@@ -26,7 +26,7 @@ class Human:
 
     def __init__(self) -> None:
         self.skipped: set[int] = set()
-        self._reader = Reader()
+        self._reader = LineEditor()
         self._page = Scrollback(console())
 
     def answered(self, team: Team, question: ChannelMessage) -> bool:
@@ -36,13 +36,13 @@ class Human:
         said = self._said(team, question)
         if not said.strip():
             self.skipped.add(question.id)
-            tell(f'left open; `antiphon team answer {question.id} "…"` answers it')
+            print_message(f'left open; `antiphon team answer {question.id} "…"` answers it')
             return False
         try:
             team.answer(question.id, said)
         except AntiphonError as error:
             # Somebody else was faster, or it holds what must not be kept.
-            tell(str(error))
+            print_message(str(error))
             return question.id not in team.state.questions
         return True
 

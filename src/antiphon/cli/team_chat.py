@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from antiphon.cli.chat_front.printing import is_terminal, tell
+from antiphon.cli.chat_front.output import is_terminal, print_message
 from antiphon.cli.team_told import told
 from antiphon.cli.team_views import write
 from antiphon.errors import AntiphonError
@@ -25,7 +25,7 @@ def chat_with_team(team: Team, channel: str | None, limit: int, follow: bool) ->
     news = _MessageFeed(team, channel)
     news.show(limit)
     if not team.is_running() and team.state.ended is None:
-        tell(f"nobody runs team {team.id}; `antiphon team resume {team.id}` goes on")
+        print_message(f"nobody runs team {team.id}; `antiphon team resume {team.id}` goes on")
     if is_terminal(sys.stdin) and is_terminal(sys.stdout):
         _chat_interactively(team, channel, news)
         return
@@ -61,10 +61,10 @@ class _MessageFeed:
 
 
 def _chat_interactively(team: Team, channel: str | None, news: _MessageFeed) -> None:
-    from antiphon.cli.chat_front.reader import Reader
+    from antiphon.cli.chat_front.line_editor import LineEditor
 
-    tell("Ctrl-D leaves; `@coder-1 text` is for coder-1, `#12 text` answers question 12")
-    reader = Reader()
+    print_message("Ctrl-D leaves; `@coder-1 text` is for coder-1, `#12 text` answers question 12")
+    reader = LineEditor()
     with _BackgroundPrinter(news.new):
         while True:
             try:
@@ -79,7 +79,7 @@ def _chat_interactively(team: Team, channel: str | None, news: _MessageFeed) -> 
                     team.say_line(line.strip(), channel)
                     news.new()
             except AntiphonError as error:
-                tell(str(error))
+                print_message(str(error))
 
 
 class _BackgroundPrinter:

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from antiphon.cli.chat_front.printing import is_terminal, tell
+from antiphon.cli.chat_front.output import is_terminal, print_message
 from antiphon.cli.team_told import how_to_go_on, set_in
 from antiphon.cli.team_views import Lines, Moving, is_moving, write
 from antiphon.errors import AntiphonError, NotReadyError
@@ -32,17 +32,17 @@ def run_team(team: Team) -> int:
         is_stopped = _run_until_blocked(team, seen, view, human)
     except KeyboardInterrupt:
         view.close()
-        tell(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
+        print_message(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
         return EXIT_INTERRUPTED
     except AntiphonError as error:
         view.close()
-        tell(set_in(str(error)))
-        tell(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
+        print_message(set_in(str(error)))
+        print_message(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
         return EXIT_FAILED
     finally:
         view.close()
     if is_stopped:
-        tell(f"team {team.id} was stopped; `antiphon team resume {team.id}` goes on")
+        print_message(f"team {team.id} was stopped; `antiphon team resume {team.id}` goes on")
         return EXIT_WAITING
     return _report_ending(seen, is_told=isinstance(view, Lines))
 
@@ -53,7 +53,7 @@ def resume_team_here(team: Team) -> int:
     from antiphon.team import Team
 
     if team.state.ended is not None:
-        tell(f"team {team.id} is done already")
+        print_message(f"team {team.id} is done already")
         write(closing_summary(team))
         return EXIT_DONE
     if team.is_running():
@@ -162,9 +162,9 @@ def _report_ending(team: Team, *, is_told: bool) -> int:
         if not is_told:
             write(closing_summary(team))
         return EXIT_DONE if state.ended.merged else EXIT_NOTHING_MERGED
-    tell(f"team {team.id} waits{' for you' * bool(state.questions)}")
+    print_message(f"team {team.id} waits{' for you' * bool(state.questions)}")
     for line in how_to_go_on(team):
-        tell(set_in(line))
+        print_message(set_in(line))
     return EXIT_WAITING
 
 

@@ -15,11 +15,11 @@ from antiphon.terminal.sanitizer import is_unicode_encoding
 from antiphon.terminal.state_lines import truncate_cells
 
 if TYPE_CHECKING:
-    from antiphon.cli.chat_front.chatting import Chatting
+    from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.tools import Tool
 
 
-class Leave(Exception):
+class QuitChat(Exception):
     """The chat is over."""
 
 
@@ -29,10 +29,10 @@ class Command:
 
     usage: str
     help: str
-    run: Callable[[Chatting, str], None]
+    run: Callable[[ChatLoop, str], None]
 
 
-def run_command(chat: Chatting, line: str) -> None:
+def run_command(chat: ChatLoop, line: str) -> None:
     """Do what a line that begins with a slash says."""
     name, _, argument = line.strip().partition(" ")
     command = COMMANDS.get(name)
@@ -45,7 +45,7 @@ def run_command(chat: Chatting, line: str) -> None:
     command.run(chat, argument.strip())
 
 
-def _model(chat: Chatting, name: str) -> None:
+def _model(chat: ChatLoop, name: str) -> None:
     session = chat.talk.session
     if not name:
         chat.display.note(f"model: {session.model.name}", "")
@@ -65,7 +65,7 @@ def _model(chat: Chatting, name: str) -> None:
     chat.display.note(f"model: {session.model.name}")
 
 
-def _tools(chat: Chatting, argument: str) -> None:
+def _tools(chat: ChatLoop, argument: str) -> None:
     first, *names = argument.split() or [""]
     if first in NAMES and not names:
         chat.use_tools(replace(chat.tools, bundle=first, on=(), off=()))
@@ -77,7 +77,7 @@ def _tools(chat: Chatting, argument: str) -> None:
     _list_tools(chat)
 
 
-def _list_tools(chat: Chatting) -> None:
+def _list_tools(chat: ChatLoop) -> None:
     """Every tool there is, with a mark before those in use."""
     from antiphon.tools.builtin import all_tools
 
@@ -94,7 +94,7 @@ def _list_tools(chat: Chatting) -> None:
     chat.display.note("/tools on NAME, /tools off NAME (a pattern such as git_* too), /tools none, read, all")
 
 
-def _list_tool(chat: Chatting, tool: Tool, is_used: bool) -> None:
+def _list_tool(chat: ChatLoop, tool: Tool, is_used: bool) -> None:
     from antiphon.terminal.state_lines import STATE_MARKS, first_safe_line
 
     encoding = chat.display.console.encoding
@@ -105,7 +105,7 @@ def _list_tool(chat: Chatting, tool: Tool, is_used: bool) -> None:
     chat.display.note(f"  {mark} {tool.name:<18}  {truncate_cells(about, room)}".rstrip(), "" if is_used else "dim")
 
 
-def _undo(chat: Chatting, argument: str) -> None:
+def _undo(chat: ChatLoop, argument: str) -> None:
     taken = chat.talk.undo(_number(argument, 1))
     if not taken:
         raise OptionError("there is nothing to take back")
@@ -115,15 +115,15 @@ def _undo(chat: Chatting, argument: str) -> None:
     chat.display.note(f"took back {what}, from: {shown}")
 
 
-def _retry(chat: Chatting, _: str) -> None:
+def _retry(chat: ChatLoop, _: str) -> None:
     chat.ask_again()
 
 
-def _go(chat: Chatting, _: str) -> None:
+def _go(chat: ChatLoop, _: str) -> None:
     chat.go_on()
 
 
-def _policy(chat: Chatting, argument: str) -> None:
+def _policy(chat: ChatLoop, argument: str) -> None:
     policy = chat.talk.session.policy
     if argument:
         number = _number(argument, 1)
@@ -139,14 +139,14 @@ def _policy(chat: Chatting, argument: str) -> None:
         chat.display.note("nothing is decided once for all")
 
 
-def _fork(chat: Chatting, _: str) -> None:
+def _fork(chat: ChatLoop, _: str) -> None:
     old = chat.talk.fork()
     if not old:
         raise OptionError("nothing of this chat is saved, so there is nothing to fork")
     chat.display.note(f"this is {chat.talk.id} now; {old} stays as it is")
 
 
-def _save(chat: Chatting, argument: str) -> None:
+def _save(chat: ChatLoop, argument: str) -> None:
     if not argument:
         raise OptionError("`/save` needs the name of a file")
     path = Path(argument).expanduser()
@@ -159,7 +159,7 @@ def _save(chat: Chatting, argument: str) -> None:
     chat.display.note(f"saved to {path}; `antiphon show` shows it")
 
 
-def _show(chat: Chatting, argument: str) -> None:
+def _show(chat: ChatLoop, argument: str) -> None:
     from antiphon.terminal.state_lines import format_tool_call
     from antiphon.terminal.transcript import TranscriptPrinter, iter_calls_with_results
 
@@ -175,7 +175,7 @@ def _show(chat: Chatting, argument: str) -> None:
     page.results(results)
 
 
-def _cost(chat: Chatting, _: str) -> None:
+def _cost(chat: ChatLoop, _: str) -> None:
     from antiphon.terminal.state_lines import format_usage
     from antiphon.terminal.status_line import sum_run_usage
 
@@ -185,7 +185,7 @@ def _cost(chat: Chatting, _: str) -> None:
     chat.display.note(f"since the start: {answers}, {told}" if used else "nothing was used since the start")
 
 
-def _system(chat: Chatting, argument: str) -> None:
+def _system(chat: ChatLoop, argument: str) -> None:
     conversation = chat.talk.conversation
     if argument:
         conversation.system = with_own_part(conversation.system, "" if argument == '""' else argument)
@@ -194,15 +194,15 @@ def _system(chat: Chatting, argument: str) -> None:
         chat.display.note(f"with {each}")
 
 
-def _help(chat: Chatting, _: str) -> None:
+def _help(chat: ChatLoop, _: str) -> None:
     chat.display.pairs([(command.usage, command.help) for command in COMMANDS.values()])
     chat.display.note("@notes.md, @src/, @long.txt:9-20: a file, a listing, some lines go along.")
     chat.display.note('Several lines: end each with \\, or put them between """ and """.')
     chat.display.note("Ctrl-C stops an answer; twice at the prompt, or Ctrl-D, leaves.")
 
 
-def _quit(_: Chatting, __: str) -> None:
-    raise Leave
+def _quit(_: ChatLoop, __: str) -> None:
+    raise QuitChat
 
 
 def _number(argument: str, otherwise: int) -> int:

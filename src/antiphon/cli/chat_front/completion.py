@@ -19,7 +19,7 @@ _LITERAL = "GIT_LITERAL_PATHSPECS"
 _BEGUN = re.compile(r"""(?<![\w.+\-/@`\\])@(?P<path>(?!@)(?:\\ |[^\s"'`<>|,;])*)\Z""", re.ASCII)
 
 
-def offers(line: str, commands: Sequence[str]) -> tuple[int, list[str]]:
+def list_completions(line: str, commands: Sequence[str]) -> tuple[int, list[str]]:
     """Where the word begins that one is about to type, and what could stand in its place."""
     if found := _BEGUN.search(line):
         return found.start(), [f"@{each}" for each in _paths(found["path"].replace("\\ ", " "))]

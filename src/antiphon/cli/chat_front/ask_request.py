@@ -54,13 +54,13 @@ def asked(said: Question, words: Sequence[str], attached: Sequence[str]) -> Ques
     return replace(said, text=text, attachments=attachments)
 
 
-def check_question(question: Question) -> None:
+def check_prompt(question: Question) -> None:
     """Without any words it is none."""
     if not question.text.strip():
         raise OptionError('there is no question: `antiphon ask "…"`, or `echo … | antiphon ask`')
 
 
-def wanted_type(returns: str | None, schema: str | None) -> Any:
+def resolve_answer_type(returns: str | None, schema: str | None) -> Any:
     """The type of the answer, if one is wanted."""
     if schema is not None:
         from antiphon.chat.schemas import schema_type
@@ -138,10 +138,12 @@ def _piped_text() -> str:
     try:
         return data.decode("utf-8-sig").strip("\n")
     except UnicodeDecodeError as error:
-        from antiphon.cli.chat_front.printing import tell
+        from antiphon.cli.chat_front.output import print_message
 
         line = data.count(b"\n", 0, error.start) + 1
-        tell(f"standard input is not all UTF-8 (line {line}): `\ufffd` stands for the rest; `iconv` makes it UTF-8")
+        print_message(
+            f"standard input is not UTF-8 at line {line}: `\ufffd` replaces invalid bytes; `iconv` converts it"
+        )
         return data.decode("utf-8-sig", "replace").strip("\n")
 
 

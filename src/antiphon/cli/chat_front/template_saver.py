@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.escape import escape_unprintable_line
-from antiphon.cli.chat_front.printing import tell
-from antiphon.cli.chat_front.question import wanted_type
+from antiphon.cli.chat_front.ask_request import resolve_answer_type
+from antiphon.cli.chat_front.output import print_message
 from antiphon.cli.configuration import current_configuration
 from antiphon.config.templates import PromptTemplate, get_template_path, save_template
 from antiphon.errors import OptionError
 from antiphon.tools.user_tools import load_user_tools, make_absolute_reference
 
 if TYPE_CHECKING:
-    from antiphon.cli.chat_front.question import Question
+    from antiphon.cli.chat_front.ask_request import Question
 
 
 def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name: str) -> None:
@@ -35,7 +35,7 @@ def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name
     )
     if not template.prompt and not template.system:
         raise OptionError(f'a template has a question or a system text: `antiphon ask "…" --save {name}`')
-    wanted_type(said.returns, said.schema)
+    resolve_answer_type(said.returns, said.schema)
     for each in said.own:
         load_user_tools(each)
     _check_names(template)
@@ -44,7 +44,7 @@ def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name
     path = save_template(current_configuration(), name, template)
     open_names = "".join(f" -p {each}=…" for each in template.placeholders if each not in (*defaults, "input"))
     done = "replaced" if was_there else "saved"
-    tell(f"{done}: {escape_unprintable_line(str(path))}; `antiphon ask -t {name}{open_names}` asks it")
+    print_message(f"{done}: {escape_unprintable_line(str(path))}; `antiphon ask -t {name}{open_names}` asks it")
 
 
 def _check_names(template: PromptTemplate) -> None:

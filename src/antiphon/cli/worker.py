@@ -1,4 +1,4 @@
-"""`antiphon work`: execute runs of a shared journal."""
+"""`antiphon worker`: execute runs of a shared journal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _parse_model_limits(_: click.Context, __: click.Parameter, given: tuple[str,
 @click.option("--status", is_flag=True, help="Only say how it goes, on all machines.")
 @click.option("--json", "as_json", is_flag=True, help="With `--status`: as JSON.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve the numbers of `--status` to Prometheus, at /metrics.")
-def work(
+def worker(
     db: str,
     slots: int,
     lease: float,

@@ -11,7 +11,7 @@ from typing import Any
 
 from antiphon._base.escape import escape_unprintable_line
 from antiphon._base.terminal import hide_typed_input
-from antiphon.cli.chat_front.printing import is_terminal
+from antiphon.cli.chat_front.output import is_terminal
 
 #: The runtime lets no other thread of this process go on while it loads: what moves meanwhile is another process.
 #: It ends with ours, however that ends, because then its input does.
@@ -30,14 +30,14 @@ sys.stdout.write("\\r\\x1b[K")
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
-def get_ready(model: Any) -> None:
+def prepare_model(model: Any) -> None:
     """Fetch and load a model, if it is one of this machine and that was not done yet."""
     from antiphon.local.model import LocalModel
 
     if not isinstance(model, LocalModel) or model.is_loaded:
         return
     model.fetch()
-    with hide_typed_input(), moving(f"loading {model.name}"):
+    with hide_typed_input(), show_spinner(f"loading {model.name}"):
         model.load()
 
 
@@ -52,7 +52,7 @@ def check_runtime(model: Any) -> None:
 
 
 @contextmanager
-def moving(text: str) -> Generator[None]:
+def show_spinner(text: str) -> Generator[None]:
     """A line that says so on standard error, where that is a terminal that can."""
     encoding = (getattr(sys.stderr, "encoding", "") or "").lower()
     if not is_terminal(sys.stderr) or not encoding.startswith("utf") or sys.platform == "win32":

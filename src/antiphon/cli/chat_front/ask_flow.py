@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable
-from antiphon.cli.chat_front.loading import get_ready
-from antiphon.cli.chat_front.printing import Written, is_terminal, print_exactly, print_json, print_text, tell
-from antiphon.cli.chat_front.unanswered import NO_ANSWER, tell_why, where
+from antiphon.cli.chat_front.failure_report import NO_ANSWER, report_failure, where
+from antiphon.cli.chat_front.local_models import prepare_model
+from antiphon.cli.chat_front.output import (
+    AnswerWriter,
+    is_terminal,
+    print_json,
+    print_message,
+    print_text,
+    print_verbatim,
+)
 from antiphon.cli.configuration import current_configuration
 from antiphon.cli.style import style_faint
 from antiphon.errors import AntiphonError
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AskOutput:
     """What is asked, and how the answer is to be given."""
 
     text: str = ""
@@ -55,17 +62,17 @@ class Wanted:
         return self.is_text and (is_terminal(sys.stdout) if self.stream is None else self.stream)
 
 
-def answer(wishes: Wishes, wanted: Wanted) -> int:
+def answer(wishes: Wishes, wanted: AskOutput) -> int:
     """Ask, and print the answer; gives the exit code."""
     from antiphon.chat.opening import choose_tools, open_talk
     from antiphon.chat.toolbox import Toolbox
 
     with ExitStack() as stack:
-        opened = open_talk(wishes, current_configuration(), stack, tell)
-        talk, person = opened.talk, _person(stack)
+        opened = open_talk(wishes, current_configuration(), stack, print_message)
+        talk, person = opened.talk, _find_approver(stack)
         # A model that cannot be given what goes along is not even loaded.
-        message = [] if wanted.run else _parts(talk, wanted)
-        used = choose_tools(wishes, opened, Toolbox(current_configuration(), stack, tell))
+        message = [] if wanted.run else _build_message(talk, wanted)
+        used = choose_tools(wishes, opened, Toolbox(current_configuration(), stack, print_message))
         wishes.about.update(used.to_json())
         if is_terminal(sys.stderr):
             is_kept = bool(used) and opened.entry is not None and wishes.tools is None
@@ -73,7 +80,7 @@ def answer(wishes: Wishes, wanted: Wanted) -> int:
                 f"; tools: {used}, as before" if is_kept else ""
             )
             click.echo(style_faint(escape_unprintable(told)) + "\n", err=True)
-        return _answered(talk, wanted, message, person, opened.journal)
+        return _print_answer(talk, wanted, message, person, opened.journal)
 
 
 def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
@@ -81,10 +88,10 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     from antiphon._base.json_access import as_object
     from antiphon.chat.opening import Wishes
     from antiphon.chat.toolbox import Chosen
-    from antiphon.cli.chat_front.question import wanted_type
+    from antiphon.cli.chat_front.ask_request import resolve_answer_type
 
     about = entry.begun_as
-    returns = wanted_type(about.get("returns"), about.get("schema"))
+    returns = resolve_answer_type(about.get("returns"), about.get("schema"))
     wishes = Wishes(
         entry.kind,
         about.get("model"),
@@ -96,18 +103,18 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
         tools=Chosen.read(about),
         options=as_object(about.get("options")),
     )
-    return answer(wishes, Wanted(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id))
+    return answer(wishes, AskOutput(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id))
 
 
-def _answered(
-    talk: Talk, wanted: Wanted, message: list[UserPart], person: Person | None, kept: TalkJournal | None
+def _print_answer(
+    talk: Talk, wanted: AskOutput, message: list[UserPart], person: Person | None, kept: TalkJournal | None
 ) -> int:
     from antiphon.session import NeedsHuman
 
     before = talk.conversation.fork()
     try:
-        get_ready(talk.session.model)
-        result = _followed(talk, wanted, message, person)
+        prepare_model(talk.session.model)
+        result = _follow_events(talk, wanted, message, person)
     except BaseException as error:
         # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
         # the log keeps what was said.
@@ -116,10 +123,10 @@ def _answered(
         if not isinstance(error, AntiphonError):
             raise
         saved = "" if before.turns else talk.id
-        return tell_why(error, talk, kept, as_json=wanted.as_json, is_seen=wanted.is_streamed, saved=saved)
+        return report_failure(error, talk, kept, as_json=wanted.as_json, is_seen=wanted.is_streamed, saved=saved)
     finally:
         if wanted.usage:
-            _tell_usage(talk)
+            _print_usage(talk)
     if wanted.as_json:
         from antiphon.views.stream import final_json
 
@@ -128,10 +135,10 @@ def _answered(
         from antiphon.results import to_plain_json
 
         print_json(to_plain_json(result.value))
-    return _extracted(result, talk) if wanted.extract else 0
+    return _print_first_code(result, talk) if wanted.extract else 0
 
 
-def _followed(talk: Talk, wanted: Wanted, message: list[UserPart], person: Person | None) -> AIResult:
+def _follow_events(talk: Talk, wanted: AskOutput, message: list[UserPart], person: Person | None) -> AIResult:
     """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
     from antiphon.cli.chat_front.screen import Screen
     from antiphon.terminal import console
@@ -140,7 +147,7 @@ def _followed(talk: Talk, wanted: Wanted, message: list[UserPart], person: Perso
     if wanted.is_streamed and is_terminal(sys.stdout):
         Screen(console(), person).follow(talk, events)
         return talk.result()
-    write = Written() if wanted.is_streamed else None
+    write = AnswerWriter() if wanted.is_streamed else None
     if write is not None:
         events = write.through(events)
     display = Screen(console(sys.stderr), person) if is_terminal(sys.stderr) else None
@@ -164,28 +171,28 @@ def _drain(events: Generator[Event, None, None]) -> None:
             pass
 
 
-def _extracted(result: AIResult, talk: Talk) -> int:
+def _print_first_code(result: AIResult, talk: Talk) -> int:
     """Print the first code block; an answer without one is not lost."""
     from antiphon.views.markdown_tokens import extract_first_code
 
     said = str(result.value)
     code = extract_first_code(said)
     if code is not None:
-        print_exactly(code)
+        print_verbatim(code)
         return 0
-    tell(f"there is no code block in the answer; {where(said, talk.id)}")
+    print_message(f"there is no code block in the answer; {where(said, talk.id)}")
     return NO_ANSWER
 
 
-def _tell_usage(talk: Talk) -> None:
+def _print_usage(talk: Talk) -> None:
     from antiphon.terminal.state_lines import format_usage
     from antiphon.terminal.status_line import sum_run_usage
 
     used = format_usage(*sum_run_usage(talk.used))
-    tell(f"{talk.session.model.name}: {', '.join(used) or 'what it took is not known'}")
+    print_message(f"{talk.session.model.name}: {', '.join(used) or 'what it took is not known'}")
 
 
-def _parts(talk: Talk, wanted: Wanted) -> list[UserPart]:
+def _build_message(talk: Talk, wanted: AskOutput) -> list[UserPart]:
     """The message: what goes along, in the form in which the model takes it, and the words."""
     from antiphon.chat.attachments import part_for
     from antiphon.conversation import Text
@@ -195,7 +202,7 @@ def _parts(talk: Talk, wanted: Wanted) -> list[UserPart]:
     return [*(each for each in found if each is not None), Text(wanted.text)]
 
 
-def _person(stack: ExitStack) -> Person | None:
+def _find_approver(stack: ExitStack) -> Person | None:
     """Whoever can see questions on standard error and has a keyboard, though standard input may be something else."""
     if not is_terminal(sys.stderr):
         return None

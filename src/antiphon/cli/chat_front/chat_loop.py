@@ -8,11 +8,11 @@ from typing import Any
 
 from antiphon.chat.mentions import read_mentions
 from antiphon.chat.toolbox import Chosen, Toolbox
-from antiphon.cli.chat_front.commands import Leave, run_command
-from antiphon.cli.chat_front.loading import get_ready
-from antiphon.cli.chat_front.reader import Reader
+from antiphon.cli.chat_front.line_editor import LineEditor
+from antiphon.cli.chat_front.local_models import prepare_model
 from antiphon.cli.chat_front.screen import Screen
-from antiphon.cli.chat_front.templating import Opening
+from antiphon.cli.chat_front.slash_commands import QuitChat, run_command
+from antiphon.cli.chat_front.template_use import ChatOpening
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session import Event, NoAnswer, ReturnError
@@ -27,7 +27,7 @@ _IMPATIENT_SECONDS = 2.0
 _LEAVING = ("exit", "quit")
 
 
-class Chatting:
+class ChatLoop:
     """A talk at a terminal. `tools` is how those in use were chosen; `about` is told, for who goes on with it.
 
     The `opening` makes the first message of what is typed.
@@ -37,10 +37,10 @@ class Chatting:
         self,
         talk: Talk,
         display: Screen,
-        reader: Reader,
+        reader: LineEditor,
         toolbox: Toolbox,
         about: dict[str, Any] | None = None,
-        opening: Opening | None = None,
+        opening: ChatOpening | None = None,
     ) -> None:
         self.talk = talk
         self.display = display
@@ -78,7 +78,7 @@ class Chatting:
         self._is_answering = True
         try:
             self._try(lambda: self._take(said))
-        except Leave:
+        except QuitChat:
             return True
         return False
 
@@ -156,7 +156,7 @@ class Chatting:
 
     def load(self) -> None:
         """Fetch and load a model of this machine while nothing else moves on the screen."""
-        get_ready(self.talk.session.model)
+        prepare_model(self.talk.session.model)
 
     def use_tools(self, chosen: Chosen) -> None:
         """Let the model use these tools from now on."""
@@ -174,7 +174,7 @@ class Chatting:
         if said.startswith("/"):
             run_command(self, said)
         elif said.strip().lower() in _LEAVING:
-            raise Leave
+            raise QuitChat
         elif said.strip():
             self.say(said)
 

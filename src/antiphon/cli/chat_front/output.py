@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from antiphon.session import Event
 
 
-class Written:
+class AnswerWriter:
     """Text written as it comes: what is said between calls is on lines of its own."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ def print_text(text: str) -> None:
     Scrollback(console()).put(make_markdown(text))
 
 
-def print_exactly(text: str) -> None:
+def print_verbatim(text: str) -> None:
     """Print a text as it is, with no line added; a terminal is told nothing by it."""
     if is_terminal(sys.stdout):
         from antiphon.terminal.sanitizer import safe
@@ -73,7 +73,7 @@ def print_json(data: object) -> None:
     echo_json(format_safe_json(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_unicode_encoding(encoding)))
 
 
-def drop_output() -> None:
+def discard_stdout() -> None:
     """Let go of an output that takes nothing more, so that the rest of it is not tried again at the exit."""
     with open(os.devnull, "w") as nowhere, suppress(OSError, ValueError):
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
@@ -84,7 +84,7 @@ def is_terminal(stream: Any) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def tell(text: str) -> None:
+def print_message(text: str) -> None:
     """Say something that is no part of the answer."""
     click.echo(f"antiphon: {escape_unprintable(text)}", err=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.cli.chat_front.printing import print_json, tell
+from antiphon.cli.chat_front.output import print_json, print_message
 
 if TYPE_CHECKING:
     from antiphon.chat.keeping import TalkJournal
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NO_ANSWER, MISTAKE, WAITING, INTERRUPTED = 1, 2, 3, 130
 
 
-def tell_why(
+def report_failure(
     error: AntiphonError, talk: Talk, kept: TalkJournal | None, *, as_json: bool, is_seen: bool, saved: str
 ) -> int:
     """Say why there is no answer, and how there could be one; gives the exit code.
@@ -32,9 +32,9 @@ def tell_why(
         said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
     if isinstance(error, NeedsHuman) and kept is not None and kept.running is not None:
         said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to go on"
-    tell(said)
+    print_message(said)
     if as_json:
-        print_json(failed_json(str(error), talk, error))
+        print_json(make_failure_json(str(error), talk, error))
     return _code(error)
 
 
@@ -43,7 +43,7 @@ def where(said: str, id: str) -> str:
     return f"`antiphon logs show {id}` shows it" if id else f"it is nowhere saved, so here it is:\n{said}"
 
 
-def failed_json(reason: str, talk: Talk | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
+def make_failure_json(reason: str, talk: Talk | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
     """What `--json` prints where there is no result at all; without a `talk` nothing was even asked."""
     from dataclasses import asdict
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def question_options(otherwise: str) -> Callable[[_Command], _Command]:
+def add_question_options(otherwise: str) -> Callable[[_Command], _Command]:
     """What a question is asked by; `otherwise` says which tools there are where none are given."""
     return _all_of(
         click.option(
@@ -72,7 +72,7 @@ def question_options(otherwise: str) -> Callable[[_Command], _Command]:
     )
 
 
-def keeping_options(last: str) -> Callable[[_Command], _Command]:
+def add_conversation_options(last: str) -> Callable[[_Command], _Command]:
     """What is gone on with, what is kept and what is allowed; `last` is what `--continue` goes on with."""
     return _all_of(
         click.option("-c", "--continue", "go_on", is_flag=True, help=f"Go on with {last}."),
@@ -88,7 +88,7 @@ def keeping_options(last: str) -> Callable[[_Command], _Command]:
     )
 
 
-def check_together(given: dict[str, Any], last: str, is_template: bool = False) -> None:
+def check_exclusive_options(given: dict[str, Any], last: str, is_template: bool = False) -> None:
     """Refuse what cannot be meant together. With `is_template`, a template is made."""
     if given["go_on"] and given["resume"] is not None:
         raise click.UsageError(f"`--continue` is {last}, `--resume` another; give one of them")

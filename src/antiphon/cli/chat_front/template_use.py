@@ -10,12 +10,12 @@ from antiphon.cli.key_value import parse_pairs
 from antiphon.errors import OptionError
 
 if TYPE_CHECKING:
-    from antiphon.cli.chat_front.question import Question
+    from antiphon.cli.chat_front.ask_request import Question
     from antiphon.config.templates import PromptTemplate
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class ChatOpening:
     """How a template begins a chat. `made` makes the first message of what is typed; if `is_whole`, of nothing too."""
 
     name: str
@@ -23,7 +23,7 @@ class Opening:
     is_whole: bool
 
 
-def template_of(given: Mapping[str, Any]) -> PromptTemplate | None:
+def find_requested_template(given: Mapping[str, Any]) -> PromptTemplate | None:
     """The template that the command line names, if it does."""
     if given["template"] is None:
         return None
@@ -33,7 +33,7 @@ def template_of(given: Mapping[str, Any]) -> PromptTemplate | None:
     return find_template(current_configuration(), given["template"])
 
 
-def templated(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -> Question:
+def apply_template(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -> Question:
     """A question by a template."""
     name = given["template"]
     prompt, system = template.filled(name, said.text, parse_pairs(given["params"], "-p"))
@@ -54,14 +54,14 @@ def templated(said: Question, template: PromptTemplate, given: Mapping[str, Any]
     )
 
 
-def opened(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -> tuple[Question, Opening | None]:
+def opened(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -> tuple[Question, ChatOpening | None]:
     """A chat by a template, and how that begins: `$input` is what is typed first."""
     name, values = given["template"], parse_pairs(given["params"], "-p")
     if template.returns or template.schema or template.extract:
         form = "a code block" if template.extract else "a value of its type"
         raise OptionError(f"template `{name}` gives {form}, and a chat is of texts: `antiphon ask -t {name}` asks it")
     system = template.render_system(name, values)
-    opening = Opening(name, lambda typed: template.filled(name, typed, values)[0], not template.needs_input)
+    opening = ChatOpening(name, lambda typed: template.filled(name, typed, values)[0], not template.needs_input)
     return _settled(said, template, system), opening if template.prompt else None
 
 

@@ -18,7 +18,7 @@ _LONGEST_HISTORY = 1000
 _PASTE_SECONDS = 0.03
 
 
-class Reader:
+class LineEditor:
     """Reads from standard input. `history` is the file that messages are kept in.
 
     What Tab offers is said by `offers`: of a line up to the cursor, where its last word begins, and what could stand
