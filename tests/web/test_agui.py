@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from antiphon._base.optional_deps import build_install_command
 from antiphon.cli import cli
 from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
@@ -175,7 +179,7 @@ def test_a_thread_of_others_is_taken_by_the_rules_of_conversations(page: Any, an
     wrong.messages = [{"id": "1", "role": "tool", "toolCallId": "c1", "content": "blue"}]
     response = wrong.post()
     assert response.status_code == 400
-    assert "these messages are no conversation" in response.json()["error"]
+    assert "these messages are not a conversation" in response.json()["error"]
 
 
 def test_what_differs_from_what_is_written_down_is_an_error_and_the_client_is_told_what_is(
@@ -353,7 +357,7 @@ def test_every_interrupt_is_answered_and_each_by_what_it_asked(page: Any, antiph
     other = Client(page, "some-other-thread-1")
     other.messages = client.messages
     stolen = other.post(resume=[{"interruptId": one["id"], **yes}, {"interruptId": two["id"], **yes}])
-    assert (stolen.status_code, "none of thread" in stolen.json()["error"]) == (400, True)
+    assert (stolen.status_code, "does not belong to thread" in stolen.json()["error"]) == (400, True)
     assert ran == []
     client.run(resume=[{"interruptId": one["id"], **yes}, {"interruptId": two["id"], **no}])
     assert ran == ["a"]
@@ -498,7 +502,7 @@ def test_a_client_that_leaves_stops_the_run_and_can_go_on(journal: Journal, anti
             assert "RUN_STARTED" in next(lines)
             assert begun.wait(60)
             second = httpx2.post(f"{site.url}/agui", json={**given, "runId": "r2"}, headers=headers, timeout=60)
-            assert (second.status_code, "goes on" in second.json()["error"]) == (409, True)
+            assert (second.status_code, "active run" in second.json()["error"]) == (409, True)
         wait_for(lambda: journal.find("r1").state == "cancelled")
         antiphon_fake.reset()
         antiphon_fake.play("Here.")
@@ -528,6 +532,30 @@ def test_a_run_that_is_cancelled_elsewhere_says_so(journal: Journal, antiphon_fa
     page = app(journal=journal, token=TOKEN, model=antiphon_fake.connect(MODEL), tools=[ending])
     assert outcome(Client(page, "thread-of-many").ask("Go.")) == {"type": "cancelled"}
     assert len(antiphon_fake.requests) == 1
+
+
+def test_the_protocol_is_imported_with_the_first_request_only():
+    code = """
+import sys
+from antiphon.web import app
+from antiphon.durable import Journal
+page = app(journal=Journal(sys.argv[1]), token="t")
+assert not [each for each in sys.modules if each.startswith("ag_ui")], "loaded"
+"""
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([sys.executable, "-c", code, f"{directory}/logs.db"], check=True)
+
+
+def test_a_request_without_the_package_of_the_protocol_says_what_to_install(page: Any, monkeypatch: pytest.MonkeyPatch):
+    for name in [*sys.modules]:
+        if name.startswith(("antiphon.web.agui", "ag_ui.")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ag_ui", None)
+    response = posted(page, {})
+    assert (response.status_code, response.json()) == (
+        400,
+        {"error": f"AG-UI needs `ag_ui`: {build_install_command('web')}"},
+    )
 
 
 def test_keys_are_in_no_event(page: Any, antiphon_fake: Fake, monkeypatch: pytest.MonkeyPatch):

@@ -15,19 +15,41 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    MessagesSnapshotEvent,
+    ResumeEntry,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    TokenUsage,
+)
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
 from antiphon.errors import AntiphonError, NotReadyError, OptionError
+from antiphon.web.agui_history import HistoryMismatch, conversation_to_agui
+from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA, parse_run_input, resume_answer_json
+from antiphon.web.agui_runs import Work, connected, loaded
+from antiphon.web.inbox import settle_as
 from antiphon.web.json_response import dump_redacted_json, read_json_object
+from antiphon.web.steps import get_pending_call, load_effect_entry
+from antiphon.web.stored import row_at
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.routing import Route
 
     from antiphon.durable import Journal, QuestionEntry
     from antiphon.session import ModelProtocol
     from antiphon.tools import Tool
-    from antiphon.web.agui_input import AguiResumeEntry, AguiRunInput
-    from antiphon.web.agui_runs import Work
 
 #: The largest request body, in bytes; it may contain images.
 _MAX_REQUEST_BYTES = 30_000_000
@@ -35,17 +57,6 @@ _MAX_REQUEST_BYTES = 30_000_000
 _KEEPALIVE_SECONDS = 15.0
 #: A thread id that can be used as the name of a saved conversation, distinct from generated names.
 _STORED_THREAD_NAME = re.compile(r"[0-9a-z][0-9a-z-]{8,63}")
-
-AguiEventJson = dict[str, Any]
-
-
-def agui_routes(
-    journal: Journal, model: str | ModelProtocol | None, tools: str | Iterable[Callable[..., Any] | Tool]
-) -> list[Route]:
-    """Return the routes of the AG-UI endpoint."""
-    from starlette.routing import Route
-
-    return [Route("/agui", AguiEndpoint(journal, model, tools).answer, methods=["POST"])]
 
 
 class AguiEndpoint:
@@ -63,17 +74,11 @@ class AguiEndpoint:
 
     async def answer(self, request: Request) -> Response:
         """Start or resume a run; an invalid request is rejected before anything starts."""
-        from starlette.concurrency import run_in_threadpool
-        from starlette.responses import StreamingResponse
-
-        from antiphon.web.agui_history import HistoryMismatch
-        from antiphon.web.agui_input import parse_run_input
-
         given = parse_run_input(await read_json_object(request, _MAX_REQUEST_BYTES))
         name = _conversation_name(given.thread_id)
         self._claim(name)
         try:
-            stream = self._stream(name, given, await run_in_threadpool(self._begun, name, given))
+            stream = self._stream(name, given, await run_in_threadpool(self._start_or_resume, name, given))
         except HistoryMismatch as error:
             self._free(name)
             stream = _iter_lines(await run_in_threadpool(self._make_snapshot_events, name, given, str(error)))
@@ -86,7 +91,7 @@ class AguiEndpoint:
     def _claim(self, name: str) -> None:
         with self._lock:
             if name in self._active_threads:
-                raise NotReadyError("a run of this thread goes on; wait for its end, or stop it")
+                raise NotReadyError("this thread has an active run; wait until it ends, or cancel it")
             self._active_threads.add(name)
 
     def _free(self, name: str) -> None:
@@ -95,67 +100,59 @@ class AguiEndpoint:
 
     # Starting
 
-    def _begun(self, name: str, given: AguiRunInput) -> Work | list[AguiEventJson]:
+    def _start_or_resume(self, name: str, given: RunAgentInput) -> Work | list[BaseEvent]:
         """Start or resume a run; return the events to send instead if there is nothing to do."""
-        from antiphon.web.agui_runs import Work, connected
-
         with self._lock:
             # Connect once, when first needed: the key may not be available earlier.
-            asked = self._model = connected(self._model)
-        agent = asked, self._tools
+            model = self._model = connected(self._model)
+        agent = model, self._tools
         if given.resume:
-            id, told = self._settled(given)
-            return Work.resumed(self._journal, agent, name, given, id, told)
-        left = self._left(name)
-        if left is None:
+            id, events = self._apply_answers(given, given.resume)
+            return Work.resumed(self._journal, agent, name, given, id, events)
+        suspended = self._find_suspended_run(name)
+        if suspended is None:
             return Work.begun(self._journal, agent, name, given)
-        if self._journal.questions(left, 1):
+        if self._journal.questions(suspended, 1):
             # The pending questions still need answers of a person.
-            return [*_start_events(given), _finish_event(given, _make_interrupt_outcome(self._journal, left))]
+            return [_start_event(given), _finish_event(given, self._make_interrupt_outcome(suspended))]
         if given.messages and given.messages[-1].role == "user":
             raise NotReadyError(
-                f"run {left!r} of this thread has its answers, and goes on before anything else is said"
+                f"run {suspended!r} of this thread has its answers and must continue first; send the request"
+                " without a new message"
             )
-        return Work.resumed(self._journal, agent, name, given, left, [])
+        return Work.resumed(self._journal, agent, name, given, suspended, [])
 
-    def _settled(self, given: AguiRunInput) -> tuple[str, list[AguiEventJson]]:
+    def _apply_answers(self, given: RunAgentInput, resume: list[ResumeEntry]) -> tuple[str, list[BaseEvent]]:
         """Apply the answers of a resume request; return the run, and events about earlier answers."""
-        from antiphon.web.agui_input import resume_answer_json
-        from antiphon.web.inbox import settle_as
-        from antiphon.web.stored import row_at
-
-        entries = {_parse_interrupt_id(each): each for each in given.resume or ()}
+        entries = {_parse_interrupt_id(each): each for each in resume}
         id = self._find_resumed_run(given, entries)
         rows = {path: row_at(self._journal, id, path) for _, _, path in entries}
-        if uncovered := [each.text for each in self._journal.questions(id) if each.path not in rows]:
-            raise OptionError(f"`resume` answers every interrupt of a run, or gives it up; missing: {uncovered[0]}")
-        answers = [
-            (
-                each.interrupt_id,
-                {"path": path, "hash": hash, **resume_answer_json(_question_kind(self._journal, rows[path]), each)},
-            )
-            for (_, hash, path), each in entries.items()
-        ]
-        told: list[AguiEventJson] = []
-        for interrupt, said in answers:
+        if unanswered := [each.text for each in self._journal.questions(id) if each.path not in rows]:
+            raise OptionError(f"`resume` must answer or cancel every interrupt of run {id!r}; missing: {unanswered[0]}")
+        answers: list[tuple[str, dict[str, Any]]] = []
+        for (_, hash, path), entry in entries.items():
+            about = str(load_effect_entry(self._journal, rows[path]).asked.get("about"))
+            answers.append((entry.interrupt_id, {"path": path, "hash": hash, **resume_answer_json(about, entry)}))
+        events: list[BaseEvent] = []
+        for interrupt, answer in answers:
             try:
-                settle_as(self._journal, id, said)
+                settle_as(self._journal, id, answer)
             except NotReadyError as error:
                 if self._journal.find(id).state not in ("waiting", "ready"):
-                    raise NotReadyError(f"{error}; run {id!r} has gone on without you") from None
+                    raise NotReadyError(f"{error}; run {id!r} continued without you") from None
                 value = {"interruptId": interrupt, "why": str(error)}
-                told.append({"type": "CUSTOM", "name": "antiphon.answered", "value": value})
-        return id, told
+                events.append(CustomEvent(name="antiphon.answered", value=value))
+        return id, events
 
-    def _find_resumed_run(self, given: AguiRunInput, asked: Iterable[tuple[str, str, str]]) -> str:
-        runs = {run for run, _, _ in asked}
+    def _find_resumed_run(self, given: RunAgentInput, interrupts: Iterable[tuple[str, str, str]]) -> str:
+        runs = {run for run, _, _ in interrupts}
         if len(runs) != 1 or not self._journal.has(run := runs.pop()):
-            raise OptionError("`resume` names interrupts of one run, as its end told them")
+            raise OptionError("`resume` must name interrupts of one run, with the ids from its RUN_FINISHED event")
         if self._journal.find(run).begun_as.get("thread") != given.thread_id:
-            raise OptionError(f"run {run!r} is none of thread {given.thread_id!r}")
+            raise OptionError(f"run {run!r} does not belong to thread {given.thread_id!r}")
         return run
 
-    def _left(self, name: str) -> str | None:
+    def _find_suspended_run(self, name: str) -> str | None:
         """Return the run of a thread that waits for a person or already has the answers."""
         rows = self._journal.read(
             "SELECT id FROM runs WHERE kind IN ('agui', 'chat') AND state IN ('waiting', 'ready')"
@@ -166,9 +163,7 @@ class AguiEndpoint:
 
     # Streaming
 
-    async def _stream(self, name: str, given: AguiRunInput, work: Work | list[AguiEventJson]) -> AsyncGenerator[str]:
-        from starlette.concurrency import run_in_threadpool
-
+    async def _stream(self, name: str, given: RunAgentInput, work: Work | list[BaseEvent]) -> AsyncGenerator[str]:
         if isinstance(work, list):
             self._free(name)
             async for line in _iter_lines(work):
@@ -176,47 +171,48 @@ class AguiEndpoint:
             return
         is_over = False
         try:
-            for each in (*_start_events(given), *work.told):
+            for each in (_start_event(given), *work.told):
                 yield _format_sse(each)
             async for each in work.happening(_KEEPALIVE_SECONDS):
                 yield _format_sse(each) if each else ": still here\n\n"
-            ending = await run_in_threadpool(self._ended, given, work)
+            last = await run_in_threadpool(self._end, given, work)
             is_over = True
             self._free(name)
-            yield _format_sse(ending)
+            yield _format_sse(last)
         finally:
             if not is_over:
                 # The client disconnected. This generator is being closed and cannot wait, so a thread stops the run.
-                threading.Thread(target=self._stopped, args=(name, work), daemon=True).start()
+                threading.Thread(target=self._stop, args=(name, work), daemon=True).start()
 
-    def _ended(self, given: AguiRunInput, work: Work) -> AguiEventJson:
+    def _end(self, given: RunAgentInput, work: Work) -> BaseEvent:
         """Return the final event of a run, after everything is saved."""
-        error = work.end()
-        usage = {"usage": used} if (used := work.telling.usage) else {}
+        error, usage = work.end(), work.telling.usage
         if error is not None:
-            return {"type": "RUN_ERROR", "message": str(error) or type(error).__name__, **usage}
-        if work.state == "waiting":
-            return {**_finish_event(given, _make_interrupt_outcome(self._journal, work.id)), **usage}
-        pending = {"pendingToolCallIds": work.pending} if work.pending else {}
-        outcome = {"type": "cancelled"} if work.state == "cancelled" else {"type": "success", **pending}
-        return {**_finish_event(given, outcome), **usage}
+            return RunErrorEvent(message=str(error) or type(error).__name__, usage=usage)
+        match work.state:
+            case "waiting":
+                outcome = self._make_interrupt_outcome(work.id)
+            case "cancelled":
+                outcome = RunFinishedCancelledOutcome()
+            case _:
+                outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=work.pending or None)
+        return _finish_event(given, outcome, usage)
 
-    def _stopped(self, name: str, work: Work) -> None:
+    def _stop(self, name: str, work: Work) -> None:
         with suppress(AntiphonError):
             work.stop()
         self._free(name)
 
-    def _make_snapshot_events(self, name: str, given: AguiRunInput, why: str) -> list[AguiEventJson]:
-        from antiphon.web.agui_history import conversation_to_agui
-        from antiphon.web.agui_runs import loaded
-
+    def _make_snapshot_events(self, name: str, given: RunAgentInput, why: str) -> list[BaseEvent]:
         ours = loaded(self._journal, name)
         messages = [] if ours is None else conversation_to_agui(ours, name)
         return [
-            *_start_events(given),
-            {"type": "MESSAGES_SNAPSHOT", "messages": messages},
-            {"type": "RUN_ERROR", "message": why, "code": "differs"},
-        ]
+            _start_event(given), MessagesSnapshotEvent(messages=messages), RunErrorEvent(message=why, code="differs")
+        ]  # fmt: skip
+
+    def _make_interrupt_outcome(self, run: str) -> RunFinishedInterruptOutcome:
+        interrupts = [_make_interrupt(self._journal, run, each) for each in self._journal.questions(run)]
+        return RunFinishedInterruptOutcome(interrupts=interrupts)
 
 
 def _conversation_name(thread: str) -> str:
@@ -226,55 +222,40 @@ def _conversation_name(thread: str) -> str:
     return f"thread-{hashlib.sha256(thread.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
-def _parse_interrupt_id(entry: AguiResumeEntry) -> tuple[str, str, str]:
+def _parse_interrupt_id(entry: ResumeEntry) -> tuple[str, str, str]:
     """Return the run, fingerprint and path encoded in an interrupt id."""
     run, _, rest = entry.interrupt_id.partition("/")
     hash, _, path = rest.partition("/")
     return unquote(run), hash, path
 
 
-def _question_kind(journal: Journal, row: tuple[Any, ...]) -> str:
-    from antiphon.web.steps import load_effect_entry
-
-    return str(load_effect_entry(journal, row).asked.get("about"))
-
-
-def _make_interrupt_outcome(journal: Journal, run: str) -> AguiEventJson:
-    return {"type": "interrupt", "interrupts": [_make_interrupt(journal, run, each) for each in journal.questions(run)]}
-
-
-def _make_interrupt(journal: Journal, run: str, question: QuestionEntry) -> AguiEventJson:
-    from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA
-    from antiphon.web.steps import get_pending_call, load_effect_entry
-    from antiphon.web.stored import row_at
-
+def _make_interrupt(journal: Journal, run: str, question: QuestionEntry) -> Interrupt:
     row = row_at(journal, run, question.path)
     asked = load_effect_entry(journal, row).asked
-    about = {"reason": "tool_call", "responseSchema": APPROVAL_SCHEMA}
-    if question.about != "approval":
-        about = {"reason": "input_required", "responseSchema": ANSWER_SCHEMA}
-    private = "this is private: it is answered in a terminal"
-    call = {"toolCallId": id} if (id := get_pending_call(asked).get("id")) else {}
-    return {
-        "id": f"{quote(run, safe='')}/{row[3]}/{question.path}", **about, **call,
-        "message": private if asked.get("private") else question.text,
-    }  # fmt: skip
+    is_approval = question.about == "approval"
+    return Interrupt(
+        id=f"{quote(run, safe='')}/{row[3]}/{question.path}",
+        reason="tool_call" if is_approval else "input_required",
+        response_schema=APPROVAL_SCHEMA if is_approval else ANSWER_SCHEMA,
+        tool_call_id=get_pending_call(asked).get("id") or None,
+        message="This question is private. Answer it in a terminal." if asked.get("private") else question.text,
+    )
 
 
-def _start_events(given: AguiRunInput) -> list[AguiEventJson]:
-    return [
-        {"type": "RUN_STARTED", "threadId": given.thread_id, "runId": given.run_id, "protocolVersion": "1.0"},
-    ]
+def _start_event(given: RunAgentInput) -> BaseEvent:
+    return RunStartedEvent(thread_id=given.thread_id, run_id=given.run_id, protocol_version="1.0")
 
 
-def _finish_event(given: AguiRunInput, outcome: AguiEventJson) -> AguiEventJson:
-    return {"type": "RUN_FINISHED", "threadId": given.thread_id, "runId": given.run_id, "outcome": outcome}
+def _finish_event(
+    given: RunAgentInput, outcome: RunFinishedOutcome, usage: list[TokenUsage] | None = None
+) -> BaseEvent:
+    return RunFinishedEvent(thread_id=given.thread_id, run_id=given.run_id, outcome=outcome, usage=usage)
 
 
-async def _iter_lines(events: Sequence[AguiEventJson]) -> AsyncGenerator[str]:
+async def _iter_lines(events: Sequence[BaseEvent]) -> AsyncGenerator[str]:
     for each in events:
         yield _format_sse(each)
 
 
-def _format_sse(event: AguiEventJson) -> str:
-    return f"data: {dump_redacted_json(event)}\n\n"
+def _format_sse(event: BaseEvent) -> str:
+    return f"data: {dump_redacted_json(event.model_dump(mode='json', by_alias=True))}\n\n"

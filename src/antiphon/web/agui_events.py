@@ -1,9 +1,27 @@
-"""Convert session events to AG-UI events; skips what the client already has."""
+"""Convert session events to AG-UI events, without what the client already has."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    TokenUsage,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
 
 from antiphon.conversation import AssistantTurn, ToolResult, UserTurn
 from antiphon.session import (
@@ -16,22 +34,12 @@ from antiphon.session import (
     RunEnded,
     RunWaits,
 )
-from antiphon.web.agui_history import agui_content_json, find_last_reply
+from antiphon.web.agui_history import find_last_reply, result_to_agui
 from antiphon.wire import ReasoningDelta, TextDelta, Usage
 
 if TYPE_CHECKING:
     from antiphon.conversation import Conversation
     from antiphon.session import Event
-
-AguiEvent = dict[str, Any]
-#: AG-UI names of token counts, with our field names.
-_USAGE_FIELDS = {
-    "inputTokens": "input_tokens",
-    "outputTokens": "output_tokens",
-    "reasoningTokens": "reasoning_tokens",
-    "cachedInputTokens": "cache_read_tokens",
-    "cacheWriteInputTokens": "cache_write_tokens",
-}
 
 
 class AguiEventEncoder:
@@ -55,7 +63,7 @@ class AguiEventEncoder:
         self._used: dict[str, list[Usage]] = {}
         self._model = ""
 
-    def take(self, event: Event) -> Generator[AguiEvent]:
+    def take(self, event: Event) -> Generator[BaseEvent]:
         """Yield the AG-UI events for a session event."""
         body = event.body
         if event.run != self._run:
@@ -78,7 +86,7 @@ class AguiEventEncoder:
                 if body.sources:
                     found = [{"url": each.url, "title": each.title} for each in body.sources]
                     value = {"messageId": self._message, "sources": found}
-                    yield {"type": "CUSTOM", "name": "antiphon.sources", "value": value}
+                    yield CustomEvent(name="antiphon.sources", value=value)
                 self._count(body)
             case CallStarted() | QuestionAsked() | RunWaits() | RunEnded():
                 yield from self._encode_calls()
@@ -91,64 +99,62 @@ class AguiEventEncoder:
                 pass
 
     @property
-    def usage(self) -> list[AguiEvent]:
-        """The usage so far, by model."""
-        return [each for model, used in self._used.items() if len(each := _agui_usage_json(model, used)) > 1]
+    def usage(self) -> list[TokenUsage] | None:
+        """The usage so far, by model; `None` if no model reported any."""
+        usages = [_sum_usage(model, used) for model, used in self._used.items()]
+        return [each for each in usages if len(each.model_dump()) > 1] or None
 
     # Messages of the model
 
-    def _say(self, text: str) -> Generator[AguiEvent]:
+    def _say(self, text: str) -> Generator[BaseEvent]:
         yield from self._end_reasoning()
         if not self._text:
             self._text = self._message
-            yield {"type": "TEXT_MESSAGE_START", "messageId": self._text, "role": "assistant"}
-        yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._text, "delta": text}
+            yield TextMessageStartEvent(message_id=self._text, role="assistant")
+        yield TextMessageContentEvent(message_id=self._text, delta=text)
 
-    def _think(self, text: str) -> Generator[AguiEvent]:
+    def _think(self, text: str) -> Generator[BaseEvent]:
         if not self._thought:
             self._reasoning_count += 1
             self._thought = f"{self._message}.thought{self._reasoning_count}"
-            yield {"type": "REASONING_START", "messageId": self._thought}
-            yield {"type": "REASONING_MESSAGE_START", "messageId": self._thought, "role": "reasoning"}
-        yield {"type": "REASONING_MESSAGE_CONTENT", "messageId": self._thought, "delta": text}
+            yield ReasoningStartEvent(message_id=self._thought)
+            yield ReasoningMessageStartEvent(message_id=self._thought)
+        yield ReasoningMessageContentEvent(message_id=self._thought, delta=text)
 
-    def _end_reasoning(self) -> Generator[AguiEvent]:
+    def _end_reasoning(self) -> Generator[BaseEvent]:
         if self._thought:
-            yield {"type": "REASONING_MESSAGE_END", "messageId": self._thought}
-            yield {"type": "REASONING_END", "messageId": self._thought}
+            yield ReasoningMessageEndEvent(message_id=self._thought)
+            yield ReasoningEndEvent(message_id=self._thought)
             self._thought = ""
 
-    def _close(self) -> Generator[AguiEvent]:
+    def _close(self) -> Generator[BaseEvent]:
         yield from self._end_reasoning()
         if self._text:
-            yield {"type": "TEXT_MESSAGE_END", "messageId": self._text}
+            yield TextMessageEndEvent(message_id=self._text)
             self._text = ""
 
     # Calls
 
-    def _encode_calls(self) -> Generator[AguiEvent]:
+    def _encode_calls(self) -> Generator[BaseEvent]:
         """Yield the tool calls of the last reply, read from the conversation, which has their final ids."""
         turn = find_last_reply(self._conversation)
         for call in () if turn is None else turn.calls:
             if call.id in self._announced:
                 continue
             self._announced.add(call.id)
-            id = {"toolCallId": call.id}
-            yield {"type": "TOOL_CALL_START", **id, "toolCallName": call.name, "parentMessageId": self._message}
-            yield {"type": "TOOL_CALL_ARGS", **id, "delta": call.arguments_json}
-            yield {"type": "TOOL_CALL_END", **id}
+            yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name, parent_message_id=self._message)
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.arguments_json)
+            yield ToolCallEndEvent(tool_call_id=call.id)
 
-    def _result(self, call: str, result: ToolResult) -> Generator[AguiEvent]:
+    def _result(self, call: str, result: ToolResult) -> Generator[BaseEvent]:
         if call in self._answered or call not in self._announced:
             return
         self._answered.add(call)
-        content = agui_content_json(result.parts)
-        yield {
-            "type": "TOOL_CALL_RESULT", "messageId": f"{self._run}.{call}", "toolCallId": call, "content": content,
-            "role": "tool",
-        }  # fmt: skip
+        yield ToolCallResultEvent(
+            message_id=f"{self._run}.{call}", tool_call_id=call, content=result_to_agui(result), role="tool"
+        )
 
-    def _words(self) -> Generator[AguiEvent]:
+    def _words(self) -> Generator[BaseEvent]:
         """Yield a person's answer, if the conversation has it as user text."""
         # The model may have replied already: this is the last user turn, not always the last turn.
         users = (each for each in reversed(self._conversation.turns) if isinstance(each, UserTurn))
@@ -156,10 +162,10 @@ class AguiEventEncoder:
         if not self._has_answer or turn is None:
             return
         self._has_answer = False
-        id = {"messageId": f"{self._message or self._run}.answer"}
-        yield {"type": "TEXT_MESSAGE_START", **id, "role": "user"}
-        yield {"type": "TEXT_MESSAGE_CONTENT", **id, "delta": turn.text}
-        yield {"type": "TEXT_MESSAGE_END", **id}
+        id = f"{self._message or self._run}.answer"
+        yield TextMessageStartEvent(message_id=id, role="user")
+        yield TextMessageContentEvent(message_id=id, delta=turn.text)
+        yield TextMessageEndEvent(message_id=id)
 
     # Usage
 
@@ -170,10 +176,16 @@ class AguiEventEncoder:
             self._used.setdefault(self._model, []).append(body.usage)
 
 
-def _agui_usage_json(model: str, used: list[Usage]) -> AguiEvent:
-    told: AguiEvent = {"model": model}
-    for name, ours in _USAGE_FIELDS.items():
-        known = [count for each in used if (count := getattr(each, ours)) is not None]
-        if known:
-            told[name] = sum(known)
-    return told
+def _sum_usage(model: str, used: list[Usage]) -> TokenUsage:
+    def add(counts: Iterable[int | None]) -> int | None:
+        known = [each for each in counts if each is not None]
+        return sum(known) if known else None
+
+    return TokenUsage(
+        model=model,
+        input_tokens=add(each.input_tokens for each in used),
+        output_tokens=add(each.output_tokens for each in used),
+        reasoning_tokens=add(each.reasoning_tokens for each in used),
+        cached_input_tokens=add(each.cache_read_tokens for each in used),
+        cache_write_input_tokens=add(each.cache_write_tokens for each in used),
+    )

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from ag_ui.core import (
+    AssistantMessage,
+    ContentPart,
+    DataSource,
+    FunctionCall,
+    ImagePart,
+    Message,
+    TextPart,
+    ToolMessage,
+    UrlSource,
+    UserMessage,
+)
+from ag_ui.core import ToolCall as AguiToolCall
 
 from antiphon.conversation import (
     AssistantTurn,
@@ -15,12 +28,11 @@ from antiphon.conversation import (
     Text,
     ToolResult,
     Update,
-    UserPart,
     UserTurn,
 )
 from antiphon.conversation.parts import normalize_call_id
 from antiphon.errors import AntiphonError, ContentError, OptionError, PairingError
-from antiphon.web.agui_input import AguiAssistantMessage, AguiMessage, AguiToolMessage, AguiUserMessage
+from antiphon.web.agui_input import convert_calls, convert_content, convert_result
 
 
 class HistoryMismatch(AntiphonError):
@@ -32,14 +44,14 @@ class NewMessages:
     """The new part of a client's messages: results of its own tools, and what the user said."""
 
     results: tuple[ToolResult, ...] = ()
-    said: tuple[UserPart, ...] = ()
+    said: tuple[Text | Image, ...] = ()
 
 
 @dataclass(slots=True)
 class _Segment:
     """Consecutive messages of one side: user parts, or text and calls of the model."""
 
-    said: list[UserPart] = field(default_factory=list[UserPart])
+    said: list[Text | Image] = field(default_factory=list[Text | Image])
     words: str = ""
     calls: list[str] = field(default_factory=list[str])
 
@@ -54,7 +66,7 @@ class _Segment:
 
 
 def find_new_messages(
-    messages: Sequence[AguiMessage], ours: Conversation, is_unfinished: Callable[[str], bool]
+    messages: Sequence[Message], ours: Conversation, is_unfinished: Callable[[str], bool]
 ) -> NewMessages:
     """Return what is new in a client's messages; raise `HistoryMismatch` if the rest differs.
 
@@ -66,15 +78,15 @@ def find_new_messages(
         said = _new_user_parts(mine, _drop_unfinished(messages, is_unfinished))
     if said is None:
         raise HistoryMismatch(
-            "this thread is not what is written down here: it went on elsewhere, or was changed; what is written down"
-            " is in the snapshot, from which the next run can go on"
+            "the messages differ from the saved thread, which was continued or changed elsewhere; the snapshot has the"
+            " saved messages, start the next run from them"
         )
     waiting = {call.id for call in ours.open_calls}
-    answers = [each.result() for each in messages if isinstance(each, AguiToolMessage)]
+    answers = [convert_result(each) for each in messages if isinstance(each, ToolMessage)]
     return NewMessages(tuple(each for each in answers if each.call_id in waiting), tuple(said))
 
 
-def _new_user_parts(mine: list[_Segment], messages: Sequence[AguiMessage]) -> list[UserPart] | None:
+def _new_user_parts(mine: list[_Segment], messages: Sequence[Message]) -> list[Text | Image] | None:
     """Return the user parts after the known messages; `None` if the messages begin differently."""
     theirs = _segments_of_messages(messages)
     if not _starts_with(theirs, mine):
@@ -84,82 +96,81 @@ def _new_user_parts(mine: list[_Segment], messages: Sequence[AguiMessage]) -> li
     return [part for each in rest for part in each.said][known:] if all(each.is_users for each in rest) else None
 
 
-def _drop_unfinished(messages: Sequence[AguiMessage], is_unfinished: Callable[[str], bool]) -> list[AguiMessage]:
+def _drop_unfinished(messages: Sequence[Message], is_unfinished: Callable[[str], bool]) -> list[Message]:
     return [each for each in messages if each.role != "assistant" or not is_unfinished(each.id)]
 
 
 def import_thread(
-    messages: Sequence[AguiMessage], system: str, is_unfinished: Callable[[str], bool]
+    messages: Sequence[Message], system: str, is_unfinished: Callable[[str], bool]
 ) -> tuple[Conversation, NewMessages]:
     """Build a conversation from the messages of an unknown thread; the last user messages count as new."""
     messages = _drop_unfinished(messages, is_unfinished)
     last = len(messages)
-    while last and isinstance(messages[last - 1], AguiUserMessage):
+    while last and isinstance(messages[last - 1], UserMessage):
         last -= 1
     conversation = Conversation(system)
     try:
         for each in messages[:last]:
-            if isinstance(each, AguiUserMessage):
-                conversation.add_user(each.parts())
-            elif isinstance(each, AguiAssistantMessage):
+            if isinstance(each, UserMessage):
+                conversation.add_user(convert_content(each.content))
+            elif isinstance(each, AssistantMessage):
                 words = [Text(each.content)] if each.content and each.content.strip() else []
-                conversation.add_assistant([*words, *each.calls()])
-            elif isinstance(each, AguiToolMessage):
-                conversation.add_tool_results([each.result()])
-        parts = [part for each in messages[last:] if isinstance(each, AguiUserMessage) for part in each.parts()]
+                conversation.add_assistant([*words, *convert_calls(each)])
+            elif isinstance(each, ToolMessage):
+                conversation.add_tool_results([convert_result(each)])
+        users = [each for each in messages[last:] if isinstance(each, UserMessage)]
+        parts = [part for each in users for part in convert_content(each.content)]
         if parts:
             Conversation().add_user(parts)
     except (PairingError, ContentError) as error:
-        raise OptionError(f"these messages are no conversation: {error}") from None
+        raise OptionError(f"these messages are not a conversation: {error}") from None
     return conversation, NewMessages((), tuple(parts))
 
 
-def conversation_to_agui(conversation: Conversation, name: str) -> list[dict[str, Any]]:
+def conversation_to_agui(conversation: Conversation, name: str) -> list[Message]:
     """Convert a conversation to AG-UI messages."""
-    found: list[dict[str, Any]] = []
+    found: list[Message] = []
     for number, turn in enumerate(conversation.turns):
         id = f"{name}.turn{number}"
         if isinstance(turn, UserTurn):
             if turn.visible_parts:
-                found.append({"id": id, "role": "user", "content": _user_content_json(turn)})
+                found.append(UserMessage(id=id, content=_content_of_user(turn)))
             continue
         calls = [
-            {"id": each.id, "type": "function", "function": {"name": each.name, "arguments": each.arguments_json}}
+            AguiToolCall(id=each.id, function=FunctionCall(name=each.name, arguments=each.arguments_json))
             for each in turn.calls
         ]
-        words = {"content": turn.text} if turn.text else {}
-        found.append({"id": id, "role": "assistant", **words, **({"toolCalls": calls} if calls else {})})
-        found += [_result_json(f"{id}.{each.call_id}", each) for each in turn.results]
+        found.append(AssistantMessage(id=id, content=turn.text or None, tool_calls=calls or None))
+        found += [_tool_message(f"{id}.{each.call_id}", each) for each in turn.results]
     return found
 
 
-def _user_content_json(turn: UserTurn) -> str | list[dict[str, Any]]:
-    """Return the content of a user turn, so that it comes back in the same parts."""
-    parts = [each for part in turn.parts if (each := _to_plain_part(part)) is not None]
+def _content_of_user(turn: UserTurn) -> str | list[ContentPart]:
+    """Return the content of a user turn, in parts as the client would send them back."""
+    parts = _plain_parts(turn)
     only = parts[0] if len(parts) == 1 else None
-    return only.text if isinstance(only, Text) else [_part_json(each) for each in parts]
+    return only.text if isinstance(only, Text) else [_to_agui_part(each) for each in parts]
 
 
-def agui_content_json(parts: Sequence[Any]) -> str | list[dict[str, Any]]:
-    """Convert parts to text, or to a list of parts if there are images."""
+def result_to_agui(result: ToolResult) -> str | list[ContentPart]:
+    """Convert the content of a result to text, or to a list of parts if it has images."""
+    parts = [each for each in result.parts if isinstance(each, Text | Image)]
     if not any(isinstance(each, Image) for each in parts):
-        return "\n".join(each.text for each in parts)
-    return [_part_json(each) for each in parts]
+        return result.text
+    return [_to_agui_part(each) for each in parts]
 
 
-def _part_json(part: Any) -> dict[str, Any]:
-    if not isinstance(part, Image):
-        return {"type": "text", "text": part.text}
+def _to_agui_part(part: Text | Image) -> ContentPart:
+    if isinstance(part, Text):
+        return TextPart(text=part.text)
     if part.url:
-        return {"type": "image", "source": {"type": "url", "value": part.url}}
-    return {"type": "image", "source": {"type": "data", "value": part.data, "mimeType": part.media_type}}
+        return ImagePart(source=UrlSource(value=part.url))
+    return ImagePart(source=DataSource(value=part.data, mime_type=part.media_type))
 
 
-def _result_json(id: str, result: ToolResult) -> dict[str, Any]:
-    failed = {"error": result.text or "it failed"} if result.is_error else {}
-    return {
-        "id": id, "role": "tool", "toolCallId": result.call_id, "content": agui_content_json(result.parts), **failed,
-    }  # fmt: skip
+def _tool_message(id: str, result: ToolResult) -> ToolMessage:
+    error = (result.text or "it failed") if result.is_error else None
+    return ToolMessage(id=id, tool_call_id=result.call_id, content=result_to_agui(result), error=error)
 
 
 def _starts_with(theirs: list[_Segment], mine: list[_Segment]) -> bool:
@@ -180,26 +191,20 @@ def _segments_of_turns(conversation: Conversation) -> list[_Segment]:
     for turn in conversation.turns:
         if isinstance(turn, UserTurn):
             if turn.visible_parts:
-                _append_segment(
-                    found, _Segment(said=[each for part in turn.parts if (each := _to_plain_part(part)) is not None])
-                )
+                _append_segment(found, _Segment(said=_plain_parts(turn)))
         else:
             _append_segment(found, _Segment(words=turn.text, calls=[each.id for each in turn.calls]))
     return found
 
 
-def _segments_of_messages(messages: Sequence[AguiMessage]) -> list[_Segment]:
+def _segments_of_messages(messages: Sequence[Message]) -> list[_Segment]:
     found: list[_Segment] = []
     for each in messages:
-        if isinstance(each, AguiUserMessage):
-            _append_segment(found, _Segment(said=each.parts()))
-        elif isinstance(each, AguiAssistantMessage):
-            _append_segment(
-                found,
-                _Segment(
-                    words=each.content or "", calls=[normalize_call_id(call.id) for call in each.tool_calls or ()]
-                ),
-            )
+        if isinstance(each, UserMessage):
+            _append_segment(found, _Segment(said=convert_content(each.content)))
+        elif isinstance(each, AssistantMessage):
+            calls = [normalize_call_id(call.id) for call in each.tool_calls or ()]
+            _append_segment(found, _Segment(words=each.content or "", calls=calls))
     return found
 
 
@@ -213,14 +218,16 @@ def _append_segment(found: list[_Segment], each: _Segment) -> None:
     last.calls += each.calls
 
 
-def _to_plain_part(part: UserPart) -> UserPart | None:
-    """Return a user part as a client would send it back; `None` for notes of the program."""
-    if isinstance(part, Note | Update):
-        return None
-    if isinstance(part, Image):
-        return Image(part.data, part.media_type, part.url)
-    text = part.attributed_text if isinstance(part, Chat) else part.text
-    return Text(text) if text else None
+def _plain_parts(turn: UserTurn) -> list[Text | Image]:
+    """Return the parts of a user turn as a client would send them back, without notes of the program."""
+    found: list[Text | Image] = []
+    for part in turn.parts:
+        if isinstance(part, Image):
+            found.append(Image(part.data, part.media_type, part.url))
+        elif not isinstance(part, Note | Update):
+            text = part.attributed_text if isinstance(part, Chat) else part.text
+            found += [Text(text)] if text else []
+    return found
 
 
 def find_last_reply(conversation: Conversation) -> AssistantTurn | None:

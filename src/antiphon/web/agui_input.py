@@ -1,19 +1,34 @@
-"""Parse and validate the input of an AG-UI client."""
+"""Parse AG-UI requests, and convert their parts to parts of a conversation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from ag_ui.core import (
+    AssistantMessage,
+    ContentPart,
+    DataSource,
+    DeveloperMessage,
+    ImagePart,
+    ResumeEntry,
+    RunAgentInput,
+    SystemMessage,
+    TextPart,
+    Tool,
+    ToolMessage,
+    UrlSource,
+)
+from pydantic import ValidationError
 
 from antiphon._base.json_access import as_object
-from antiphon.conversation import Image, Text, ToolCall, ToolResult, ToolSpec, UserPart
+from antiphon.conversation import Image, Text, ToolCall, ToolResult, ToolSpec
 from antiphon.conversation.parts import normalize_call_id
 from antiphon.errors import ContentError, OptionError
 from antiphon.tools.execution import value_to_text
 
+#: The lengths that the names of threads and runs may have in the journal.
+_MAX_THREAD_ID, _MAX_RUN_ID = 200, 150
 #: JSON schemas of the answers to interrupts: an approval, and a text.
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -23,205 +38,90 @@ APPROVAL_SCHEMA: dict[str, Any] = {
 ANSWER_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 
 
-class _AguiModel(BaseModel):
-    # Newer clients may send more fields.
-    model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel)
-
-
-class AguiSource(_AguiModel):
-    """The location of a part's bytes."""
-
-    type: Literal["data", "url", "file"]
-    value: str
-    mime_type: str | None = None
-
-
-class AguiPart(_AguiModel):
-    """A part of a user message or of a tool result."""
-
-    type: Literal["text", "image", "audio", "video", "document"]
-    text: str = ""
-    source: AguiSource | None = None
-
-
-class AguiFunction(_AguiModel):
-    """The called function and its arguments as JSON text."""
-
-    name: str
-    arguments: str
-
-
-class AguiToolCall(_AguiModel):
-    """A tool call of the model."""
-
-    id: str
-    function: AguiFunction
-
-
-class AguiSystemMessage(_AguiModel):
-    """A message of the system or of the application's developer."""
-
-    id: str
-    role: Literal["system", "developer"]
-    content: str
-
-
-class AguiUserMessage(_AguiModel):
-    """A message of the user."""
-
-    id: str
-    role: Literal["user"]
-    content: str | list[AguiPart]
-
-    def parts(self) -> list[UserPart]:
-        """Convert the content to user parts; unsupported parts are dropped, as the protocol requires."""
-        return _convert_parts(self.content)
-
-
-class AguiAssistantMessage(_AguiModel):
-    """A message of the model."""
-
-    id: str
-    role: Literal["assistant"]
-    content: str | None = None
-    tool_calls: list[AguiToolCall] | None = None
-
-    def calls(self) -> list[ToolCall]:
-        """Convert the tool calls of the message."""
-        return [ToolCall.read(each.id, each.function.name, each.function.arguments) for each in self.tool_calls or ()]
-
-
-class AguiToolMessage(_AguiModel):
-    """The result of a tool."""
-
-    id: str
-    role: Literal["tool"]
-    tool_call_id: str
-    content: str | list[AguiPart]
-    error: str | None = None
-
-    def result(self) -> ToolResult:
-        """Convert it to a tool result; a failure has text only."""
-        parts = _convert_parts(self.content)
-        texts = [each.text for each in parts if isinstance(each, Text)]
-        if self.error is not None:
-            return ToolResult(normalize_call_id(self.tool_call_id), "\n".join([self.error, *texts]), is_error=True)
-        known = [each for each in parts if isinstance(each, Text | Image)]
-        only_text = all(isinstance(each, Text) for each in known)
-        return ToolResult(normalize_call_id(self.tool_call_id), "\n".join(texts) if only_text else tuple(known))
-
-
-class AguiDisplayMessage(_AguiModel):
-    """A message shown to people only: reasoning or an activity. It is no part of the conversation."""
-
-    id: str
-    role: Literal["reasoning", "activity"]
-
-
-AguiMessage = Annotated[
-    AguiSystemMessage | AguiUserMessage | AguiAssistantMessage | AguiToolMessage | AguiDisplayMessage,
-    Field(discriminator="role"),
-]
-
-
-class AguiTool(_AguiModel):
-    """A tool that the client runs."""
-
-    name: str
-    description: str = ""
-    parameters: dict[str, Any] | None = None
-
-    def spec(self) -> ToolSpec:
-        """Convert it to a tool specification for the model."""
-        return ToolSpec(self.name, self.description, self.parameters or {"type": "object", "properties": {}})
-
-
-class AguiContextItem(_AguiModel):
-    """Context information for the model."""
-
-    description: str
-    value: str
-
-
-class AguiResumeEntry(_AguiModel):
-    """The answer to one interrupt."""
-
-    interrupt_id: str
-    status: Literal["resolved", "cancelled"]
-    payload: Any = None
-
-
-class AguiRunInput(_AguiModel):
-    """The input of an AG-UI run request."""
-
-    thread_id: str = Field(min_length=1, max_length=200)
-    run_id: str = Field(min_length=1, max_length=150)
-    protocol_version: str | None = None
-    messages: list[AguiMessage]
-    tools: list[AguiTool] | None = None
-    context: list[AguiContextItem] | None = None
-    resume: list[AguiResumeEntry] | None = None
-
-    @property
-    def system(self) -> str:
-        """The system prompt: system messages and context."""
-        told = [each.content for each in self.messages if isinstance(each, AguiSystemMessage)]
-        return "\n\n".join([*told, *(f"{each.description}: {each.value}" for each in self.context or ())])
-
-
-def parse_run_input(data: dict[str, Any]) -> AguiRunInput:
+def parse_run_input(data: dict[str, Any]) -> RunAgentInput:
     """Parse the input of a run; raise `OptionError` if it is invalid."""
     try:
-        given = AguiRunInput.model_validate(data)
+        given = RunAgentInput.model_validate(data, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(str(each) for each in first["loc"]) or "the input"
-        raise OptionError(f"`{where}` is not as AG-UI wants it: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+        raise OptionError(
+            f"`{where}` is not valid in AG-UI 1.0: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        ) from None
+    for name, id, largest in (("threadId", given.thread_id, _MAX_THREAD_ID), ("runId", given.run_id, _MAX_RUN_ID)):
+        if not 0 < len(id) <= largest:
+            raise OptionError(f"`{name}` has {len(id)} characters; use 1 to {largest}")
     major = (given.protocol_version or "1").partition(".")[0]
     if major.isdecimal() and int(major) > 1:
-        raise OptionError(f"version {given.protocol_version} of AG-UI is not known here; this is 1.0")
+        raise OptionError(f"AG-UI {given.protocol_version} is not supported; send a request of AG-UI 1.0")
     return given
 
 
-def resume_answer_json(about: str, entry: AguiResumeEntry) -> dict[str, Any]:
-    """Convert the answer to an interrupt to the page's format; a cancelled one denies or answers nothing."""
-    payload, cancelled = as_object(entry.payload), entry.status == "cancelled"
-    if cancelled:
-        return {"allowed": False, "text": "nobody decided it"} if about == "approval" else {"text": ""}
-    if about == "approval":
-        approved, reason = payload.get("approved"), payload.get("reason", "")
-        if not isinstance(approved, bool) or not isinstance(reason, str):
-            raise OptionError(
-                f"an approval is answered by {_truncated_json(APPROVAL_SCHEMA)}, not by"
-                f" {_truncated_json(entry.payload)}"
-            )
-        return {"allowed": approved, "text": "" if approved else reason}
-    if not isinstance(payload.get("answer"), str):
-        raise OptionError(
-            f"a question is answered by {_truncated_json(ANSWER_SCHEMA)}, not by {_truncated_json(entry.payload)}"
-        )
-    return {"text": payload["answer"]}
+def build_system_prompt(given: RunAgentInput) -> str:
+    """Join the system messages and the context of a request."""
+    texts = [each.content for each in given.messages if isinstance(each, SystemMessage | DeveloperMessage)]
+    return "\n\n".join([*texts, *(f"{each.description}: {each.value}" for each in given.context or ())])
 
 
-def _truncated_json(value: object) -> str:
-    return value_to_text(value)[:200]
-
-
-def _convert_parts(content: str | Sequence[AguiPart]) -> list[UserPart]:
+def convert_content(content: str | Sequence[ContentPart]) -> list[Text | Image]:
+    """Convert the content of a message; unsupported parts are dropped, as the protocol requires."""
     if isinstance(content, str):
         return [Text(content)]
     return [each for part in content if (each := _convert_part(part)) is not None]
 
 
-def _convert_part(part: AguiPart) -> UserPart | None:
-    if part.type == "text":
+def convert_calls(message: AssistantMessage) -> list[ToolCall]:
+    """Convert the tool calls of a message."""
+    return [ToolCall.read(each.id, each.function.name, each.function.arguments) for each in message.tool_calls or ()]
+
+
+def convert_result(message: ToolMessage) -> ToolResult:
+    """Convert a tool message to a tool result; a failure has text only."""
+    id, parts = normalize_call_id(message.tool_call_id), convert_content(message.content)
+    texts = [each.text for each in parts if isinstance(each, Text)]
+    if message.error is not None:
+        return ToolResult(id, "\n".join([message.error, *texts]), is_error=True)
+    return ToolResult(id, "\n".join(texts) if len(texts) == len(parts) else tuple(parts))
+
+
+def convert_tool(given: Tool) -> ToolSpec:
+    """Convert a client's tool to a specification for the model."""
+    parameters = as_object(given.parameters)
+    if given.parameters is not None and parameters is not given.parameters:
+        raise OptionError(f"`parameters` of `{given.name}` is not a JSON schema; send an object")
+    return ToolSpec(given.name, given.description, parameters or {"type": "object", "properties": {}})
+
+
+def resume_answer_json(about: str, entry: ResumeEntry) -> dict[str, Any]:
+    """Convert the answer to an interrupt to the page's format; a cancelled one denies or answers nothing."""
+    payload = as_object(entry.payload)
+    if entry.status == "cancelled":
+        return {"allowed": False, "text": "nobody decided it"} if about == "approval" else {"text": ""}
+    if about == "approval":
+        approved, reason = payload.get("approved"), payload.get("reason", "")
+        if not isinstance(approved, bool) or not isinstance(reason, str):
+            raise _wrong_answer("an approval", APPROVAL_SCHEMA, entry)
+        return {"allowed": approved, "text": "" if approved else reason}
+    if not isinstance(payload.get("answer"), str):
+        raise _wrong_answer("a question", ANSWER_SCHEMA, entry)
+    return {"text": payload["answer"]}
+
+
+def _wrong_answer(asked: str, schema: dict[str, Any], entry: ResumeEntry) -> OptionError:
+    expected, given = (value_to_text(each)[:200] for each in (schema, entry.payload))
+    return OptionError(f"the answer to {asked} must match {expected}; you sent {given}")
+
+
+def _convert_part(part: ContentPart) -> Text | Image | None:
+    if isinstance(part, TextPart):
         return Text(part.text)
-    source = part.source
-    if part.type != "image" or source is None or source.type == "file":
-        return None
     try:
-        if source.type == "url":
-            return Image(url=source.value)
-        return Image(data=source.value, media_type=source.mime_type or "image/png")
+        match part:
+            case ImagePart(source=UrlSource(value=url)):
+                return Image(url=url)
+            case ImagePart(source=DataSource(value=data, mime_type=media_type)):
+                return Image(data=data, media_type=media_type)
+            case _:
+                return None
     except ContentError as error:
         raise OptionError(str(error)) from None

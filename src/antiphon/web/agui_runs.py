@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from ag_ui.core import BaseEvent, RunAgentInput, ToolMessage
+from ag_ui.core import Tool as AguiTool
+
 from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
 from antiphon.durable.asks import ask_json
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Suspended
@@ -30,9 +33,9 @@ from antiphon.session import (
 from antiphon.storage import Store
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.function_schema import FunctionSchema
-from antiphon.web.agui_events import AguiEvent, AguiEventEncoder
+from antiphon.web.agui_events import AguiEventEncoder
 from antiphon.web.agui_history import find_new_messages, import_thread
-from antiphon.web.agui_input import AguiRunInput, AguiTool, AguiToolMessage
+from antiphon.web.agui_input import build_system_prompt, convert_result, convert_tool
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal, Running
@@ -94,17 +97,17 @@ class Work:
         kept.heard.noted = self._shortened
         #: The conversation as it was before it was made shorter, and how many turns there were then.
         self._whole: tuple[Conversation, int] | None = None
-        self.told: list[AguiEvent] = []
+        self.told: list[BaseEvent] = []
 
     @classmethod
-    def begun(cls, journal: Journal, agent: Agent, name: str, given: AguiRunInput) -> Work:
+    def begun(cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput) -> Work:
         """A new run, which says what is new in the thread."""
         ours, is_unfinished = loaded(journal, name), partial(_is_unfinished, journal)
         if ours is None:
-            conversation, new = import_thread(given.messages, given.system, is_unfinished)
+            conversation, new = import_thread(given.messages, build_system_prompt(given), is_unfinished)
         else:
             conversation, new = ours, find_new_messages(given.messages, ours, is_unfinished)
-            conversation.system = given.system or conversation.system
+            conversation.system = build_system_prompt(given) or conversation.system
         _answer(conversation, new.results)
         if not new.said and not conversation.ready():
             raise OptionError(f"there is nothing new to answer: {conversation.ready().reason}")
@@ -117,13 +120,13 @@ class Work:
 
     @classmethod
     def resumed(
-        cls, journal: Journal, agent: Agent, name: str, given: AguiRunInput, id: str, told: list[AguiEvent]
+        cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput, id: str, told: list[BaseEvent]
     ) -> Work:
         """A run that waited: with the tools that it had, and what the client's own have answered."""
         known = loaded(journal, name) or Conversation()
         about = journal.find(id).begun_as
         offered = [AguiTool.model_validate(each) for each in about.get("offered", ())]
-        answers = {each.tool_call_id: each.result() for each in given.messages if isinstance(each, AguiToolMessage)}
+        answers = {each.tool_call_id: convert_result(each) for each in given.messages if isinstance(each, ToolMessage)}
         kept = _Keeps(journal, name, given, "")
         session = _session(agent, kept, offered, answers, None)
         work = cls(journal, name, kept, session, known, id)
@@ -144,7 +147,7 @@ class Work:
         if isinstance(event.body, Compacted) and event.run == self.id:
             self._whole = self._grown(event.body.before), len(self._session.conversation.turns)
 
-    async def happening(self, quiet: float) -> AsyncGenerator[AguiEvent | None]:
+    async def happening(self, quiet: float) -> AsyncGenerator[BaseEvent | None]:
         """What is to be told, as it happens; nothing, where nothing has for a while."""
         more = asyncio.Event()
         heard = self._kept.heard
@@ -274,7 +277,7 @@ def _session(
     model, tools = agent
     mine = _named(tools) if isinstance(tools, str) else list(tools)
     try:
-        theirs = [_at_client(each.spec(), answers) for each in offered]
+        theirs = [_at_client(convert_tool(each), answers) for each in offered]
         every = as_tools([*mine, *theirs])
     except (ToolDefinitionError, AntiphonError) as error:
         raise OptionError(f"`tools`: {error}") from None
@@ -327,7 +330,7 @@ class _Keeps:
 
     journal: Journal
     name: str
-    given: AguiRunInput
+    given: RunAgentInput
     tools: str
     model: str = ""
     heard: _Heard = field(default_factory=_Heard)

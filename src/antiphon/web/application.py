@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from antiphon.session import ModelProtocol
     from antiphon.tools import Tool
+    from antiphon.web.agui import AguiEndpoint
     from antiphon.web.run_launcher import RunLauncher
 
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
@@ -60,8 +62,8 @@ def app(
         from starlette.routing import Route
     except ImportError as error:
         raise missing_web_extra(error) from None
-    from antiphon.web import agui, conversations, forking, search, teams
     from antiphon.web import compare as compared
+    from antiphon.web import conversations, forking, search, teams
     from antiphon.web import html_frames as frames
     from antiphon.web import programs as startable
     from antiphon.web.auth import AuthMiddleware
@@ -96,7 +98,7 @@ def app(
             Route(f"{run}/go", routes.go, methods=["POST"]),
             *looks(known),
             *frames.frame_routes(known),
-            *agui.agui_routes(known, model, tools),
+            Route("/agui", _agui_handler(known, model, tools), methods=["POST"]),
             *teams.team_routes(known, going),
             *startable.program_routes(known, going, Path(programs or ".").resolve()),
             *chat_routes(known, chats),
@@ -105,6 +107,25 @@ def app(
         exception_handlers={AntiphonError: _error_response},
     )
     return AuthMiddleware(starlette, token or secrets.token_urlsafe(32), origins, files.policy, known_users)
+
+
+def _agui_handler(
+    journal: Journal, model: str | ModelProtocol | None, tools: str | Iterable[Callable[..., Any] | Tool]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler of AG-UI requests, which imports the protocol when the first one arrives."""
+
+    @cache
+    def load_endpoint() -> AguiEndpoint:
+        try:
+            from antiphon.web.agui import AguiEndpoint
+        except ImportError as error:
+            raise ConfigurationError(describe_missing_extra("AG-UI needs", "web", error)) from None
+        return AguiEndpoint(journal, model, tools)
+
+    async def answer(request: Request) -> Response:
+        return await load_endpoint().answer(request)
+
+    return answer
 
 
 def missing_web_extra(error: ImportError) -> ConfigurationError:
