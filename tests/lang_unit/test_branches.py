@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from antiphon.fakes import Call, Received
-from antiphon.lang.runtime.variable_updates import KnownVariables, VariableFrame, VariableLine
+from antiphon.lang.runtime.visible_variables import KnownVariables, VariableFrame, VariableLine
 from antiphon.session import PrefixChanged
 from tests.lang_unit.harness import Ran, every_api, ran, said, tool_names
 from tests.prefix import pieces

@@ -1,19 +1,24 @@
-"""Tokens on a line, and where it may break: after operators, and before the members of a long chain."""
+"""Where lines may break: after operators, before the members of a long chain, and between the items of brackets."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
 from antiphon.lang.formatter.layout import (
     HARD_BREAK,
     SOFT_BREAK,
     SPACE_OR_BREAK,
+    BreakGroup,
+    FoldedDoc,
     IfBroken,
     LayoutDoc,
+    LineBreak,
     LineSuffix,
     make_group,
     make_indent,
 )
+from antiphon.lang.formatter.token_roles import TokenRoles
 from antiphon.lang.formatter.tokens import BREAK_POWERS, FormatToken, needs_space
 
 #: A chain of this many calls is broken before each member, if it does not fit on one line.
@@ -128,3 +133,173 @@ def _layout_unbroken(pieces: list[FormatToken]) -> list[LayoutDoc]:
         else:
             out += [" ", piece.doc] if needs_space(before.kind, piece.kind) else [piece.doc]
     return out
+
+
+@dataclass(slots=True)
+class _BracketItem:
+    """An item with the comments before it, and those after it on its line."""
+
+    lead: list[FormatToken]
+    body: list[FormatToken] = field(default_factory=list[FormatToken])
+    trailing_comments: list[FormatToken] = field(default_factory=list[FormatToken])
+
+    @property
+    def is_apart(self) -> bool:
+        """True if an empty line precedes it."""
+        return [*self.lead, *self.body][0].lines > 1
+
+    @property
+    def has_comments(self) -> bool:
+        return bool(self.lead or self.trailing_comments) or any(piece.is_comment for piece in self.body)
+
+
+def layout_bracket(
+    kind: str, opener: FormatToken, inner: list[FormatToken], closer: FormatToken, roles: TokenRoles
+) -> LayoutDoc:
+    """Return the document of a whole bracket. The arms of a `match` are separated by commas only on one line."""
+    if kind == "index":
+        for piece in inner:
+            piece.kind = "slice" if piece.kind == ":" else piece.kind
+    if kind == "match":
+        _mark_pattern_commas(inner, roles)
+    items, tail = _split_items(inner, closer, roles.arms if kind == "match" else roles.fields)
+    padded = kind == "match" or (kind == "object" and opener.start not in roles.patterns)
+    return _layout_items(kind, opener, items, tail, closer, SPACE_OR_BREAK if padded else SOFT_BREAK)
+
+
+def _mark_pattern_commas(pieces: list[FormatToken], roles: TokenRoles) -> None:
+    """Mark the commas between the patterns of an arm, to distinguish them from those between arms."""
+    before_arrow = False
+    for piece in pieces:
+        before_arrow = piece.kind not in ("=>", "item") and (before_arrow or piece.start in roles.arms)
+        if piece.kind == "," and before_arrow:
+            piece.kind = "comma"
+
+
+def _split_items(
+    inner: list[FormatToken], closer: FormatToken, fields: dict[int, int]
+) -> tuple[list[_BracketItem], list[FormatToken]]:
+    """Split tokens into items, which end at a comma or where the next field begins, and the comments after the last."""
+    items = [_BracketItem([])]
+    after: list[FormatToken] = []
+    # The number of comments before the comma; negative before a comma is seen.
+    comma = -1
+    for piece in inner:
+        item = items[-1]
+        if piece.is_comment:
+            if after and after[-1].kind == "//":
+                # A comma may have been on a line of its own between them.
+                piece.lines = max(piece.lines, 1)
+            (after if item.body else item.lead).append(piece)
+        elif piece.kind == ",":
+            comma = len(after)
+        elif item.body and (comma >= 0 or piece.start in fields):
+            item.trailing_comments, lead = _divide_comments(after, comma, piece)
+            items.append(_BracketItem(lead, [piece]))
+            after, comma = [], -1
+        else:
+            item.body += [*after, piece]
+            after = []
+    if not items[-1].body:
+        return [], items[-1].lead
+    items[-1].trailing_comments, tail = _divide_comments(after, len(after), closer)
+    return items, tail
+
+
+def _divide_comments(
+    comments: list[FormatToken], comma: int, follows: FormatToken
+) -> tuple[list[FormatToken], list[FormatToken]]:
+    """Divide the comments between two items: those of the first, and those of the second."""
+    beside = len(list(takewhile(lambda piece: not piece.lines, comments)))
+    if beside == len(comments) and not follows.lines:
+        beside = max(comma, 0)
+    return comments[:beside], comments[beside:]
+
+
+def _layout_items(
+    kind: str,
+    opener: FormatToken,
+    items: list[_BracketItem],
+    tail: list[FormatToken],
+    closer: FormatToken,
+    pad: LineBreak,
+) -> LayoutDoc:
+    if not items and not tail:
+        return f"{opener.text}{closer.text}"
+    lead = items[0].lead if items else tail
+    first = items[0].body[0] if items else closer
+    beside = _find_opener_comments(lead, first)
+    del lead[: len(beside)]
+    lines: list[LayoutDoc] = [pad] if items or tail else []
+    separator = LineBreak(", ") if kind == "match" else SPACE_OR_BREAK
+    for item in items:
+        if item is not items[0]:
+            lines += [IfBroken("\n"), separator] if item.is_apart else [separator]
+        lines += _layout_item(item, _choose_comma(kind, item is items[-1]))
+    lines += _layout_tail(tail, bool(items))
+    comments = [LineSuffix(f" {piece.text}") for piece in beside]
+    kept = kind in ("object", "match") and bool(items) and (lead[0] if lead else first).lines > 0
+    broken = kept or bool(beside) or any(piece.kind == "//" for item in items for piece in item.trailing_comments)
+    broken = broken or any(piece.kind == "//" or piece.lines for piece in tail)
+    parts: list[LayoutDoc] = [opener.doc, *comments, make_indent(lines), pad, closer.doc]
+    hugs = not beside and not tail and (kind == "call" or (kind in ("array", "paren") and len(items) == 1))
+    return make_group(
+        parts, broken=broken, hugging=(lambda: _hug_last_item(kind, opener, items, closer)) if hugs else None
+    )
+
+
+def _choose_comma(kind: str, is_last: bool) -> LayoutDoc:
+    if kind == "match":
+        return ""
+    return "," if not is_last else IfBroken("," if kind not in ("paren", "index") else "")
+
+
+def _find_opener_comments(comments: list[FormatToken], first: FormatToken) -> list[FormatToken]:
+    """Return the comments on the line of the opening bracket, if the line ends after them."""
+    beside = list(takewhile(lambda piece: not piece.lines, comments))
+    follows = comments[len(beside)] if len(beside) < len(comments) else first
+    return beside if follows.lines else []
+
+
+def _layout_item(item: _BracketItem, comma: LayoutDoc) -> list[LayoutDoc]:
+    out: list[LayoutDoc] = []
+    for piece, follows in zip(item.lead, [*item.lead[1:], item.body[0]], strict=False):
+        out += [*piece.layout_comment_line(), HARD_BREAK if piece.kind == "//" or follows.lines else " "]
+    out += layout_tokens(item.body)
+    out += [f" {piece.text}" for piece in item.trailing_comments if piece.kind == "/*"]
+    return [*out, comma, *(LineSuffix(f" {piece.text}") for piece in item.trailing_comments if piece.kind == "//")]
+
+
+def _layout_tail(comments: list[FormatToken], follow_items: bool) -> list[LayoutDoc]:
+    """Return the document of the comments after the last item."""
+    out: list[LayoutDoc] = []
+    for at, piece in enumerate(comments):
+        if at or follow_items:
+            out += [HARD_BREAK, HARD_BREAK] if piece.lines > 1 else [HARD_BREAK] if piece.lines else [" "]
+        out += piece.layout_comment_line()
+    return out
+
+
+def _hug_last_item(
+    kind: str, opener: FormatToken, items: list[_BracketItem], closer: FormatToken
+) -> list[LayoutDoc] | None:
+    """Return the bracket with only its last item broken, if that is a bracket or a lambda with a block, else None."""
+    if not items or any(item.has_comments for item in items):
+        return None
+    *head, last = items[-1].body
+    is_function = len(head) > 1 and last.kind in ("block", "paren") and head[-1].kind == "=>"
+    kinds = ("object",) if kind == "paren" else ("object", "array")
+    if not (is_function or (not head and last.kind in kinds)):
+        return None
+    doc = last.doc.unfolded()[0] if isinstance(last.doc, FoldedDoc) else last.doc
+    heads: list[LayoutDoc] = [part for item in items[:-1] for part in (*layout_tokens(item.body), ", ")]
+    heads += [*layout_tokens(head), " "] if is_function else []
+    broken = _break_last_item(last.kind, doc) if isinstance(doc, BreakGroup) else None
+    return None if broken is None or make_group(heads).hard else [opener.doc, *heads, *broken, closer.doc]
+
+
+def _break_last_item(kind: str, doc: BreakGroup) -> list[LayoutDoc] | None:
+    """Return the last item over several lines; parentheses around an object break with it."""
+    if kind != "paren":
+        return [BreakGroup(doc.parts, True, doc.hugging)]
+    return doc.hugging() if doc.hugging is not None else None

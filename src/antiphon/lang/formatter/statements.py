@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import takewhile
 
-from antiphon.lang.formatter.block import BlockLines
-from antiphon.lang.formatter.brackets import layout_bracket
 from antiphon.lang.formatter.fast_path import SingleLineRenderer
 from antiphon.lang.formatter.layout import (
     HARD_BREAK,
     MAX_LINE_WIDTH,
     SPACE_OR_BREAK,
+    BlockLines,
     BreakGroup,
     FoldedDoc,
     LayoutDoc,
@@ -20,7 +19,7 @@ from antiphon.lang.formatter.layout import (
     make_indent,
     render_layout,
 )
-from antiphon.lang.formatter.line_breaks import layout_tokens
+from antiphon.lang.formatter.line_breaks import layout_bracket, layout_tokens
 from antiphon.lang.formatter.token_roles import TokenRoles
 from antiphon.lang.formatter.tokens import AMBIGUOUS_KINDS, COMMENT_KINDS, FormatToken, FormatTokens
 from antiphon.lang.syntax.diagnostics import ProgramErrors

@@ -1,4 +1,4 @@
-"""The table of names that every compiled module finds in its globals; programs cannot name them."""
+"""The names that every compiled module finds in its globals, and built-in functions; programs cannot name them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,66 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
+from itertools import count
+from types import CellType, FunctionType
 from typing import Any
 
 from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.runtime import array_methods as array_functions
-from antiphon.lang.runtime import callables as function_values
-from antiphon.lang.runtime import exceptions as throwing
-from antiphon.lang.runtime import items, members, operators, values
-from antiphon.lang.runtime import methods as receivers
-from antiphon.lang.runtime import type_conversion as fitting
-from antiphon.lang.runtime import type_tests as choosing
-from antiphon.lang.runtime import width_subtyping as views
+from antiphon.lang.runtime import array_methods, members, methods, operators, tracebacks, type_conversion, values
 from antiphon.lang.runtime.errors import UserError, VibeError
+from antiphon.lang.runtime.execution import wait_for_value
 from antiphon.lang.runtime.module_api import ModuleRuntime
 from antiphon.lang.runtime.system import MISSING_ARGUMENT, call_with_wanted_type
-from antiphon.lang.runtime.thread_state import wait_for_value
 from antiphon.lang.runtime.tracebacks import CODE_GLOBAL
+from antiphon.lang.runtime.type_conversion import convert_to_type
+from antiphon.lang.runtime.values import copy_value
+from antiphon.lang.typecheck.types import JSON, Type
+from antiphon.lang.typecheck.types import CallableType as Signature
+
+Function = Callable[..., Any]
+
+
+def pass_positions(function: Function) -> Function:
+    """Wrap a function of an item and its position, to be called with one item after another."""
+    at = count()
+
+    def called(item: Any) -> Any:
+        return function(item, next(at))
+
+    return called
+
+
+def bind_iteration_variables(function: Any, *names: str) -> Any:
+    """Return a copy of a function that keeps the current values of the named loop variables."""
+    cells = tuple(
+        _copy_cell(cell) if name in names else cell
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    )
+    return FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
+
+
+def _copy_cell(cell: CellType) -> CellType:
+    try:
+        return CellType(cell.cell_contents)
+    except ValueError:
+        # The variable is declared later, and has no value yet.
+        return cell
+
+
+def _convert_argument(value: Any, given: Type, wanted: Type) -> Any:
+    """Convert an argument to the parameter's type; a typed value passed as `json` is copied."""
+    return copy_value(value) if given == JSON and wanted != JSON else convert_to_type(value, given)
+
+
+def adapt_function(function: Function, given: Signature, wanted: Signature) -> Function:
+    """Wrap a function that takes or returns `json` where types are wanted: arguments and results are checked."""
+
+    def called(*arguments: Any) -> Any:
+        if not given.is_unchecked:
+            arguments = tuple(map(_convert_argument, arguments, given.parameters, wanted.parameters))
+        return convert_to_type(function(*arguments), wanted.returns)
+
+    return called
 
 
 def _publish_main_locals(space: dict[str, Any], local: dict[str, Any]) -> None:
@@ -60,48 +104,48 @@ _SHARED_GLOBALS: dict[str, Any] = {
     "_vgt": operators.is_greater,
     "_vge": operators.is_greater_or_equal,
     "_vcond": operators.evaluate_condition,
-    "_vin": choosing.contains_item,
-    "_vis": choosing.is_of_type,
-    "_vone": choosing.is_one_of,
-    "_vraise": choosing.throw_value,
-    "_vitems": choosing.unpack_items,
-    "_vspread": choosing.spread_array,
-    "_vspreadfields": choosing.spread_object,
+    "_vin": members.contains_item,
+    "_vis": type_conversion.is_of_type,
+    "_vone": operators.is_one_of,
+    "_vraise": tracebacks.throw_value,
+    "_vitems": members.unpack_items,
+    "_vspread": members.spread_array,
+    "_vspreadfields": members.spread_object,
     "_vpresent": operators.is_present,
     "_vmember": members.get_member,
     "_voptional": members.get_optional_member,
     "_vai": members.get_answer_member,
-    "_vitem": items.get_item,
-    "_voptionalitem": items.get_optional_item,
-    "_vpart": items.slice_value,
-    "_vwhole": items.require_index,
-    "_vsetitem": items.set_item,
+    "_vitem": members.get_item,
+    "_voptionalitem": members.get_optional_item,
+    "_vpart": members.slice_value,
+    "_vwhole": members.require_index,
+    "_vsetitem": members.set_item,
     "_vsetmember": members.set_member,
-    "_viter": items.iterate_value,
-    "_ventries": items.iterate_entries,
-    "_vpositions": function_values.pass_positions,
-    "_vround": function_values.bind_iteration_variables,
+    "_viter": members.iterate_value,
+    "_ventries": members.iterate_entries,
+    "_vpositions": pass_positions,
+    "_vround": bind_iteration_variables,
     "_vbox": values.VariableCell,
-    "_vadapted": function_values.adapt_function,
-    "_vspan": items.make_range,
-    "_vrange": items.make_range_array,
-    "_vas": fitting.convert_to_type,
-    "_vpick": views.pick_known_fields,
-    "_vthere": views.drop_null_optional_fields,
-    "_vnamed": views.require_known_field,
-    "_vseen": views.narrow_to_known_fields,
+    "_vadapted": adapt_function,
+    "_vspan": members.make_range,
+    "_vrange": members.make_range_array,
+    "_vas": type_conversion.convert_to_type,
+    "_vpick": members.pick_known_fields,
+    "_vthere": members.drop_null_optional_fields,
+    "_vnamed": members.require_known_field,
+    "_vseen": members.narrow_to_known_fields,
     "_vcopy": values.copy_value,
     "_vfield": members.get_required_field,
-    "_vthrown": throwing.make_thrown_error,
+    "_vthrown": tracebacks.make_thrown_error,
     "_vsaid": UserError,
-    "_vcaught": throwing.make_error_value,
-    "_vcall": receivers.call_method,
-    "_vplaceof": receivers.find_index,
+    "_vcaught": tracebacks.make_error_value,
+    "_vcall": methods.call_method,
+    "_vplaceof": methods.find_index,
     "_vsorted": sorted,
-    "_vsort": receivers.sort_scalars,
-    "_vsortfield": receivers.sort_by_field,
+    "_vsort": methods.sort_scalars,
+    "_vsortfield": methods.sort_by_field,
     "_vcontains": operator.contains,
-    "_vgrouped": array_functions.group_by_keys,
+    "_vgrouped": array_methods.group_by_keys,
     "_vsum": sum,
     "_vany": any,
     "_vall": all,
@@ -117,16 +161,16 @@ _SHARED_GLOBALS: dict[str, Any] = {
     "_vunwrap": values.unwrap_answer,
     "_vplain": values.to_plain_value,
     "_vwait": wait_for_value,
-    "_vb_len": receivers.get_length,
+    "_vb_len": methods.get_length,
     "_vb_parseJson": values.parse_json,
 }
 for _kind, _functions in (
-    ("text", receivers.TEXT_FUNCTIONS),
-    ("number", receivers.NUMBER_FUNCTIONS),
-    ("array", receivers.ARRAY_FUNCTIONS),
-    ("object", receivers.OBJECT_FUNCTIONS),
-    ("map", receivers.MAP_FUNCTIONS),
-    ("boolean", receivers.BOOLEAN_FUNCTIONS),
+    ("text", methods.TEXT_FUNCTIONS),
+    ("number", methods.NUMBER_FUNCTIONS),
+    ("array", methods.ARRAY_FUNCTIONS),
+    ("object", methods.OBJECT_FUNCTIONS),
+    ("map", methods.MAP_FUNCTIONS),
+    ("boolean", methods.BOOLEAN_FUNCTIONS),
 ):
     _SHARED_GLOBALS.update((f"_vm_{_kind}_{name}", function) for name, function in _functions.items())
 
@@ -172,7 +216,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operators.is_less_or_equal,
     ">": operators.is_greater,
     ">=": operators.is_greater_or_equal,
-    "in": choosing.contains_item,
+    "in": members.contains_item,
 }
 #: At most so many characters of each operand are reported.
 _MAX_OPERAND_LENGTH = 500
@@ -191,7 +235,9 @@ def _format_operand(value: Any) -> str:
 
 
 def _to_json(value: Any, indent: Any = None) -> str:
-    return values.to_json_text(value, items.require_integer(indent, "the indentation") if indent is not None else None)
+    return values.to_json_text(
+        value, members.require_integer(indent, "the indentation") if indent is not None else None
+    )
 
 
 def _make_result(kind: str, data: Any, options: Any = None) -> Any:

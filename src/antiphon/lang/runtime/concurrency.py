@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.effects.pipeline import EffectContext, PathCounter, child_context, current_context, use_context
 from antiphon.lang.runtime.errors import IterationAborted
-from antiphon.lang.runtime.execution import ProgramExecution
+from antiphon.lang.runtime.execution import LoopIteration, PendingValue, ProgramExecution, ThreadState
 from antiphon.lang.runtime.human_questions import is_suspended_error
-from antiphon.lang.runtime.thread_state import LoopIteration, PendingValue, ThreadState
 from antiphon.lang.runtime.tracebacks import translate_error
 from antiphon.lang.runtime.values import to_plain_value
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.history import ProgramHistory
-    from antiphon.lang.runtime.variable_updates import VariableFrame
+    from antiphon.lang.runtime.visible_variables import VariableFrame
     from antiphon.session.sync_bridge import CancelScope
 
 

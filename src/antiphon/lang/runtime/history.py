@@ -15,7 +15,7 @@ from antiphon.conversation import Conversation, Note
 from antiphon.conversation.parts import Text, ToolResult, Update
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 from antiphon.lang.runtime.values import to_json_text
-from antiphon.lang.runtime.variable_updates import KnownVariables
+from antiphon.lang.runtime.visible_variables import KnownVariables
 from antiphon.session.result import AIResult
 
 #: The part of a history to show: all of it, the entries from an index on, or those of another thread.

@@ -15,6 +15,7 @@ from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.json import decode_json
 from antiphon.lang.codegen.code_object import ModuleCode, ProgramInput
 from antiphon.lang.runtime.errors import StackFrame, VibeError
+from antiphon.lang.runtime.tools_and_types import annotate_description, make_parameter, to_python_type
 from antiphon.lang.runtime.type_conversion import describe_mismatch
 from antiphon.lang.runtime.values import from_python, unwrap_answer
 from antiphon.lang.typecheck.type_printer import format_type
@@ -120,7 +121,6 @@ def make_inputs_schema(inputs: Mapping[str, ProgramInput]) -> dict[str, Any]:
     """Return the JSON Schema of an object with these inputs."""
     from inspect import Parameter, Signature
 
-    from antiphon.lang.runtime.tools_and_types import annotate_description, make_parameter, to_python_type
     from antiphon.tools.function_schema import FunctionSchema
 
     class Nobody: ...
@@ -149,7 +149,6 @@ def make_type_schema(type_: Type) -> dict[str, Any]:
     """Return the JSON Schema of one type."""
     from pydantic import TypeAdapter
 
-    from antiphon.lang.runtime.tools_and_types import to_python_type
     from antiphon.tools.function_schema import strip_schema_titles
 
     return cast(dict[str, Any], strip_schema_titles(TypeAdapter(to_python_type(type_)).json_schema()))

@@ -10,8 +10,7 @@ from typing import Any, cast
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.lang.runtime import array_methods as array_functions
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.items import require_integer, slice_value
-from antiphon.lang.runtime.members import get_python_attribute
+from antiphon.lang.runtime.members import get_python_attribute, require_integer, slice_value
 from antiphon.lang.runtime.operators import is_equal, is_less
 from antiphon.lang.runtime.rounding import format_fixed, round_number
 from antiphon.lang.runtime.type_conversion import convert_to_type

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.errors import SessionAborted
 from antiphon.lang.codegen.code_object import AskSite
-from antiphon.lang.runtime import visible_variables as context
 from antiphon.lang.runtime.errors import IterationAborted, ProgramAborted, VibeError
-from antiphon.lang.runtime.execution import ProgramExecution
+from antiphon.lang.runtime.execution import ProgramExecution, ThreadState
 from antiphon.lang.runtime.human_questions import make_aborted_error, make_suspended_error
 from antiphon.lang.runtime.models import ModelValue
 from antiphon.lang.runtime.tools_and_types import VibeTool, to_python_type
 from antiphon.lang.runtime.values import to_text
+from antiphon.lang.runtime.visible_variables import KnownVariables, VariableFrame, collect_frames
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.history import HistoryView, ProgramHistory
-    from antiphon.lang.runtime.thread_state import ThreadState
-    from antiphon.lang.runtime.variable_updates import VariableFrame
 
 _SUMMARY_PROMPT = (
     "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
@@ -40,7 +38,7 @@ def ask_model(
         conversation = Conversation(str(chosen.settings.get("system", "")))
         result = _run_session(execution, execution.host.session(chosen, conversation, tools), prompt, mode, returns)
     else:
-        shown = context.collect_frames(depth + 1, site.context == "local", state.around) if site.context else None
+        shown = collect_frames(depth + 1, site.context == "local", state.around) if site.context else None
         result = _ask_in_history(execution, site, prompt, chosen, tools, returns, shown)
     if model is not None:
         state.model = model
@@ -62,7 +60,6 @@ def _ask_in_history(
     """
     from antiphon.conversation import Note
     from antiphon.lang.runtime.history import extract_ask_turns, make_private_entries
-    from antiphon.lang.runtime.variable_updates import KnownVariables
 
     state = execution.state
     history, view = state.history, _select_view(state, site)

@@ -14,7 +14,7 @@ from antiphon.lang.typecheck.model_settings import MODEL_SETTINGS, OUTPUT_STRATE
 if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.conversation import Conversation
-    from antiphon.lang.runtime.untrusted_policy import UntrustedPolicy
+    from antiphon.lang.runtime.host import UntrustedPolicy
     from antiphon.providers.prewarming import Prewarming
     from antiphon.session import ModelProtocol
     from antiphon.session.settings import ReplyStream

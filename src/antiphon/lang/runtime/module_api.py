@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon.effects.pipeline import current_context, private_effects
 from antiphon.effects.types import AskPerson, CallTool, HumanAnswer, Print, ReadClock, ReadEnvironment, RunPython, Sleep
 from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.runtime import concurrency
-from antiphon.lang.runtime import model_calls as asking
-from antiphon.lang.runtime import visible_variables as context
+from antiphon.lang.runtime.concurrency import gather_iterations, start_async
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.execution import ProgramExecution
-from antiphon.lang.runtime.human_questions import ask_human_now
+from antiphon.lang.runtime.execution import PendingValue, ProgramExecution
+from antiphon.lang.runtime.human_questions import ask_human_now, describe_wanted_type, parse_human_answer
 from antiphon.lang.runtime.members import get_python_attribute
 from antiphon.lang.runtime.methods import call_method
+from antiphon.lang.runtime.model_calls import ask_model, compress_history
 from antiphon.lang.runtime.models import ModelValue
-from antiphon.lang.runtime.parse_answer import describe_wanted_type, parse_human_answer
-from antiphon.lang.runtime.thread_state import PendingValue
 from antiphon.lang.runtime.tools_and_types import VibeTool
 from antiphon.lang.runtime.type_conversion import convert_to_type
 from antiphon.lang.runtime.values import (
@@ -32,6 +29,7 @@ from antiphon.lang.runtime.values import (
     to_text,
     unwrap_answer,
 )
+from antiphon.lang.runtime.visible_variables import collect_frames
 from antiphon.lang.typecheck.types import TEXT, Type
 from antiphon.session.result import AIResult
 
@@ -52,7 +50,7 @@ class ModuleRuntime:
 
     def ask(self, site: int, prompt: str, model: ModelValue | None) -> AIResult:
         """Run `do` or `vibe`."""
-        return asking.ask_model(self.execution, self.code.ask_sites[site], prompt, model, 2)
+        return ask_model(self.execution, self.code.ask_sites[site], prompt, model, 2)
 
     def ask_human(self, site: int, prompt: str) -> Any:
         """Run `ask`: return the answer as the wanted type, and ask again if it does not fit."""
@@ -77,21 +75,19 @@ class ModuleRuntime:
 
     def start_ask(self, site: int, prompt: str, model: ModelValue | None) -> PendingValue:
         """Run `async let x = do …`."""
-        around = context.collect_frames(2, False, self.execution.state.around)
+        around = collect_frames(2, False, self.execution.state.around)
         chosen = self.code.ask_sites[site]
-        return concurrency.start_async(
-            self.execution, lambda: asking.ask_model(self.execution, chosen, prompt, model, 2), around
-        )
+        return start_async(self.execution, lambda: ask_model(self.execution, chosen, prompt, model, 2), around)
 
     def start_call(self, wanted: Type, function: Callable[..., Any], *arguments: Any) -> PendingValue:
         """Run `async let x = f(…)`."""
-        around = context.collect_frames(2, False, self.execution.state.around)
-        return concurrency.start_async(self.execution, lambda: convert_to_type(function(*arguments), wanted), around)
+        around = collect_frames(2, False, self.execution.state.around)
+        return start_async(self.execution, lambda: convert_to_type(function(*arguments), wanted), around)
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any]) -> list[Any]:
         """Run `async for` and return the yielded values."""
-        around = context.collect_frames(2, False, self.execution.state.around)
-        return concurrency.gather_iterations(self.execution, body, items, around)
+        around = collect_frames(2, False, self.execution.state.around)
+        return gather_iterations(self.execution, body, items, around)
 
     # History
 
@@ -117,7 +113,7 @@ class ModuleRuntime:
 
     def compress(self, mark: ProgramHistory, how: str | None, model: ModelValue | None) -> None:
         """Summarize the history since a mark."""
-        asking.compress_history(self.execution, mark, how, model)
+        compress_history(self.execution, mark, how, model)
 
     # Declarations
 

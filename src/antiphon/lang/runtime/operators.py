@@ -102,6 +102,11 @@ def is_equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
+def is_one_of(value: Any, *literals: Any) -> bool:
+    """Return True if a value equals one of the literals; true is not 1."""
+    return any(is_equal(value, each) for each in literals)
+
+
 def is_less(left: Any, right: Any) -> bool:
     """Return the value of `left < right`, of numbers or texts."""
     left, right = _require_comparable(left, right, "<")

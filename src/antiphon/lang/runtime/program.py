@@ -20,6 +20,7 @@ from antiphon.lang.runtime.human_questions import is_suspended_error
 from antiphon.lang.runtime.inputs import check_inputs
 from antiphon.lang.runtime.modules import CheckedModule, ModuleInstances, ModuleLoader, ServerOpener, decode_source
 from antiphon.lang.runtime.recursion import run_with_deep_stack
+from antiphon.lang.runtime.tools_and_types import make_parameter, to_python_type
 from antiphon.lang.runtime.tracebacks import translate_error
 from antiphon.lang.runtime.type_conversion import convert_to_type, describe_mismatch
 from antiphon.lang.runtime.values import from_python, to_plain_value, unwrap_answer
@@ -256,8 +257,6 @@ def _make_python_callable(function: Callable[..., Any], name: str, signature: An
     if known is not None:
         from inspect import Signature as PythonSignature
 
-        from antiphon.lang.runtime.tools_and_types import make_parameter
-
         parameters = [
             make_parameter(each, _make_annotation(type_))
             for each, type_ in zip(known.names, known.parameters, strict=False)
@@ -287,8 +286,6 @@ def _describe_bad_arguments(name: str, known: Signature, given: list[Any], named
 
 def _make_annotation(type_: Type) -> Any:
     """Convert a type to the annotation that people write in Python."""
-    from antiphon.lang.runtime.tools_and_types import to_python_type
-
     inner = type_.inner if isinstance(type_, AIResultType) else type_
     if isinstance(inner, Array) and not isinstance(inner.inner, TypeReference):
         return list[_make_annotation(inner.item)]  # type: ignore[misc]

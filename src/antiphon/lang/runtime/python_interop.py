@@ -15,6 +15,7 @@ from antiphon._base.did_you_mean import suggest_name
 from antiphon.lang.python_files import PythonSources, read_python_source, run_python_file
 from antiphon.lang.runtime.errors import ImportFailed
 from antiphon.lang.runtime.system.process import FINISHED
+from antiphon.lang.runtime.values import from_python
 from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
 from antiphon.lang.typecheck.types import (
     BOOLEAN,
@@ -221,8 +222,6 @@ class PythonModuleCache:
 
     def get(self, path: str, file: Path | None, name: str, read: Mapping[Path, PythonSources]) -> Any:
         """Return the value of a name in a module; files run with the text that was `read` before."""
-        from antiphon.lang.runtime.values import from_python
-
         key = path if file is None else str(file)
         if key not in self.loaded:
             self.loaded[key] = _import_module(path.removeprefix("py:")) if file is None else _run_file(file, read[file])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from antiphon.lang.runtime.items import require_integer
+from antiphon.lang.runtime.members import require_integer
 from antiphon.lang.runtime.values import to_text
 
 #: The relative error of a product of floats is below this.

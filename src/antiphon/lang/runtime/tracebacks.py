@@ -1,16 +1,16 @@
-"""Tracebacks: translate Python's errors to the language's terms, with the program's own call stack."""
+"""Errors as values: translate Python's errors with the program's call stack, and implement `throw` and `catch`."""
 
 from __future__ import annotations
 
 import re
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from antiphon.errors import AntiphonError, ProviderError
 from antiphon.lang.codegen.code_object import MANGLED_PREFIX, ModuleCode
-from antiphon.lang.runtime.errors import ProgramAborted, StackFrame, VibeError
-from antiphon.lang.runtime.values import VariableCell, to_json_text
+from antiphon.lang.runtime.errors import ProgramAborted, StackFrame, UserError, VibeError
+from antiphon.lang.runtime.values import ErrorValue, VariableCell, to_json_text, to_text, unwrap_answer
 
 #: The name of lambdas in call stacks.
 _LAMBDA_NAME = "a function without a name"
@@ -184,3 +184,42 @@ def find_source_span(code: ModuleCode, python: CodeType, instruction: int) -> tu
         start = source.offset(line, 0) + len(text) - len(text.lstrip())
         return start, start + len(text.strip())
     return source.offset(line, column), source.offset(end_line or line, end_column)
+
+
+def make_thrown_error(value: Any) -> VibeError:
+    """Return the error that `throw` raises.
+
+    Its message is the text, or the `message` of an object; a caught error keeps its code.
+    """
+    if value.__class__ is str:
+        return UserError(value, value)
+    value = unwrap_answer(value)
+    message = value.get("message") if isinstance(value, dict) else None  # type: ignore[reportUnknownVariableType]
+    error = UserError(value, to_text(cast(Any, message if isinstance(message, str) else value)))
+    if isinstance(value, ErrorValue):
+        error.code = value["code"]
+    return error
+
+
+def make_error_value(error: BaseException) -> ErrorValue:
+    """Return the value that `catch` gives for an error.
+
+    The error's cause and context are dropped, because Python walks that chain whenever an error is thrown
+    again.
+    """
+    known = error if isinstance(error, VibeError) else convert_python_error(error, error.__traceback__)
+    error.__context__ = error.__cause__ = None
+    value = known.value
+    if value.__class__ is ErrorValue:
+        return value
+    out = ErrorValue()
+    # Set one by one: a dict display would allocate a second dict.
+    out["message"] = known.message
+    out["code"] = known.code
+    out["value"] = value
+    return out
+
+
+def throw_value(value: Any) -> NoReturn:
+    """Run `throw` where a value is expected."""
+    raise make_thrown_error(value)

@@ -148,6 +148,11 @@ def describe_mismatch(value: Any, wanted: Type, path: str) -> str:
     return f"{_format_path(path)}{format_type(wanted)} is wanted, not {_describe_value(value)}"
 
 
+def is_of_type(value: Any, tested: Type) -> bool:
+    """Return the value of `value is tested`."""
+    return not describe_mismatch(value, tested, "")
+
+
 def _format_path(path: str) -> str:
     inside = path.lstrip(".")
     return f"`{inside}`: " if inside else ""

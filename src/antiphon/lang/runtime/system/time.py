@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.items import require_integer
+from antiphon.lang.runtime.members import require_integer
 from antiphon.lang.runtime.system.function import SystemFunction
 from antiphon.lang.typecheck.types import NUMBER, TEXT, Object, ObjectField, Union
 
