@@ -11,39 +11,43 @@ from antiphon.lang.runtime.program import loads
 
 #: Code of a function `f`, and what it must not need.
 DIRECT = {
-    "rest of naturals": ("function f(a: number): number { return a % 7 }\nprint(f(9))", "_vmod"),
-    "rest of what may be negative": ("export function f(a: number): number { return a % 7 }", "_vmod"),
+    "rest of naturals": ("function f(a: number): number { return a % 7 }\nprint(f(9))", "_v_modulo"),
+    "rest of what may be negative": ("export function f(a: number): number { return a % 7 }", "_v_modulo"),
     "rest of calls": (
         "function g(): number { return 3 }\nfunction f(): number { return g() % 2 }\nprint(f())",
-        "_vmod",
+        "_v_modulo",
     ),
-    "index of a loop": ("export function f(xs: number[]) { for i in xs.length { print(xs[i]) } }", "_vwhole"),
-    "step": ("export function f(t: text): text { return t[::-1] }", "_vpart"),
-    "arrays": ("export function f(a: number[], b: number[]): number[] { return a + b }", "_vadd"),
+    "index of a loop": ("export function f(xs: number[]) { for i in xs.length { print(xs[i]) } }", "_v_require_index"),
+    "step": ("export function f(t: text): text { return t[::-1] }", "_v_slice_value"),
+    "arrays": ("export function f(a: number[], b: number[]): number[] { return a + b }", "_v_add_values"),
     "includes": (
         "export function f(a: number[], b: number): boolean { return a.includes(b + 1) }",
         "_vm_array_includes",
     ),
     "copy": ("export function f(a: number[]): number[] { return a.copy() }", "_vm_array_copy"),
     "private": ("export function f(): number {\nprivate let a = 1\na = a + 1\nreturn a\n}", "private_effects"),
-    "unused error": ("export function f() { try { print(1) } catch e { print(2) } }", "_vcaught"),
-    "key of a loop": ("export function f(m: { [text]: number }) { for k, v in m { m[k] = v + 1 } }", "_vlist"),
+    "unused error": ("export function f() { try { print(1) } catch e { print(2) } }", "_v_make_error_value"),
+    "key of a loop": ("export function f(m: { [text]: number }) { for k, v in m { m[k] = v + 1 } }", "_v_list"),
 }
 #: The same of what only the running program knows.
 LOOKED_AT = {
-    "a function that is a value": ("function f(a: number): number { return a % 7 }\nprint([1].map(f))", "_vmod", False),
-    "rest of an unknown sign": ("export function f(a: number, b: number): number { return a % b }", "_vmod", True),
-    "unknown index": ("export function f(xs: text[], i: number): text { return xs[i] }", "_vwhole", True),
+    "a function that is a value": (
+        "function f(a: number): number { return a % 7 }\nprint([1].map(f))",
+        "_v_modulo",
+        False,
+    ),
+    "rest of an unknown sign": ("export function f(a: number, b: number): number { return a % b }", "_v_modulo", True),
+    "unknown index": ("export function f(xs: text[], i: number): text { return xs[i] }", "_v_require_index", True),
     "private answer": ('export function f() {\nprivate let a: text = do "x"\nprint(a)\n}', "private_effects", True),
     "private print": (
         "function g(): number {\nprint(1)\nreturn 1\n}\nexport function f() { private let a = g() }",
         "private_effects",
         True,
     ),
-    "new keys": ('export function f(m: { [text]: number }) { for k, v in m { m[k + "!"] = v } }', "_vlist", True),
+    "new keys": ('export function f(m: { [text]: number }) { for k, v in m { m[k + "!"] = v } }', "_v_list", True),
     "another map": (
         "export function f(m: { [text]: number }, o: { [text]: number }) { for k, v in m { o[k] = v } }",
-        "_vlist",
+        "_v_list",
         True,
     ),
 }

@@ -139,8 +139,8 @@ def _export_main_locals(c: Compiler, body: list[ast.stmt], program: n.Program) -
     """Wrap the top level so that its local variables become module globals when it ends, even by an error."""
     place = c.place(program.statements[-1])
     place = place[:2] + place[:2]
-    spaces = [emit.make_global_call("_vglobals", [], place), emit.make_global_call("_vlocals", [], place)]
-    keep = emit.make_global_call("_vkeep", spaces, place)
+    spaces = [emit.make_call("globals", [], place), emit.make_call("locals", [], place)]
+    keep = emit.make_call("publish_main_locals", spaces, place)
     return set_location(ast.Try(body, [], [], [emit.make_expression_statement(keep, place)]), place)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, make_class_of, make_class_test
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, has_plain_type, make_class_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.types import JSON, NUMBER, TEXT, AIResultType, Array, Type, get_base_type
+from antiphon.lang.typecheck.types import JSON, NUMBER, TEXT, Array, get_base_type
 
 #: Methods that return integers, on every receiver but numbers.
 _COUNTING_METHODS = frozenset(("len", "indexOf", "count"))
@@ -60,15 +60,10 @@ def is_float(node: n.Expr) -> bool:
         case n.Unary(operand=operand):
             return is_float(operand)
         case n.Binary(op="+" | "-" | "*" | "/" | "%" | "**"):
-            both = is_number_type(get_expression_type(node.left)) and is_number_type(get_expression_type(node.right))
+            both = has_plain_type(node.left, NUMBER) and has_plain_type(node.right, NUMBER)
             return both and (is_float(node.left) or is_float(node.right))
         case _:
             return False
-
-
-def is_number_type(type_: Type) -> bool:
-    """Return True if a type is a number, and not the answer of a model."""
-    return get_base_type(type_) == NUMBER and not isinstance(type_, AIResultType)
 
 
 def _has_standard_members(node: n.Expr) -> bool:
@@ -104,32 +99,27 @@ def compile_modulo(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLoc
         return emit.make_binary(left, _MOD, right, place)
     if JSON in (get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))):
         return (
-            _compile_json_modulo(c, left, right, place)
-            if is_sure
-            else emit.make_global_call("_vmod", [left, right], place)
+            _compile_json_modulo(c, left, right, place) if is_sure else emit.make_call("modulo", [left, right], place)
         )
     if not is_sure and not isinstance(right, ast.Name):
-        return emit.make_global_call("_vmod", [left, right], place)
+        return emit.make_call("modulo", [left, right], place)
     # A divisor known to be positive that is no name is built of non-negative integers, and calls nothing.
     first, left = evaluate_once(c, left, place)
     zero = emit.make_constant(0, place)
-    test, slow = (
-        emit.make_comparison(first, _AT_LEAST, zero, place),
-        emit.make_global_call("_vmod", [left, right], place),
-    )
+    test, slow = (emit.make_comparison(first, _AT_LEAST, zero, place), emit.make_call("modulo", [left, right], place))
     if not is_sure:
         test = set_location(ast.BoolOp(ast.And(), [test, emit.make_comparison(right, _MORE, zero, place)]), place)
-    elif is_number_type(get_expression_type(node.left)):
+    elif has_plain_type(node.left, NUMBER):
         slow = _make_negative(emit.make_binary(_make_negative(left, place), _MOD, right, place), place)
     return emit.make_conditional(test, emit.make_binary(left, _MOD, right, place), slow, place)
 
 
 def _compile_json_modulo(c: Compiler, left: ast.expr, right: ast.expr, place: SourceLocation) -> ast.expr:
-    test, left = make_class_test(c, left, "_vint", place)
+    test, left = make_class_test(c, left, "int", place)
     positive = emit.make_comparison(left, _AT_LEAST, emit.make_constant(0, place), place)
     test = set_location(ast.BoolOp(ast.And(), [test, positive]), place)
     return emit.make_conditional(
-        test, emit.make_binary(left, _MOD, right, place), emit.make_global_call("_vmod", [left, right], place), place
+        test, emit.make_binary(left, _MOD, right, place), emit.make_call("modulo", [left, right], place), place
     )
 
 
@@ -160,7 +150,7 @@ def compile_float_quotient(c: Compiler, node: n.Expr, beside: n.Expr) -> ast.exp
     """Compile a quotient that is an operand beside a float, and so becomes a float anyway; None for others."""
     if not isinstance(node, n.Binary) or node.op != "/" or not is_float(beside):
         return None
-    if not is_number_type(get_expression_type(node.left)) or not is_number_type(get_expression_type(node.right)):
+    if not has_plain_type(node.left, NUMBER) or not has_plain_type(node.right, NUMBER):
         return None
     return emit.make_binary(c.expr(node.left), _DIV, c.expr(node.right), c.place(node))
 
@@ -168,29 +158,26 @@ def compile_float_quotient(c: Compiler, node: n.Expr, beside: n.Expr) -> ast.exp
 def compile_power(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
     """Compile `**` of numbers: Python's own if the exponent is known to be small and the result is real."""
     right = c.expr(node.right)
-    quick, slow = emit.make_binary(left, _POW, right, place), emit.make_global_call("_vpow", [left, right], place)
+    quick, slow = emit.make_binary(left, _POW, right, place), emit.make_call("power", [left, right], place)
     if isinstance(right, ast.Constant) and type(right.value) is int and right.value <= _MAX_FAST_EXPONENT:
         return quick
-    if not is_number_type(get_expression_type(node.left)) or not is_number_type(get_expression_type(node.right)):
+    if not has_plain_type(node.left, NUMBER) or not has_plain_type(node.right, NUMBER):
         return slow
     if isinstance(right, ast.Constant) and type(right.value) is float:
         first, left = evaluate_once(c, left, place)
         test = emit.make_comparison(first, _AT_LEAST, emit.make_constant(0, place), place)
         return emit.make_conditional(
-            test,
-            emit.make_binary(left, _POW, right, place),
-            emit.make_global_call("_vpow", [left, right], place),
-            place,
+            test, emit.make_binary(left, _POW, right, place), emit.make_call("power", [left, right], place), place
         )
     if not isinstance(left, ast.Name | ast.Constant):
         return slow
     second, right = evaluate_once(c, right, place)
     tests = [emit.make_comparison(second, _AT_MOST, emit.make_constant(_MAX_FAST_EXPONENT, place), place)]
     if not is_nonnegative_integer(c, node.right):
-        whole = emit.make_comparison(make_class_of(second, place), _IS, emit.make_name("_vint", place), place)
+        whole = emit.make_class_comparison(second, "int", place)
         tests = [whole, emit.make_comparison(emit.make_constant(0, place), _AT_MOST, right, place)]
         tests.append(emit.make_comparison(right, _AT_MOST, emit.make_constant(_MAX_FAST_EXPONENT, place), place))
-    quick, slow = emit.make_binary(left, _POW, right, place), emit.make_global_call("_vpow", [left, right], place)
+    quick, slow = emit.make_binary(left, _POW, right, place), emit.make_call("power", [left, right], place)
     return emit.make_conditional(_make_conjunction(tests, place), quick, slow, place)
 
 
@@ -208,7 +195,7 @@ def compile_rounding(
     # `x - x` is 0 for finite numbers only: for infinity and NaN it is NaN.
     difference = emit.make_binary(value if tests else first, _SUB, value, place)
     tests.append(emit.make_comparison(difference, _EQUAL, emit.make_constant(0.0, place), place))
-    whole = emit.make_global_call("_vceil" if name == "ceil" else "_vfloor", [value], place)
+    whole = emit.make_call("ceil" if name == "ceil" else "floor", [value], place)
     if name == "round":
         # Half rounds up. The fractional part is exact, and `x + 0.5` would not be.
         low = c.make_temporary()
@@ -225,7 +212,7 @@ def _compile_floor_division(c: Compiler, node: n.Expr, value: ast.expr, place: S
     if is_integer(c, node.left) and is_integer(c, node.right):
         return emit.make_binary(left, _FLOOR_DIV, right, place)
     first, second, left, right = evaluate_both_once(c, left, right, place)
-    test, whole = make_class_test(c, emit.make_binary(first, _FLOOR_DIV, second, place), "_vint", place)
+    test, whole = make_class_test(c, emit.make_binary(first, _FLOOR_DIV, second, place), "int", place)
     slow = emit.make_global_call("_vm_number_floor", [emit.make_binary(left, _DIV, right, place)], place)
     return emit.make_conditional(test, whole, slow, place)
 
@@ -239,7 +226,7 @@ def _make_float_tests(
 
 
 def _make_float_test(value: ast.expr, place: SourceLocation) -> ast.expr:
-    return emit.make_comparison(make_class_of(value, place), _IS, emit.make_name("_vfloat", place), place)
+    return emit.make_class_comparison(value, "float", place)
 
 
 def _make_conjunction(tests: list[ast.expr], place: SourceLocation) -> ast.expr:

@@ -41,7 +41,7 @@ def compile_unchecked_call(c: Compiler, node: n.Call) -> ast.expr:
     if symbol.kind == "builtin" and symbol.name == "assert" and type(node.arguments[0]) is n.Binary:
         return _compile_assertion(c, node.arguments[0], node.arguments[1:], place)
     if symbol.kind == "builtin" and symbol.name == "len" and _has_python_length(node.arguments):
-        return emit.make_global_call("_vpylen", [c.expr(node.arguments[0])], place)
+        return emit.make_call("len", [c.expr(node.arguments[0])], place)
     signature = get_expression_type(callee)
     signature = signature if isinstance(signature, Signature) else None
     arguments = compile_arguments(c, node, signature, symbol)
@@ -54,8 +54,8 @@ def compile_unchecked_call(c: Compiler, node: n.Call) -> ast.expr:
     if node.named:
         return _compile_named_call(c, node, symbol, arguments, place)
     if signature is not None and signature.gives == "wanted" and symbol.kind == "function":
-        type_ = emit.make_name(c.code.type_name(get_expression_type(node)), place)
-        return emit.make_global_call("_vreadas", [emit.make_name(symbol.python, place), type_, *arguments], place)
+        type_ = c.make_type_name(get_expression_type(node), place)
+        return emit.make_call("call_with_wanted_type", [emit.make_name(symbol.python, place), type_, *arguments], place)
     return _emit_symbol_call(c, symbol, arguments, place)
 
 
@@ -161,7 +161,7 @@ def _emit_symbol_call(c: Compiler, symbol: Symbol, arguments: list[ast.expr], pl
         return emit.make_global_call(f"_vb_{symbol.name}", arguments, place)
     function = c.read(symbol, place)
     if symbol.is_async:
-        function = emit.make_global_call("_vwait", [function], place)
+        function = emit.make_call("wait_for_value", [function], place)
     if symbol.kind in ("tool", "import"):
         # Calls of tools and Python functions are effects, and so go through the runtime.
         return emit.make_runtime_call("call", [function, *arguments], place)

@@ -10,7 +10,7 @@ from typing import Any
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.code_object import ModuleCode, ScopeVariable
 from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
-from antiphon.lang.codegen.python_ast import SourceLocation, set_location
+from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck.assignability import is_assignable
@@ -24,19 +24,12 @@ from antiphon.lang.typecheck.types import (
     AIResultType,
     Array,
     Type,
+    get_base_type,
     is_mutable,
     strip_ai_result,
 )
 from antiphon.lang.typecheck.types import CallableType as Signature
 from antiphon.lang.typecheck.width_subtyping import exposes_hidden_field
-
-
-def needs_json_copy(node: n.Expr, wanted: Type | None) -> bool:
-    """Return True if a mutable value of a known type goes into `json`, where it could be changed freely."""
-    if wanted is None or strip_ai_result(wanted) != JSON or node.type is None or not is_mutable(node.type):
-        return False
-    return not can_share(node.type, JSON) and not is_fresh_value(node)
-
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
@@ -107,7 +100,7 @@ class Compiler:
             value = self._seen(value, given, wanted, place)
             fitting = self._checked(value, given, wanted, place)
         if fitting is value and needs_json_copy(node, wanted):
-            return emit.make_global_call(_get_copy_function(given), [value], self.place(node))
+            return emit.make_call(_get_copy_function(given), [value], self.place(node))
         return fitting
 
     def compile_borrowed(self, node: n.Expr, wanted: Type | None) -> ast.expr:
@@ -124,8 +117,8 @@ class Compiler:
         """Remove fields that the value's own type does not know, if the wanted type would reveal them."""
         if wanted is None or _is_dict_literal(value) or not exposes_hidden_field(given, wanted):
             return value
-        types = [emit.make_name(self.code.type_name(each), place) for each in (given, wanted)]
-        return emit.make_global_call("_vseen", [value, *types], place)
+        types = [self.make_type_name(each, place) for each in (given, wanted)]
+        return emit.make_call("narrow_to_known_fields", [value, *types], place)
 
     def _checked(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
         if wanted is None or (is_assignable(given, wanted, certain=True) and not _needs_argument_copies(given, wanted)):
@@ -137,24 +130,27 @@ class Compiler:
         if wanted == JSON:
             return value
         if isinstance(given, Signature) and isinstance(wanted, Signature):
-            types = [emit.make_name(self.code.type_name(each), place) for each in (given, wanted)]
-            return emit.make_global_call("_vadapted", [value, *types], place)
+            types = [self.make_type_name(each, place) for each in (given, wanted)]
+            return emit.make_call("adapt_function", [value, *types], place)
         return self._emit_type_check(value, wanted, place)
 
     def _emit_type_check(self, value: ast.expr, wanted: Type, place: SourceLocation) -> ast.expr:
         """Emit the check that a value has a type; the class of a text, number or boolean is tested inline."""
-        classes = _PYTHON_CLASSES.get(wanted, ())
+        classes = PYTHON_CLASSES.get(wanted, ())
         again = value
         if classes and not isinstance(value, ast.Name):
             held = self.make_temporary()
             value, again = emit.make_named_expression(held, value, place), emit.make_name(held, place)
-        found = emit.make_global_call("_vas", [again, emit.make_name(self.code.type_name(wanted), place)], place)
+        found = emit.make_call("convert_to_type", [again, self.make_type_name(wanted, place)], place)
         for each in reversed(classes):
             # The first test evaluates the value.
-            tested = emit.make_attribute(value if each is classes[0] else again, "__class__", place)
-            test = emit.make_comparison(tested, ast.Is(), emit.make_name(each, place), place)
+            test = emit.make_class_comparison(value if each is classes[0] else again, each, place)
             found = emit.make_conditional(test, again, found, place)
         return found
+
+    def make_type_name(self, type_: Type, place: SourceLocation) -> ast.expr:
+        """Return the expression that reads a type at run time."""
+        return emit.make_name(self.code.type_name(type_), place)
 
     # Places
 
@@ -227,7 +223,11 @@ class Compiler:
 
 
 #: The usual Python classes of a type's values, the most likely first.
-_PYTHON_CLASSES: dict[Type, tuple[str, ...]] = {NUMBER: ("_vint", "_vfloat"), TEXT: ("_vstr",), BOOLEAN: ("_vbool",)}
+PYTHON_CLASSES: dict[Type, tuple[str, ...]] = {
+    NUMBER: ("int", "float"),
+    TEXT: ("str",),
+    BOOLEAN: ("bool",),
+}
 
 
 def _needs_argument_copies(given: Type, wanted: Type) -> bool:
@@ -236,7 +236,7 @@ def _needs_argument_copies(given: Type, wanted: Type) -> bool:
 
 
 def _get_copy_function(type_: Type) -> str:
-    return "_vlist" if isinstance(type_, Array) and has_immutable_items(type_) else "_vcopy"
+    return "list" if isinstance(type_, Array) and has_immutable_items(type_) else "copy_value"
 
 
 def _is_dict_literal(value: ast.expr) -> bool:
@@ -249,7 +249,28 @@ def get_expression_type(node: n.Expr) -> Type:
     return node.type if node.type is not None else JSON
 
 
-_IS = ast.Is()
+def has_plain_type(node: n.Expr, kind: Type) -> bool:
+    """Return True if an expression has a basic type, and is not the answer of a model."""
+    return is_plain_type(get_expression_type(node), kind)
+
+
+def is_plain_type(type_: Type, kind: Type) -> bool:
+    """Return True if a type is a basic one, and not that of a model's answers."""
+    return get_base_type(type_) == kind and not isinstance(type_, AIResultType)
+
+
+def unwrap_if_answer(node: n.Expr, value: ast.expr, place: SourceLocation) -> ast.expr:
+    """Return a compiled value, taken out of its AI result if it may be one."""
+    type_ = get_expression_type(node)
+    may_be_answer = type_ == JSON or isinstance(type_, AIResultType)
+    return emit.make_call("unwrap_answer", [value], place) if may_be_answer else value
+
+
+def needs_json_copy(node: n.Expr, wanted: Type | None) -> bool:
+    """Return True if a mutable value of a known type goes into `json`, where it could be changed freely."""
+    if wanted is None or strip_ai_result(wanted) != JSON or node.type is None or not is_mutable(node.type):
+        return False
+    return not can_share(node.type, JSON) and not is_fresh_value(node)
 
 
 def evaluate_once(c: Compiler, value: ast.expr, place: SourceLocation, keep: bool = False) -> tuple[ast.expr, ast.expr]:
@@ -270,12 +291,22 @@ def can_evaluate_first(value: ast.expr, other: ast.expr) -> bool:
     return not any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(other))
 
 
-def make_class_of(value: ast.expr, place: SourceLocation) -> ast.expr:
-    """Return the expression `value.__class__`."""
-    return set_location(ast.Attribute(value, "__class__", ast.Load()), place)
-
-
 def make_class_test(c: Compiler, value: ast.expr, kind: str, place: SourceLocation) -> tuple[ast.expr, ast.expr]:
     """Return a test that a value's class is exactly `kind`, and the value as it is read afterwards."""
     first, value = evaluate_once(c, value, place)
-    return emit.make_comparison(make_class_of(first, place), _IS, emit.make_name(kind, place), place), value
+    return emit.make_class_comparison(first, kind, place), value
+
+
+def make_not_null_test(
+    c: Compiler, value: ast.expr, place: SourceLocation, node: n.Expr | None = None
+) -> tuple[ast.expr, ast.expr]:
+    """Return a test that a value is not null, and the value as it is read afterwards.
+
+    The value of a `node` that may be an answer is unwrapped for the test.
+    """
+    first, again = evaluate_once(c, value, place)
+    if isinstance(first, ast.Constant):
+        # Python warns about `is` with a literal.
+        return emit.make_constant(first.value is not None, place), again
+    first = first if node is None else unwrap_if_answer(node, first, place)
+    return emit.make_comparison(first, ast.IsNot(), emit.make_constant(None, place), place), again

@@ -7,7 +7,7 @@ import ast
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.calls import compile_ask_arguments, compile_unchecked_call, split_compiled_call
 from antiphon.lang.codegen.code_object import ProgramInput
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type, make_class_of
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type, has_plain_type
 from antiphon.lang.codegen.destructuring import compile_pattern, list_private_fields
 from antiphon.lang.codegen.functions import compile_async_body
 from antiphon.lang.codegen.loops import compile_iterable
@@ -23,7 +23,6 @@ from antiphon.lang.typecheck.types import (
     JSON,
     NUMBER,
     TEXT,
-    AIResultType,
     Array,
     Map,
     Object,
@@ -106,7 +105,7 @@ def compile_input(c: Compiler, node: n.Input) -> list[ast.stmt]:
 def _compile_async_value(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
     """Compile the value of an `async let`: arguments are evaluated now, the call runs concurrently."""
     place = c.place(node)
-    type_ = emit.make_name(c.code.type_name(strip_ai_result(wanted)), place)
+    type_ = c.make_type_name(strip_ai_result(wanted), place)
     c.asked = True
     if isinstance(node, n.ModelCall):
         return emit.make_runtime_call("start_ask", compile_ask_arguments(c, node), place)
@@ -130,8 +129,8 @@ def compile_destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     hidden = c.hidden[node.value.start] = list_private_fields(node.pattern)
     given: Type = JSON
     if node.is_async and isinstance(node.value, n.ModelCall):
-        value = emit.make_global_call(
-            "_vwait", [emit.make_runtime_call("start_ask", compile_ask_arguments(c, node.value), place)], place
+        value = emit.make_call(
+            "wait_for_value", [emit.make_runtime_call("start_ask", compile_ask_arguments(c, node.value), place)], place
         )
     else:
         value, given = c.expr(node.value), get_expression_type(node.value)
@@ -213,10 +212,9 @@ def _has_python_assignment(target: n.Member | n.Index) -> bool:
     type_ = get_expression_type(target.object)
     if isinstance(target, n.Member):
         return isinstance(type_, Object)
-    index = get_expression_type(target.index)
     if isinstance(type_, Map):
-        return get_base_type(index) == TEXT and not isinstance(index, AIResultType)
-    return isinstance(type_, Array) and get_base_type(index) == NUMBER and not isinstance(index, AIResultType)
+        return has_plain_type(target.index, TEXT)
+    return isinstance(type_, Array) and has_plain_type(target.index, NUMBER)
 
 
 def _compile_compound_assignment(
@@ -235,7 +233,7 @@ def _compile_compound_assignment(
     read = (
         emit.make_item(holder, key, place)
         if _has_python_assignment(target)
-        else emit.make_global_call("_vitem", [holder, key], place)
+        else emit.make_call("get_item", [holder, key], place)
     )
     value = c.convert_value(compile_operation(c, both, read), result, wanted, place)
     return out + _emit_store(c, target, holder, key, value, place)
@@ -249,7 +247,7 @@ def _emit_store(
     if isinstance(target, n.Index):
         # The value is evaluated first, as in Python.
         new = c.make_temporary()
-        put = emit.make_global_call("_vsetitem", [holder, key, emit.make_name(new, place)], place)
+        put = emit.make_call("set_item", [holder, key, emit.make_name(new, place)], place)
         return [emit.make_assignment(new, value, place), emit.make_expression_statement(put, place)]
     return _emit_member_store(c, holder, key, value, place)
 
@@ -259,10 +257,8 @@ def _emit_member_store(
 ) -> list[ast.stmt]:
     """Compile `holder.key = value` for a holder of unknown type: direct for a plain dict."""
     held, new = c.make_temporary(), c.make_temporary()
-    test = emit.make_comparison(
-        make_class_of(emit.make_name(held, place), place), ast.Is(), emit.make_name("_vdict", place), place
-    )
-    slow = emit.make_global_call("_vsetmember", [emit.make_name(held, place), key, emit.make_name(new, place)], place)
+    test = emit.make_class_comparison(emit.make_name(held, place), "dict", place)
+    slow = emit.make_call("set_member", [emit.make_name(held, place), key, emit.make_name(new, place)], place)
     quick = emit.make_item_assignment(emit.make_name(held, place), key, emit.make_name(new, place), place)
     return [
         emit.make_assignment(new, value, place),

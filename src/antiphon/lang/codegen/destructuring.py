@@ -42,7 +42,7 @@ def compile_pattern(
         fitted = c.convert_value(value, given, pattern.type, place)
         is_known = fitted is value and isinstance(given, Object)
         name, whole = _hold_in_variable(
-            c, fitted if is_known else emit.make_global_call("_vunwrap", [fitted], place), place
+            c, fitted if is_known else emit.make_call("unwrap_answer", [fitted], place), place
         )
         bindings = _take_fields(c, pattern, name, given if is_known else JSON, out)
     if all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript) for each in out):
@@ -82,12 +82,12 @@ def _compile_counted_items(c: Compiler, value: ast.expr, count: int, given: Type
     """Compile the array that is destructured, with a check that it has as many items as the pattern."""
     wanted = emit.make_constant(count, place)
     if not isinstance(given, Array):
-        return emit.make_global_call("_vitems", [value, wanted], place)
+        return emit.make_call("unpack_items", [value, wanted], place)
     if isinstance(value, ast.List) and len(value.elts) == count and not any(map(_is_spread, value.elts)):
         return set_location(ast.Tuple(value.elts, ast.Load()), place)
     first, value = evaluate_once(c, value, place)
-    fits = emit.make_comparison(emit.make_global_call("_vpylen", [first], place), ast.Eq(), wanted, place)
-    return emit.make_conditional(fits, value, emit.make_global_call("_vitems", [value, wanted], place), place)
+    fits = emit.make_comparison(emit.make_call("len", [first], place), ast.Eq(), wanted, place)
+    return emit.make_conditional(fits, value, emit.make_call("unpack_items", [value, wanted], place), place)
 
 
 def _is_spread(node: ast.expr) -> bool:
@@ -141,9 +141,9 @@ def _compile_field_value(
 ) -> ast.expr:
     whole = emit.make_name(name, place)
     if each.default is None:
-        return emit.make_global_call("_voptional" if may_be_missing else "_vfield", [whole, key], place)
+        return emit.make_call("get_optional_member" if may_be_missing else "get_required_field", [whole, key], place)
     found = c.make_temporary()
-    read = emit.make_named_expression(found, emit.make_global_call("_voptional", [whole, key], place), place)
+    read = emit.make_named_expression(found, emit.make_call("get_optional_member", [whole, key], place), place)
     test = emit.make_comparison(read, ast.IsNot(), emit.make_constant(None, place), place)
     wanted = each.symbol.type if each.symbol else None
     return emit.make_conditional(test, emit.make_name(found, place), c.cast(each.default, wanted), place)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, is_plain_type
 from antiphon.lang.codegen.functions import (
     compile_suite,
     declare_outer_names,
@@ -24,7 +24,7 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.generic_methods import METHODS_WITH_POSITION
 from antiphon.lang.typecheck.methods import ARRAY_METHODS, K, T, U, parse_signature_type, substitute_type
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, AIResultType, Array, Type, get_base_type
+from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Type
 from antiphon.lang.typecheck.types import CallableType as Signature
 
 #: Methods that become comprehensions if their function asks no model.
@@ -61,7 +61,7 @@ def compile_function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr
     value = c.read(symbol, place)
     signature = get_expression_type(node)
     if symbol.kind in ("tool", "import") and isinstance(signature, Signature):
-        returns = emit.make_name(c.code.type_name(signature.returns), place)
+        returns = c.make_type_name(signature.returns, place)
         return emit.make_runtime_call("wrap_function", [value, returns], place)
     return value
 
@@ -81,7 +81,7 @@ def compile_array_method(
     arguments = compile_method_arguments(c, node, name, item)
     if name == "sortBy" and isinstance(first.type, Signature) and _is_sortable_type(first.type.returns):
         key = set_location(ast.keyword("key", arguments[0]), place)
-        return set_location(ast.Call(emit.make_name("_vsorted", place), [value], [key]), place)
+        return set_location(ast.Call(emit.make_name("_v_sorted", place), [value], [key]), place)
     slow = emit.make_global_call(f"_vm_array_{name}", [value, *arguments], place)
     if name in ("min", "max") and isinstance(first.type, Signature) and _is_sortable_type(first.type.returns):
         return _compile_extreme_by_key(c, name, value, arguments[0], place)
@@ -96,14 +96,14 @@ def _compile_extreme_by_key(
         return emit.make_global_call(f"_vm_array_{name}", [value, function], place)
     items, again = evaluate_once(c, value, place)
     key = set_location(ast.keyword("key", function), place)
-    found = set_location(ast.Call(emit.make_name(f"_v{name}", place), [again], [key]), place)
+    found = set_location(ast.Call(emit.make_name(f"_v_{name}", place), [again], [key]), place)
     return emit.make_conditional(
         items, found, emit.make_global_call(f"_vm_array_{name}", [again, function], place), place
     )
 
 
 def _is_sortable_type(type_: Type) -> bool:
-    return get_base_type(type_) in (NUMBER, TEXT) and not isinstance(type_, AIResultType)
+    return is_plain_type(type_, NUMBER) or is_plain_type(type_, TEXT)
 
 
 def compile_method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[ast.expr]:
@@ -120,7 +120,7 @@ def compile_method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -
         if isinstance(found, Signature):
             value = _adapt_function(c, value, argument, found, type_, item, node.type)
             if name in METHODS_WITH_POSITION and found.required == len(type_.parameters) + 1:
-                value = emit.make_global_call("_vpositions", [value], place)
+                value = emit.make_call("pass_positions", [value], place)
         out.append(value)
     return out
 
@@ -191,22 +191,21 @@ def _compile_comprehension(
     assert isinstance(signature, Signature)
     if name in ("map", "sum"):
         made = set_location(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
-        return made if name == "map" else emit.make_global_call("_vsum", [made], place)
+        return made if name == "map" else emit.make_call("sum", [made], place)
     if name == "groupBy":
         keys = set_location(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
-        return emit.make_global_call("_vgrouped", [items, keys], place)
+        return emit.make_call("group_by_keys", [items, keys], place)
     test = compile_condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body)
     if name in ("some", "every"):
         tests = set_location(ast.GeneratorExp(test, [each]), place)
-        return emit.make_global_call("_vany" if name == "some" else "_vall", [tests], place)
+        return emit.make_call("any" if name == "some" else "all", [tests], place)
     each.ifs.append(test)
     item = emit.make_name(symbols[0].python, c.place(node.parameters[0]))
     if name == "find":
-        return emit.make_global_call(
-            "_vnext", [set_location(ast.GeneratorExp(item, [each]), place), emit.make_constant(None, place)], place
-        )
+        found = set_location(ast.GeneratorExp(item, [each]), place)
+        return emit.make_call("next", [found, emit.make_constant(None, place)], place)
     made = set_location(ast.ListComp(item, [each]), place)
-    return made if name == "filter" else emit.make_global_call("_vpylen", [made], place)
+    return made if name == "filter" else emit.make_call("len", [made], place)
 
 
 def _make_comprehension_clause(
@@ -221,7 +220,7 @@ def _make_comprehension_clause(
     c.integer_variables.add(symbols[1])
     c.nonnegative_variables.add(symbols[1])
     pair = set_location(ast.Tuple(targets[::-1], ast.Store()), place)
-    return ast.comprehension(pair, emit.make_global_call("_venumerate", [value], place), [], 0)
+    return ast.comprehension(pair, emit.make_call("enumerate", [value], place), [], 0)
 
 
 def _can_be_comprehension(c: Compiler, node: n.Lambda, name: str) -> bool:

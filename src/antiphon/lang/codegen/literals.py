@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.arithmetic import is_float, is_integer
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, make_class_test
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, has_plain_type, make_class_test
 from antiphon.lang.codegen.members import drop_null_fields, make_exact_fields_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
@@ -17,7 +17,6 @@ from antiphon.lang.typecheck.types import (
     NUMBER,
     TEXT,
     TOOL,
-    AIResultType,
     Array,
     Map,
     Object,
@@ -62,14 +61,12 @@ def compile_as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.exp
 
     In an interpolation (`in_hole`), integers are left to Python's own formatting.
     """
-    value, type_ = c.expr(node), get_expression_type(node)
-    kind = get_base_type(type_)
-    if kind == TEXT and not isinstance(type_, AIResultType):
+    value, place = c.expr(node), c.place(node)
+    if has_plain_type(node, TEXT):
         return value
-    place = c.place(node)
-    if kind == NUMBER and not isinstance(type_, AIResultType):
+    if has_plain_type(node, NUMBER):
         return compile_number_text(c, node, value, place, in_hole)
-    return emit.make_global_call("_vtext", [value], place)
+    return emit.make_call("to_text", [value], place)
 
 
 def compile_number_text(
@@ -77,12 +74,12 @@ def compile_number_text(
 ) -> ast.expr:
     """Compile a number as text."""
     if is_integer(c, node):
-        return value if in_hole else emit.make_global_call("_vstr", [value], place)
+        return value if in_hole else emit.make_call("str", [value], place)
     if is_float(node):
-        return emit.make_global_call("_vnumbertext", [value], place)
-    test, again = make_class_test(c, value, "_vint", place)
-    whole = again if in_hole else emit.make_global_call("_vstr", [again], place)
-    return emit.make_conditional(test, whole, emit.make_global_call("_vtext", [again], place), place)
+        return emit.make_call("format_float", [value], place)
+    test, again = make_class_test(c, value, "int", place)
+    whole = again if in_hole else emit.make_call("str", [again], place)
+    return emit.make_conditional(test, whole, emit.make_call("to_text", [again], place), place)
 
 
 def compile_name(c: Compiler, node: n.Name) -> ast.expr:
@@ -94,13 +91,13 @@ def compile_name(c: Compiler, node: n.Name) -> ast.expr:
         from antiphon.lang.codegen.lambdas import compile_function_name
 
         value = compile_function_name(c, node, symbol)
-        return emit.make_global_call("_vwait", [value], place) if symbol.is_async else value
+        return emit.make_call("wait_for_value", [value], place) if symbol.is_async else value
     value = emit.make_name(f"_vb_{symbol.name}", place) if symbol.kind == "builtin" else c.read(symbol, place)
     if symbol.is_async:
-        value = emit.make_global_call("_vwait", [value], place)
+        value = emit.make_call("wait_for_value", [value], place)
     if symbol.type == JSON and node.type not in (JSON, None):
         # The type was narrowed: of an AI result, take its value.
-        return emit.make_global_call("_vunwrap", [value], place)
+        return emit.make_call("unwrap_answer", [value], place)
     return value
 
 
@@ -126,9 +123,9 @@ def _compile_spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> as
         and not can_share(type_.item, JSON)
         and not is_fresh_value(node.value)
     ):
-        value = emit.make_global_call("_vcopy", [value], place)
+        value = emit.make_call("copy_value", [value], place)
     if not isinstance(type_, Array) or not isinstance(get_base_type(type_.item), SimpleType) or type_.item == JSON:
-        value = emit.make_global_call("_vspread", [value], place)
+        value = emit.make_call("spread_array", [value], place)
     return set_location(ast.Starred(value, ast.Load()), place)
 
 
@@ -160,9 +157,7 @@ def _compile_map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
     for entry in node.entries:
         if isinstance(entry, n.Spread):
             keys.append(None)
-            values.append(
-                emit.make_global_call("_vspreadfields", [_compile_map_spread(c, entry, type_)], c.place(entry))
-            )
+            values.append(emit.make_call("spread_object", [_compile_map_spread(c, entry, type_)], c.place(entry)))
         else:
             keys.append(emit.make_constant(entry.key, c.place(entry)))
             values.append(c.cast(entry.value, type_.value))
@@ -199,7 +194,7 @@ def _compile_spread_fields(
     place = c.place(node)
     if isinstance(get_expression_type(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
         return _copy_fields_individually(c, value, own, place) or [(None, drop_null_fields(value, given, place))]
-    spread = emit.make_global_call("_vspreadfields", [drop_null_fields(value, given, place)], place)
+    spread = emit.make_call("spread_object", [drop_null_fields(value, given, place)], place)
     test = make_exact_fields_test(value, given, place) if isinstance(given, Object) else None
     return [(None, spread if test is None else emit.make_conditional(test, value, spread, place))]
 

@@ -30,11 +30,11 @@ def compile_iterable(c: Compiler, node: n.Expr) -> ast.expr:
         return c.expr(node)
     value = c.expr(node)
     if is_integer(c, node):
-        return emit.make_global_call("_vpyrange", [value], c.place(node))
+        return emit.make_call("range", [value], c.place(node))
     if isinstance(type_, AIResultType):
         # An answer declared as an array is one; the type checker has rejected all others.
-        value = emit.make_global_call("_vunwrap", [value], c.place(node))
-    return emit.make_global_call("_viter", [value], c.place(node))
+        value = emit.make_call("unwrap_answer", [value], c.place(node))
+    return emit.make_call("iterate_value", [value], c.place(node))
 
 
 def compile_entries(c: Compiler, node: n.For) -> ast.expr:
@@ -50,15 +50,15 @@ def compile_entries(c: Compiler, node: n.For) -> ast.expr:
         value = hide_extra_fields(value, get_base_type(type_), place)
         if node.value is not None and node.value.symbol is not None and node.value.symbol.type == JSON:
             # The values have the type `json` in the loop.
-            value = emit.make_global_call("_vcopy", [value], place) if needs_json_copy(node.iterable, JSON) else value
+            value = emit.make_call("copy_value", [value], place) if needs_json_copy(node.iterable, JSON) else value
         is_known = isinstance(type_, Object)
         value = (
             emit.make_method_call(value, "items", [], place)
             if is_known
-            else emit.make_global_call("_ventries", [value], place)
+            else emit.make_call("iterate_entries", [value], place)
         )
     may_change = any(_can_change_keys(each, node) for each in n.walk(node.body))
-    return emit.make_global_call("_vlist", [value], place) if may_change else value
+    return emit.make_call("list", [value], place) if may_change else value
 
 
 def _can_change_keys(node: n.Node, loop: n.For) -> bool:
@@ -86,11 +86,11 @@ def compile_range_iterable(c: Compiler, node: n.Range) -> ast.expr:
     """Compile a range that is iterated over, without making an array."""
     place, first, last = c.place(node), c.expr(node.first), c.expr(node.last)
     if not is_integer(c, node.first) or not is_integer(c, node.last):
-        return emit.make_global_call("_vspan", [first, last], place)
+        return emit.make_call("make_range", [first, last], place)
     end = emit.make_binary(last, ast.Add(), emit.make_constant(1, place), place)
     if isinstance(last, ast.Constant) and isinstance(last.value, int):
         end = emit.make_constant(last.value + 1, place)
-    return emit.make_global_call("_vpyrange", [first, end], place)
+    return emit.make_call("range", [first, end], place)
 
 
 _Function = n.Function | n.Lambda | n.AsyncFor
@@ -120,7 +120,7 @@ def make_loop_cells(c: Compiler, statements: list[n.Statement], declared: dict[S
             c.scope.loop_variables.add(symbol.python)
         c.cell_variables.add(symbol)
         place = c.between(symbol.start, symbol.end)
-        made = emit.make_global_call("_vbox", [emit.make_constant(symbol.name, place)], place)
+        made = emit.make_call("VariableCell", [emit.make_constant(symbol.name, place)], place)
         out.append(emit.make_assignment(symbol.python, made, place))
     return out
 
@@ -135,7 +135,8 @@ def capture_iteration(c: Compiler, value: ast.expr, node: _Function, place: Sour
     names = sorted({each.python for each in _list_used_symbols(node) if each.python in looped}) if looped else ()
     if not names:
         return value
-    return emit.make_global_call("_vround", [value, *(emit.make_constant(each, place) for each in names)], place)
+    constants = [emit.make_constant(each, place) for each in names]
+    return emit.make_call("bind_iteration_variables", [value, *constants], place)
 
 
 def _needs_cell(symbol: Symbol, function: _Function, end: int) -> bool:

@@ -6,7 +6,13 @@ import ast
 from collections.abc import Callable
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, make_class_of
+from antiphon.lang.codegen.compiler import (
+    PYTHON_CLASSES,
+    Compiler,
+    evaluate_once,
+    get_expression_type,
+    unwrap_if_answer,
+)
 from antiphon.lang.codegen.functions import compile_suite
 from antiphon.lang.codegen.operators import compile_condition
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
@@ -15,9 +21,7 @@ from antiphon.lang.typecheck.types import (
     BOOLEAN,
     JSON,
     NULL,
-    NUMBER,
     TEXT,
-    AIResultType,
     Array,
     Literal,
     Object,
@@ -36,8 +40,6 @@ from antiphon.lang.typecheck.unions import (
 )
 
 _IS, _IS_NOT, _EQUAL, _IN, _OR = ast.Is(), ast.IsNot(), ast.Eq(), ast.In(), ast.Or()
-#: The Python class of values of a type.
-_PYTHON_CLASSES: dict[Type, str] = {TEXT: "_vstr", BOOLEAN: "_vbool"}
 
 
 def compile_conditional(c: Compiler, node: n.Conditional) -> ast.expr:
@@ -90,8 +92,7 @@ def compile_match_statement(c: Compiler, node: n.MatchStatement) -> list[ast.stm
 
 
 def _chain_arms(
-    arms: list[tuple[ast.expr | None, ast.expr]],
-    join: Callable[[ast.expr, ast.expr, ast.expr], ast.expr],
+    arms: list[tuple[ast.expr | None, ast.expr]], join: Callable[[ast.expr, ast.expr, ast.expr], ast.expr]
 ) -> ast.expr:
     """Join the arms into one expression, from the last on.
 
@@ -128,7 +129,7 @@ def _get_remaining_type(type_: Type, arm: n.Arm) -> Type:
 
 def _compile_arm_value(c: Compiler, arm: n.Arm, wanted: Type) -> ast.expr:
     if isinstance(arm.body, n.Throw):
-        return emit.make_global_call("_vraise", [c.expr(arm.body.value)], c.place(arm.body))
+        return emit.make_call("throw_value", [c.expr(arm.body.value)], c.place(arm.body))
     assert not isinstance(arm.body, n.Block)
     return c.cast(arm.body, wanted)
 
@@ -139,12 +140,7 @@ def _get_pattern_type(node: n.TypeNode) -> Type:
 
 def _compile_unwrapped(c: Compiler, node: n.Expr) -> ast.expr:
     """Compile a value, taken out of its AI result if it is one."""
-    value, type_ = c.expr(node), get_expression_type(node)
-    return (
-        emit.make_global_call("_vunwrap", [value], c.place(node))
-        if isinstance(type_, AIResultType) or type_ == JSON
-        else value
-    )
+    return unwrap_if_answer(node, c.expr(node), c.place(node))
 
 
 def _make_disjunction(tests: list[ast.expr], place: SourceLocation) -> ast.expr:
@@ -177,9 +173,9 @@ def _make_literal_test(type_: Type, literals: list[Literal], value: ast.expr, pl
     constants = [emit.make_constant(each.value, place) for each in literals]
     kinds = {get_base_type(each) for each in literals}
     if kinds != {TEXT} and {get_base_type(each) for each in inhabited_options(type_)} - {NULL, TEXT} - kinds:
-        return emit.make_global_call("_vone", [value, *constants], place)
+        return emit.make_call("is_one_of", [value, *constants], place)
     if len(kinds - {TEXT}) > 1:
-        return emit.make_global_call("_vone", [value, *constants], place)
+        return emit.make_call("is_one_of", [value, *constants], place)
     if len(constants) == 1:
         return emit.make_comparison(value, _EQUAL, constants[0], place)
     return emit.make_comparison(value, _IN, set_location(ast.Tuple(list(constants), ast.Load()), place), place)
@@ -197,22 +193,17 @@ def _make_type_test(
         test = _make_type_test(c, remove_null(strip_ai_result(type_)), tested, again, again, place)
         return set_location(ast.BoolOp(ast.And(), [there, test]), place)
     kind = get_base_type(tested)
-    if kind in _PYTHON_CLASSES:
-        return emit.make_comparison(
-            make_class_of(first, place), _IS, emit.make_name(_PYTHON_CLASSES[kind], place), place
-        )
-    if kind == NUMBER:
-        whole = emit.make_comparison(make_class_of(first, place), _IS, emit.make_name("_vint", place), place)
-        other = emit.make_comparison(make_class_of(again, place), _IS, emit.make_name("_vfloat", place), place)
-        return set_location(ast.BoolOp(_OR, [whole, other]), place)
+    if kind in PYTHON_CLASSES:
+        classes = zip(PYTHON_CLASSES[kind], (first, again), strict=False)
+        return _make_disjunction([emit.make_class_comparison(value, each, place) for each, value in classes], place)
     if isinstance(tested, Array | Object) and _is_only_container(type_, tested):
-        name = "_vlist" if isinstance(tested, Array) else "_vdict"
-        return emit.make_global_call("_visinstance", [first, emit.make_name(name, place)], place)
+        name = "_v_list" if isinstance(tested, Array) else "_v_dict"
+        return emit.make_call("isinstance", [first, emit.make_name(name, place)], place)
     if isinstance(tested, Object) and (found := find_discriminator(type_, tested)) is not None:
         name, literals = found
         field = emit.make_item(first, emit.make_constant(name, place), place)
         return _make_literal_test(make_union(literals), literals, field, place)
-    return emit.make_global_call("_vis", [first, emit.make_name(c.code.type_name(tested), place)], place)
+    return emit.make_call("is_of_type", [first, c.make_type_name(tested, place)], place)
 
 
 def _find_only_other_type(type_: Type, tested: Type) -> Type | None:
@@ -226,15 +217,13 @@ def _find_only_other_type(type_: Type, tested: Type) -> Type | None:
     ):
         return None
     (other,) = others
-    return other if other == NULL or other in _PYTHON_CLASSES else None
+    return other if other in (NULL, TEXT, BOOLEAN) else None
 
 
 def _make_not_type_test(value: ast.expr, other: Type, place: SourceLocation) -> ast.expr:
     if other == NULL:
         return emit.make_comparison(value, _IS_NOT, emit.make_constant(None, place), place)
-    return emit.make_comparison(
-        make_class_of(value, place), _IS_NOT, emit.make_name(_PYTHON_CLASSES[other], place), place
-    )
+    return emit.make_class_comparison(value, PYTHON_CLASSES[other][0], place, _IS_NOT)
 
 
 def _is_only_container(type_: Type, tested: Array | Object) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.arithmetic import is_integer
-from antiphon.lang.codegen.compiler import Compiler, get_expression_type, make_class_test
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type, has_plain_type, is_plain_type, make_class_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.types import (
@@ -39,8 +39,8 @@ def compile_member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, 
     key = emit.make_constant(name, place)
     if isinstance(type_, AIResultType):
         if name in AI_MEMBER_NAMES:
-            return emit.make_global_call("_vai", [value, key], place)
-        value, type_ = emit.make_global_call("_vunwrap", [value], place), type_.inner
+            return emit.make_call("get_answer_member", [value, key], place)
+        value, type_ = emit.make_call("unwrap_answer", [value], place), type_.inner
     kind = get_base_type(remove_null(type_)) if node.optional else get_base_type(type_)
     if isinstance(kind, Union) and all(
         isinstance(each, Object) and _has_required_field(each, name) for each in kind.options
@@ -51,13 +51,13 @@ def compile_member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, 
             return emit.make_method_call(value, "get", [key], place)
         return emit.make_item(value, key, place)
     if name == "length" and (kind == TEXT or isinstance(kind, Array | Object | Map)):
-        return emit.make_global_call("_vpylen", [hide_extra_fields(value, kind, place)], place)
+        return emit.make_call("len", [hide_extra_fields(value, kind, place)], place)
     if lenient:
-        return emit.make_global_call("_voptional", [value, key], place)
-    test, value = make_class_test(c, value, "_vdict", place)
+        return emit.make_call("get_optional_member", [value, key], place)
+    test, value = make_class_test(c, value, "dict", place)
     there = set_location(ast.BoolOp(ast.And(), [test, emit.make_comparison(key, _IN, value, place)]), place)
     return emit.make_conditional(
-        there, emit.make_item(value, key, place), emit.make_global_call("_vmember", [value, key], place), place
+        there, emit.make_item(value, key, place), emit.make_call("get_member", [value, key], place), place
     )
 
 
@@ -69,27 +69,19 @@ def compile_item(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, pla
     """Compile `value[key]`; a missing field is null if `lenient`, else an error."""
     key, type_ = c.expr(node.index), get_expression_type(node.object)
     type_ = remove_null(type_) if node.optional else type_
-    if (
-        isinstance(type_, Map)
-        and get_base_type(get_expression_type(node.index)) == TEXT
-        and not isinstance(get_expression_type(node.index), AIResultType)
-    ):
+    if isinstance(type_, Map) and has_plain_type(node.index, TEXT):
         return emit.make_method_call(value, "get", [key], place) if lenient else emit.make_item(value, key, place)
-    if (
-        is_python_sequence(type_)
-        and get_expression_type(node.index) != JSON
-        and get_base_type(get_expression_type(node.index)) == NUMBER
-    ):
+    if is_python_sequence(type_) and get_base_type(get_expression_type(node.index)) == NUMBER:
         return emit.make_item(value, compile_index(c, node.index, key, place), place)
     if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
-        test, value = make_class_test(c, value, "_vlist", place)
+        test, value = make_class_test(c, value, "list", place)
         return emit.make_conditional(
-            test, emit.make_item(value, key, place), emit.make_global_call("_vitem", [value, key], place), place
+            test, emit.make_item(value, key, place), emit.make_call("get_item", [value, key], place), place
         )
     kind = get_base_type(type_)
     if isinstance(kind, Object) and not isinstance(key, ast.Constant):
         value = hide_extra_fields(value, kind, place)
-    found = emit.make_global_call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    found = emit.make_call("get_optional_item" if lenient else "get_item", [value, key], place)
     return copy_untyped_fields(found, kind, get_expression_type(node), place) if isinstance(kind, Object) else found
 
 
@@ -101,8 +93,8 @@ def compile_slice(c: Compiler, node: n.Slice, value: ast.expr, place: SourceLoca
     if _is_valid_step(node.step) and is_python_sequence(kind) and all(map(is_number_or_absent, bounds)):
         found = [None if each is None else compile_index(c, each, c.expr(each), place) for each in bounds]
         return emit.make_slice(value, found, place)
-    return emit.make_global_call(
-        "_vpart", [value, *(c.expr(each) if each else emit.make_constant(None, place) for each in bounds)], place
+    return emit.make_call(
+        "slice_value", [value, *(c.expr(each) if each else emit.make_constant(None, place) for each in bounds)], place
     )
 
 
@@ -117,27 +109,25 @@ def compile_index(c: Compiler, node: n.Expr, key: ast.expr, place: SourceLocatio
     """Compile a number as an index; a float with an integer value, such as 0.5 * 4, is one too."""
     if is_integer(c, node):
         return key
-    test, key = make_class_test(c, key, "_vint", place)
-    return emit.make_conditional(test, key, emit.make_global_call("_vwhole", [key], place), place)
+    test, key = make_class_test(c, key, "int", place)
+    return emit.make_conditional(test, key, emit.make_call("require_index", [key], place), place)
 
 
 def is_python_sequence(type_: Type) -> bool:
     """Return True if Python's own indexing and slicing of a type are those of the language."""
-    return isinstance(type_, Array) or (get_base_type(type_) == TEXT and not isinstance(type_, AIResultType))
+    return isinstance(type_, Array) or is_plain_type(type_, TEXT)
 
 
 def is_number_or_absent(node: n.Expr | None) -> bool:
     """Return True if a bound is known to be a number, or absent."""
-    return node is None or (
-        get_base_type(get_expression_type(node)) == NUMBER and not isinstance(get_expression_type(node), AIResultType)
-    )
+    return node is None or has_plain_type(node, NUMBER)
 
 
 def hide_extra_fields(value: ast.expr, kind: Type, place: SourceLocation) -> ast.expr:
     """Return an object restricted to the fields of its type; other values stay as they are."""
     if not isinstance(kind, Object):
         return value
-    found = emit.make_global_call("_vpick", [value, emit.make_constant(frozenset(kind.fields), place)], place)
+    found = emit.make_call("pick_known_fields", [value, emit.make_constant(frozenset(kind.fields), place)], place)
     test = make_exact_fields_test(value, kind, place)
     return found if test is None else emit.make_conditional(test, value, found, place)
 
@@ -146,11 +136,9 @@ def make_exact_fields_test(value: ast.expr, kind: Object, place: SourceLocation)
     """Return a test that a value has exactly its type's fields; None unless it is a variable and all are required."""
     if not isinstance(value, ast.Name) or any(each.optional for each in kind.fields.values()):
         return None
-    is_plain = emit.make_comparison(
-        emit.make_attribute(value, "__class__", place), ast.Is(), emit.make_name("_vdict", place), place
-    )
+    is_plain = emit.make_class_comparison(value, "dict", place)
     count = emit.make_constant(len(kind.fields), place)
-    is_all = emit.make_comparison(emit.make_global_call("_vpylen", [value], place), ast.Eq(), count, place)
+    is_all = emit.make_comparison(emit.make_call("len", [value], place), ast.Eq(), count, place)
     return set_location(ast.BoolOp(ast.And(), [is_plain, is_all]), place)
 
 
@@ -159,8 +147,10 @@ def drop_null_fields(value: ast.expr, kind: Type, place: SourceLocation) -> ast.
     optional = _list_omittable_fields(kind)
     if not isinstance(kind, Object) or not optional:
         return hide_extra_fields(value, kind, place)
-    return emit.make_global_call(
-        "_vthere", [value, *(emit.make_constant(each, place) for each in (frozenset(kind.fields), optional))], place
+    return emit.make_call(
+        "drop_null_optional_fields",
+        [value, *(emit.make_constant(each, place) for each in (frozenset(kind.fields), optional))],
+        place,
     )
 
 
@@ -173,13 +163,13 @@ def check_field_name(key: ast.expr, kind: Object, place: SourceLocation) -> ast.
     """Return a field name computed at run time, with a check that the type has such a field."""
     if isinstance(key, ast.Constant):
         return key
-    return emit.make_global_call("_vnamed", [key, emit.make_constant(tuple(kind.fields), place)], place)
+    return emit.make_call("require_known_field", [key, emit.make_constant(tuple(kind.fields), place)], place)
 
 
 def copy_untyped_fields(value: ast.expr, kind: Object, type_: Type, place: SourceLocation) -> ast.expr:
     """Return field values selected at run time, copied if their type is `json`."""
     if any(is_mutable(each.type) for each in kind.fields.values()) and not _has_known_type(type_):
-        return emit.make_global_call("_vcopy", [value], place)
+        return emit.make_call("copy_value", [value], place)
     return value
 
 

@@ -57,13 +57,13 @@ def compile_method(c: Compiler, node: n.Call, value: ast.expr, place: SourceLoca
     type_, name = get_expression_type(callee.object), callee.name
     type_ = remove_null(type_) if callee.optional else type_
     if (function := find_field_function(type_, name)) is not None:
-        value = emit.make_global_call("_vunwrap", [value], place) if isinstance(type_, AIResultType) else value
+        value = emit.make_call("unwrap_answer", [value], place) if isinstance(type_, AIResultType) else value
         called = emit.make_item(value, emit.make_constant(name, place), place)
         return emit.make_value_call(called, compile_arguments(c, node, function), place)
     known = get_methods(type_)
     if known is None and name in METHODS_WITH_FUNCTION and is_generic_call(name, node):
         arguments = compile_method_arguments(c, node, name, JSON)
-        return emit.make_global_call("_vcall", [value, emit.make_constant(name, place), *arguments], place)
+        return emit.make_call("call_method", [value, emit.make_constant(name, place), *arguments], place)
     if known is None and node.named:
         names = [emit.make_constant(each.name, place) for each in node.named]
         given = set_location(
@@ -80,7 +80,7 @@ def compile_method(c: Compiler, node: n.Call, value: ast.expr, place: SourceLoca
     if known is None or name not in known or isinstance(get_base_type(type_), Union):
         return _compile_dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AIResultType):
-        value, type_ = emit.make_global_call("_vunwrap", [value], place), type_.inner
+        value, type_ = emit.make_call("unwrap_answer", [value], place), type_.inner
     kind = get_base_type(type_)
     if isinstance(kind, Array) and name in METHODS_WITH_FUNCTION and is_generic_call(name, node):
         return compile_array_method(c, node, name, value, kind.item, place)
@@ -116,10 +116,10 @@ def _compile_dynamic_method(
 ) -> ast.expr:
     key = emit.make_constant(name, place)
     if name != "push" or len(arguments) != 1:
-        return emit.make_global_call("_vcall", [value, key, *arguments], place)
-    test, value = make_class_test(c, value, "_vlist", place)
+        return emit.make_call("call_method", [value, key, *arguments], place)
+    test, value = make_class_test(c, value, "list", place)
     push = emit.make_method_call(value, "append", arguments, place)
-    return emit.make_conditional(test, push, emit.make_global_call("_vcall", [value, key, *arguments], place), place)
+    return emit.make_conditional(test, push, emit.make_call("call_method", [value, key, *arguments], place), place)
 
 
 def _resolve_parameter_types(names: tuple[str, ...], receiver: Type) -> list[Type]:
@@ -147,7 +147,7 @@ def compile_intrinsic(
     if kind == NUMBER and name == "toString":
         return compile_number_text(c, n.get_step_receiver(node), value, place)
     if name == "len":
-        return emit.make_global_call("_vpylen", [value], place)
+        return emit.make_call("len", [value], place)
     if name == "slice" and is_python_sequence(kind) and all(map(is_number_or_absent, node.arguments)):
         bounds = [compile_index(c, each, given, place) for each, given in zip(node.arguments, arguments, strict=True)]
         return emit.make_slice(value, [*bounds, *[None] * (2 - len(bounds))], place)
@@ -160,9 +160,9 @@ def compile_intrinsic(
     if isinstance(kind, Map) and name == "get":
         return emit.make_method_call(value, name, arguments, place)
     if isinstance(kind, Map | Object) and name == "keys":
-        return emit.make_global_call("_vlist", [value], place)
+        return emit.make_call("list", [value], place)
     if isinstance(kind, Map | Object) and name == "values" and not _has_mutable_fields(kind):
-        return emit.make_global_call("_vlist", [emit.make_method_call(value, name, [], place)], place)
+        return emit.make_call("list", [emit.make_method_call(value, name, [], place)], place)
     if isinstance(kind, Map | Object) and name == "has" and can_evaluate_first(arguments[0], value):
         return emit.make_comparison(arguments[0], _IN, value, place)
     return None
@@ -206,7 +206,7 @@ def _compile_repeat(value: ast.expr, count: ast.expr, place: SourceLocation) -> 
     ):
         return None
     most = emit.make_constant(_MAX_UNCHECKED_WIDTH // count.value, place)
-    is_short = emit.make_comparison(emit.make_global_call("_vpylen", [value], place), ast.LtE(), most, place)
+    is_short = emit.make_comparison(emit.make_call("len", [value], place), ast.LtE(), most, place)
     quick, slow = (
         emit.make_binary(value, ast.Mult(), count, place),
         emit.make_global_call("_vm_text_repeat", [value, count], place),
@@ -218,13 +218,13 @@ def _compile_split(value: ast.expr, arguments: list[ast.expr], place: SourceLoca
     """Compile `text.split(separator)`; an empty separator, which Python rejects, gives the characters."""
     separator = arguments[0] if arguments else None
     if isinstance(separator, ast.Constant) and separator.value == "":
-        return emit.make_global_call("_vlist", [value], place)
+        return emit.make_call("list", [value], place)
     split = emit.make_method_call(value, "split", arguments, place)
     if separator is None or isinstance(separator, ast.Constant):
         return split
     if not isinstance(separator, ast.Name) or not isinstance(value, ast.Name | ast.Constant):
         return None
-    return emit.make_conditional(separator, split, emit.make_global_call("_vlist", [value], place), place)
+    return emit.make_conditional(separator, split, emit.make_call("list", [value], place), place)
 
 
 def _compile_array_method(
@@ -235,7 +235,7 @@ def _compile_array_method(
     if name == "pop":
         return emit.make_method_call(value, name, arguments, place)
     if name == "copy" and has_immutable_items(kind):
-        return emit.make_global_call("_vlist", [value], place)
+        return emit.make_call("list", [value], place)
     if name == "join" and kind.item == TEXT:
         separator = arguments[0] if arguments else emit.make_constant(",", place)
         return (
@@ -244,18 +244,18 @@ def _compile_array_method(
     if name == "includes" and kind.item in (TEXT, NUMBER):
         if can_evaluate_first(arguments[0], value):
             return emit.make_comparison(arguments[0], _IN, value, place)
-        return emit.make_global_call("_vcontains", [value, *arguments], place)
+        return emit.make_call("contains", [value, *arguments], place)
     if name == "indexOf" and kind.item in (TEXT, NUMBER):
-        return emit.make_global_call("_vplaceof", [value, *arguments], place)
+        return emit.make_call("find_index", [value, *arguments], place)
     if name == "sum" and kind.item == NUMBER:
-        return emit.make_global_call("_vsum", [value], place)
+        return emit.make_call("sum", [value], place)
     if name == "sort" and kind.item in (TEXT, NUMBER) and not arguments:
-        return emit.make_global_call("_vsort", [value], place)
+        return emit.make_call("sort_scalars", [value], place)
     if name == "sort" and arguments and _has_sortable_field(kind.item, arguments[0]):
-        return emit.make_global_call("_vsortfield", [value, *arguments], place)
+        return emit.make_call("sort_by_field", [value, *arguments], place)
     if name == "unique" and kind.item in (TEXT, NUMBER):
-        once_each = emit.make_method_call(emit.make_name("_vdict", place), "fromkeys", [value], place)
-        return emit.make_global_call("_vlist", [once_each], place)
+        once_each = emit.make_method_call(emit.make_name("_v_dict", place), "fromkeys", [value], place)
+        return emit.make_call("list", [once_each], place)
     if name in ("min", "max") and kind.item in (TEXT, NUMBER):
         return _compile_extreme(c, name, value, place)
     return None
@@ -276,8 +276,5 @@ def _has_sortable_field(type_: Type, name: ast.expr) -> bool:
 
 def _compile_extreme(c: Compiler, name: str, value: ast.expr, place: SourceLocation) -> ast.expr:
     first, value = evaluate_once(c, value, place)
-    found, none = (
-        emit.make_global_call(f"_v{name}", [value], place),
-        emit.make_global_call(f"_vm_array_{name}", [value], place),
-    )
+    found, none = (emit.make_call(name, [value], place), emit.make_global_call(f"_vm_array_{name}", [value], place))
     return emit.make_conditional(first, found, none, place)

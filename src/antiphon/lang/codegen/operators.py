@@ -16,11 +16,13 @@ from antiphon.lang.codegen.arithmetic import (
 from antiphon.lang.codegen.compiler import (
     Compiler,
     ExprRule,
-    evaluate_once,
     get_expression_type,
-    make_class_of,
+    has_plain_type,
+    is_plain_type,
     make_class_test,
+    make_not_null_test,
     needs_json_copy,
+    unwrap_if_answer,
 )
 from antiphon.lang.codegen.literals import compile_as_text
 from antiphon.lang.codegen.loops import compile_range_iterable
@@ -58,16 +60,16 @@ _PYTHON_COMPARISONS = {
     ">=": ast.GtE(),
 }
 _RUNTIME_FUNCTIONS = {
-    "+": "_vadd",
-    "-": "_vsub",
-    "*": "_vmul",
-    "/": "_vdiv",
-    "%": "_vmod",
-    "**": "_vpow",
-    "<": "_vlt",
-    "<=": "_vle",
-    ">": "_vgt",
-    ">=": "_vge",
+    "+": "add_values",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "%": "modulo",
+    "**": "power",
+    "<": "is_less",
+    "<=": "is_less_or_equal",
+    ">": "is_greater",
+    ">=": "is_greater_or_equal",
 }
 _IS, _IS_NOT, _IN = ast.Is(), ast.IsNot(), ast.In()
 
@@ -80,7 +82,7 @@ def compile_unary(c: Compiler, node: n.Unary) -> ast.expr:
     value = c.expr(node.operand)
     if get_base_type(get_expression_type(node.operand)) == NUMBER:
         return set_location(ast.UnaryOp(ast.USub(), value), place)
-    return emit.make_global_call("_vneg", [value], place)
+    return emit.make_call("negate", [value], place)
 
 
 def compile_binary_chain(c: Compiler, node: n.Binary) -> ast.expr:
@@ -116,7 +118,7 @@ def compile_operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast
     if op in ("/", "**") and one == two == NUMBER:
         return (compile_division if op == "/" else compile_power)(c, node, left, place)
     if op == "+" and TEXT in (one, two) and one != two:
-        left = left if one == TEXT else emit.make_global_call("_vtext", [left], place)
+        left = left if one == TEXT else emit.make_call("to_text", [left], place)
         right = c.expr(node.right) if two == TEXT else compile_as_text(c, node.right)
         return emit.make_binary(left, _PYTHON_OPERATORS["+"], right, place)
     right = (compile_float_quotient(c, node.right, node.left) if op in _PYTHON_OPERATORS else None) or c.expr(
@@ -142,7 +144,7 @@ def _has_array_type(node: n.Expr) -> bool:
 def _copy_typed_items(node: n.Expr, value: ast.expr, place: SourceLocation) -> ast.expr:
     kind = get_base_type(get_expression_type(node))
     typed = isinstance(kind, Array) and kind.item != JSON and is_mutable(kind.item) and not is_fresh_value(node)
-    return emit.make_global_call("_vcopy", [value], place) if typed else value
+    return emit.make_call("copy_value", [value], place) if typed else value
 
 
 def _compile_guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place: SourceLocation) -> ast.expr:
@@ -154,26 +156,24 @@ def _compile_guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.exp
         NUMBER,
     }
     if direct is None or known:
-        return emit.make_global_call(_RUNTIME_FUNCTIONS[op], [left, right], place)
+        return emit.make_call(_RUNTIME_FUNCTIONS[op], [left, right], place)
     test, left, right = _make_both_integers_test(c, left, right, place)
     if isinstance(direct, ast.operator):
         quick = emit.make_binary(left, direct, right, place)
     else:
         quick = emit.make_comparison(left, direct, right, place)
-    return emit.make_conditional(
-        test, quick, emit.make_global_call(_RUNTIME_FUNCTIONS[op], [left, right], place), place
-    )
+    return emit.make_conditional(test, quick, emit.make_call(_RUNTIME_FUNCTIONS[op], [left, right], place), place)
 
 
 def _make_both_integers_test(
     c: Compiler, left: ast.expr, right: ast.expr, place: SourceLocation
 ) -> tuple[ast.expr, ast.expr, ast.expr]:
     """Return a test that both operands are integers, which evaluates each once, and the operands read again."""
-    whole = emit.make_name("_vint", place)
     first, second, left, right = evaluate_both_once(c, left, right, place)
     if isinstance(right, ast.Constant):
-        return emit.make_comparison(make_class_of(first, place), _IS, whole, place), left, right
-    test = ast.Compare(make_class_of(first, place), [_IS, _IS], [make_class_of(second, place), whole])
+        return emit.make_class_comparison(first, "int", place), left, right
+    classes = [emit.make_attribute(each, "__class__", place) for each in (first, second)]
+    test = ast.Compare(classes[0], [_IS, _IS], [classes[1], emit.make_name("_v_int", place)])
     return set_location(test, place), left, right
 
 
@@ -197,24 +197,16 @@ def _compile_logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: 
 
 def compile_condition(c: Compiler, node: n.Expr) -> ast.expr:
     """Compile a condition of `if`, `while`, `and`, `or` or `not`."""
-    type_ = get_expression_type(node)
-    if get_base_type(type_) == BOOLEAN and not isinstance(type_, AIResultType):
+    if has_plain_type(node, BOOLEAN):
         return c.expr(node)
-    place = c.place(node)
-    if type_ == JSON or isinstance(type_, AIResultType):
-        return emit.make_global_call("_vcond", [compile_lenient(c, node)], place)
-    return emit.make_global_call(
-        "_vcond" if BOOLEAN in union_options(type_) else "_vpresent", [compile_lenient(c, node)], place
-    )
+    type_ = get_expression_type(node)
+    is_boolean = type_ == JSON or isinstance(type_, AIResultType) or BOOLEAN in union_options(type_)
+    function = "evaluate_condition" if is_boolean else "is_present"
+    return emit.make_call(function, [compile_lenient(c, node)], c.place(node))
 
 
 def _make_condition(c: Compiler, value: ast.expr, node: n.Expr) -> ast.expr:
-    type_ = get_expression_type(node)
-    return (
-        value
-        if get_base_type(type_) == BOOLEAN and not isinstance(type_, AIResultType)
-        else emit.make_global_call("_vcond", [value], c.place(node))
-    )
+    return value if has_plain_type(node, BOOLEAN) else emit.make_call("evaluate_condition", [value], c.place(node))
 
 
 def _compile_coalescing(
@@ -222,20 +214,11 @@ def _compile_coalescing(
 ) -> ast.expr:
     left = compile_lenient(c, node.left) if left is None else left
     otherwise = _copy_into_json(node.right, right(c, node.right), node.type, place)
-    if isinstance(get_expression_type(node.left), AIResultType) or get_expression_type(node.left) == JSON:
-        left = emit.make_global_call("_vunwrap", [left], place)
-    elif (quick := _compile_default_shortcut(c, node, left, otherwise, place)) is not None:
+    unwrapped = unwrap_if_answer(node.left, left, place)
+    if unwrapped is left and (quick := _compile_default_shortcut(c, node, left, otherwise, place)) is not None:
         return quick
-    test, held = _make_not_null_test(c, left, place)
+    test, held = make_not_null_test(c, unwrapped, place)
     return emit.make_conditional(test, _copy_into_json(node.left, held, node.type, place), otherwise, place)
-
-
-def _make_not_null_test(c: Compiler, value: ast.expr, place: SourceLocation) -> tuple[ast.expr, ast.expr]:
-    first, again = evaluate_once(c, value, place)
-    if isinstance(value, ast.Constant):
-        # Python warns about `is` with a literal.
-        return emit.make_constant(value.value is not None, place), again
-    return emit.make_comparison(first, _IS_NOT, emit.make_constant(None, place), place), again
 
 
 def _compile_default_shortcut(
@@ -254,7 +237,7 @@ def _compile_default_shortcut(
     if not tests:
         return None
     if not _is_required_field(node.left):
-        found, left = _make_not_null_test(c, left, place)
+        found, left = make_not_null_test(c, left, place)
         tests.append(found)
     test = tests[0] if len(tests) == 1 else set_location(ast.BoolOp(ast.And(), tests), place)
     return emit.make_conditional(test, left, otherwise, place)
@@ -264,8 +247,8 @@ def _is_required_map_value(node: n.Expr) -> bool:
     """Return True if a node reads a map whose values are never null: null then means a missing key."""
     if not isinstance(node, n.Index) or node.optional:
         return False
-    type_, key = get_expression_type(node.object), get_expression_type(node.index)
-    if not isinstance(type_, Map) or get_base_type(key) != TEXT or isinstance(key, AIResultType):
+    type_ = get_expression_type(node.object)
+    if not isinstance(type_, Map) or not has_plain_type(node.index, TEXT):
         return False
     return type_.value != JSON and not is_nullable(type_.value)
 
@@ -281,7 +264,7 @@ def _is_required_field(node: n.Expr) -> bool:
 
 def _copy_into_json(node: n.Expr, value: ast.expr, type_: Type | None, place: SourceLocation) -> ast.expr:
     """Return an operand that becomes part of the result, copied if the result is `json`."""
-    return emit.make_global_call("_vcopy", [value], place) if needs_json_copy(node, type_) else value
+    return emit.make_call("copy_value", [value], place) if needs_json_copy(node, type_) else value
 
 
 def _compile_equality(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
@@ -293,41 +276,36 @@ def _compile_equality(c: Compiler, node: n.Binary, left: ast.expr | None, place:
     if get_base_type(one) == get_base_type(two) and get_base_type(one) in (NUMBER, TEXT, BOOLEAN):
         return emit.make_comparison(left, _PYTHON_COMPARISONS[node.op], right, place)
     if isinstance(right, ast.Constant) and right.value.__class__ in (int, str):
-        kind = "_vint" if right.value.__class__ is int else "_vstr"
+        kind = "int" if right.value.__class__ is int else "str"
         test, left = make_class_test(c, left, kind, place)
         quick = emit.make_comparison(left, _PYTHON_COMPARISONS[node.op], right, place)
-        helper = emit.make_global_call("_veq", [left, right], place)
+        helper = emit.make_call("is_equal", [left, right], place)
         slow = helper if node.op == "==" else emit.make_not(helper, place)
         return emit.make_conditional(test, quick, slow, place)
-    same = emit.make_global_call("_veq", [left, right], place)
+    same = emit.make_call("is_equal", [left, right], place)
     return same if node.op == "==" else emit.make_not(same, place)
 
 
 def _compile_containment(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
     """Compile `x in xs`: Python's own if it compares as the language does."""
     one, two = get_expression_type(node.left), get_expression_type(node.right)
-    if isinstance(node.right, n.Range) and get_base_type(one) == NUMBER and not isinstance(one, AIResultType):
+    if isinstance(node.right, n.Range) and is_plain_type(one, NUMBER):
         return emit.make_comparison(left, _IN, compile_range_iterable(c, node.right), place)
     right = c.expr(node.right)
     kind = one if isinstance(one, AIResultType) else get_base_type(one)
     plain_items = isinstance(two, Array) and get_base_type(two.item) == kind and kind in (NUMBER, TEXT)
-    if plain_items or (
-        kind == TEXT
-        and not isinstance(two, AIResultType)
-        and (get_base_type(two) == TEXT or isinstance(two, Object | Map))
-    ):
+    if plain_items or (kind == TEXT and (is_plain_type(two, TEXT) or isinstance(two, Object | Map))):
         is_field = isinstance(left, ast.Constant) and isinstance(two, Object) and left.value in two.fields
         return emit.make_comparison(
             left, _IN, right if is_field else hide_extra_fields(right, get_base_type(two), place), place
         )
-    return emit.make_global_call("_vin", [left, hide_extra_fields(right, get_base_type(two), place)], place)
+    return emit.make_call("contains_item", [left, hide_extra_fields(right, get_base_type(two), place)], place)
 
 
 def _compile_null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
     other = node.right if get_expression_type(node.left) == NULL and type(node.left) is n.NullLit else node.left
     value = left if left is not None and other is node.left else compile_lenient(c, other)
-    if isinstance(get_expression_type(other), AIResultType) or get_expression_type(other) == JSON:
-        value = emit.make_global_call("_vunwrap", [value], place)
+    value = unwrap_if_answer(other, value, place)
     if isinstance(value, ast.Constant):
         # Python warns about `is` with a literal.
         return emit.make_constant((value.value is None) is (node.op == "=="), place)
@@ -337,4 +315,4 @@ def _compile_null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place
 
 def compile_range(c: Compiler, node: n.Range) -> ast.expr:
     """Compile `a..b` as an array."""
-    return emit.make_global_call("_vrange", [c.expr(node.first), c.expr(node.last)], c.place(node))
+    return emit.make_call("make_range_array", [c.expr(node.first), c.expr(node.last)], c.place(node))

@@ -7,14 +7,13 @@ from typing import Any, cast
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.calls import compile_call, compile_value_call
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type
+from antiphon.lang.codegen.compiler import Compiler, make_not_null_test
 from antiphon.lang.codegen.loops import compile_range_iterable
 from antiphon.lang.codegen.members import compile_item, compile_member, compile_slice
 from antiphon.lang.codegen.methods import compile_method
 from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
-from antiphon.lang.typecheck.types import JSON, AIResultType
 
 
 def compile_postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently: bool = False) -> ast.expr:
@@ -59,23 +58,12 @@ def _compile_steps(c: Compiler, steps: list[Any], value: ast.expr, leniently: bo
     for number, step in enumerate(steps):
         if optional[number]:
             place = c.place(step)
-            test, value = _make_not_null_test(c, n.get_step_receiver(step), value, place)
+            test, value = make_not_null_test(c, value, place, n.get_step_receiver(step))
             tests.append((test, place))
         value = _compile_step(c, step, value, leniently or optional[number] or optional[number + 1])
     for test, place in reversed(tests):
         value = emit.make_conditional(test, value, emit.make_constant(None, place), place)
     return value
-
-
-def _make_not_null_test(c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation) -> tuple[ast.expr, ast.expr]:
-    """Return a test that a value is not null, which evaluates it, and the value as it is read afterwards."""
-    first, again = evaluate_once(c, value, place)
-    if isinstance(first, ast.Constant):
-        # Python warns about `is` with a literal.
-        return emit.make_constant(first.value is not None, place), again
-    if isinstance(get_expression_type(node), AIResultType) or get_expression_type(node) == JSON:
-        first = emit.make_global_call("_vunwrap", [first], place)
-    return emit.make_comparison(first, ast.IsNot(), emit.make_constant(None, place), place), again
 
 
 def compile_lenient(c: Compiler, node: n.Expr) -> ast.expr:

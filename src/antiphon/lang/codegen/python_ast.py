@@ -10,6 +10,7 @@ from typing import Any
 SourceLocation = tuple[int, int, int, int]
 _LOAD = ast.Load()
 _STORE = ast.Store()
+_IS = ast.Is()
 
 
 def set_location(node: Any, place: SourceLocation) -> Any:
@@ -31,6 +32,11 @@ def make_target(id: str, place: SourceLocation) -> ast.expr:
 def make_constant(value: Any, place: SourceLocation) -> ast.expr:
     """Return a literal."""
     return set_location(ast.Constant(value), place)
+
+
+def make_call(function: str, arguments: Sequence[ast.expr], place: SourceLocation) -> ast.expr:
+    """Return a call of a function of Python or the runtime by its own name; modules find it under a prefix."""
+    return make_global_call(f"_v_{function}", arguments, place)
 
 
 def make_global_call(function: str, arguments: Sequence[ast.expr], place: SourceLocation) -> ast.expr:
@@ -81,6 +87,11 @@ def make_binary(left: ast.expr, operator: ast.operator, right: ast.expr, place: 
 def make_comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, place: SourceLocation) -> ast.expr:
     """Return the comparison `left operator right`."""
     return set_location(ast.Compare(left, [operator], [right]), place)
+
+
+def make_class_comparison(value: ast.expr, kind: str, place: SourceLocation, operator: ast.cmpop = _IS) -> ast.expr:
+    """Return `value.__class__ is kind`."""
+    return make_comparison(make_attribute(value, "__class__", place), operator, make_name(f"_v_{kind}", place), place)
 
 
 def make_conditional(test: ast.expr, then: ast.expr, otherwise: ast.expr, place: SourceLocation) -> ast.expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type
+from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, has_plain_type
 from antiphon.lang.codegen.destructuring import compile_pattern
 from antiphon.lang.codegen.functions import compile_block, compile_suite, list_pattern_symbols
 from antiphon.lang.codegen.literals import compile_as_text
@@ -14,7 +14,7 @@ from antiphon.lang.codegen.operators import compile_condition, record_counter
 from antiphon.lang.codegen.purity import is_ask_free
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.types import JSON, TEXT, AIResultType, Array, get_base_type
+from antiphon.lang.typecheck.types import JSON, TEXT, Array
 
 
 def compile_if(c: Compiler, node: n.If) -> list[ast.stmt]:
@@ -128,7 +128,7 @@ def compile_return(c: Compiler, node: n.Return) -> list[ast.stmt]:
 def compile_yield(c: Compiler, node: n.Yield) -> list[ast.stmt]:
     """Compile `yield value`."""
     place = c.place(node)
-    value = emit.make_global_call("_vunwrap", [c.cast(node.value, c.scope.yields)], place)
+    value = emit.make_call("unwrap_answer", [c.cast(node.value, c.scope.yields)], place)
     return [
         emit.make_expression_statement(
             emit.make_method_call(emit.make_name(c.scope.result_list, place), "append", [value], place), place
@@ -139,13 +139,11 @@ def compile_yield(c: Compiler, node: n.Yield) -> list[ast.stmt]:
 def compile_throw(c: Compiler, node: n.Throw) -> list[ast.stmt]:
     """Compile `throw value`."""
     place, value = c.place(node), c.cast(node.value, JSON)
-    if get_base_type(get_expression_type(node.value)) == TEXT and not isinstance(
-        get_expression_type(node.value), AIResultType
-    ):
+    if has_plain_type(node.value, TEXT):
         # A thrown text is its own message.
-        thrown = emit.make_global_call("_vsaid", [*evaluate_once(c, value, place)], place)
+        thrown = emit.make_call("UserError", [*evaluate_once(c, value, place)], place)
     else:
-        thrown = emit.make_global_call("_vthrown", [value], place)
+        thrown = emit.make_call("make_thrown_error", [value], place)
     return [set_location(ast.Raise(thrown, None), place)]
 
 
@@ -166,13 +164,13 @@ def _compile_handler(c: Compiler, node: n.Try, block: n.Block, place: SourceLoca
         error = emit.make_name(held, place)
         if node.symbol.used or not is_ask_free(c, block):
             handler.append(
-                emit.make_assignment(node.symbol.python, emit.make_global_call("_vcaught", [error], place), place)
+                emit.make_assignment(node.symbol.python, emit.make_call("make_error_value", [error], place), place)
             )
         else:
             # Drop the chain of earlier errors, which nobody can read any more.
             handler.append(emit.make_attribute_assignment(error, "__context__", emit.make_constant(None, place), place))
     handler += compile_suite(c, block)
-    return set_location(ast.ExceptHandler(emit.make_name("_vcatchable", place), held, handler), place)
+    return set_location(ast.ExceptHandler(emit.make_name("_v_Exception", place), held, handler), place)
 
 
 def compile_expression_statement(c: Compiler, node: n.ExprStatement) -> list[ast.stmt]:

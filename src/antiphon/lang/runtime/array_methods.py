@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.operators import add, is_greater, is_less
+from antiphon.lang.runtime.operators import add_values, is_greater, is_less
 from antiphon.lang.runtime.values import get_kind_name, unwrap_answer
 
 Function = Callable[..., Any]
@@ -137,7 +137,7 @@ def _sum(items: Items, function: Function | None = None) -> Any:
     for item in found:
         if not _is_number(unwrap_answer(item)):
             raise VibeError("V0902", f"`.sum()` adds numbers, not {get_kind_name(item)}")
-        total = add(total, item)
+        total = add_values(total, item)
     return total
 
 

@@ -269,6 +269,14 @@ OBJECT_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 MAP_FUNCTIONS: dict[str, Callable[..., Any]] = {**OBJECT_FUNCTIONS, "remove": _remove_key}
 BOOLEAN_FUNCTIONS: dict[str, Callable[..., Any]] = {"toString": to_text}
+FUNCTIONS_BY_KIND = {
+    "text": TEXT_FUNCTIONS,
+    "number": NUMBER_FUNCTIONS,
+    "array": ARRAY_FUNCTIONS,
+    "object": OBJECT_FUNCTIONS,
+    "map": MAP_FUNCTIONS,
+    "boolean": BOOLEAN_FUNCTIONS,
+}
 
 
 #: The keys of the table of hints for methods of other languages, by Python class.

@@ -11,7 +11,7 @@ from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.values import get_kind_name, is_python_object, to_text, unwrap_answer
 
 
-def add(left: Any, right: Any) -> Any:
+def add_values(left: Any, right: Any) -> Any:
     """Return `left + right`: numbers are added, text is joined with anything, arrays are concatenated."""
     one, two = left.__class__, right.__class__
     if (one is int or one is float) and (two is int or two is float):
