@@ -94,9 +94,26 @@ def _group_by(items: Items, function: Function) -> dict[str, Items]:
     return groups
 
 
+def sort_scalars(items: Items) -> Items:
+    """Sort an array of numbers or of texts in place, and return it."""
+    items.sort()
+    return items
+
+
+def _find_scalar(items: Items, wanted: Any) -> int:
+    try:
+        return items.index(wanted)
+    except ValueError:
+        return -1
+
+
+def _unique_scalars(items: Items) -> Items:
+    return list(dict.fromkeys(items))
+
+
 def _unique(items: Items) -> Items:
     if is_sortable(items):
-        return list(dict.fromkeys(items))
+        return _unique_scalars(items)
     found: dict[Any, Any] = {}
     for item in items:
         found.setdefault(_make_identity_key(item), item)
@@ -141,6 +158,14 @@ def _sum(items: Items, function: Function | None = None) -> Any:
     return total
 
 
+def _min_scalar(items: Items) -> Any:
+    return min(items) if items else _min(items)
+
+
+def _max_scalar(items: Items) -> Any:
+    return max(items) if items else _max(items)
+
+
 def _find_extreme(items: Items, function: Function | None, better: Function, of_all: Function) -> Any:
     if not items:
         raise VibeError("V0903", "the array is empty: it has no smallest or largest item")
@@ -179,4 +204,13 @@ TRANSFORM_FUNCTIONS: dict[str, Function] = {
     "sum": _sum,
     "min": _min,
     "max": _max,
+}
+#: Of arrays whose items are all numbers, or all texts.
+SCALAR_FUNCTIONS: dict[str, Function] = {
+    "indexOf": _find_scalar,
+    "sort": sort_scalars,
+    "unique": _unique_scalars,
+    "sum": sum,
+    "min": _min_scalar,
+    "max": _max_scalar,
 }

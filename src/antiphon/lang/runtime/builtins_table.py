@@ -89,7 +89,7 @@ _GLOBAL_FUNCTIONS: tuple[Any, ...] = (
     *(members.contains_item, members.unpack_items, members.spread_array, members.spread_object),
     *(members.pick_known_fields, members.drop_null_optional_fields, members.require_known_field),
     *(members.narrow_to_known_fields, members.get_answer_member),
-    *(methods.call_method, methods.find_index, methods.sort_scalars, methods.sort_by_field),
+    methods.call_method,
     array_methods.group_by_keys,
     *(type_conversion.convert_to_type, type_conversion.is_of_type),
     *(tracebacks.make_thrown_error, tracebacks.make_error_value, tracebacks.throw_value, UserError),

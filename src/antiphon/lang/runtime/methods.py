@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from operator import itemgetter
 from typing import Any, cast
 
 from antiphon._base.did_you_mean import suggest_name
-from antiphon.lang.runtime import array_methods as array_functions
+from antiphon.lang.runtime import array_methods
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.members import get_python_attribute, require_integer, slice_value
 from antiphon.lang.runtime.operators import is_equal, is_less
@@ -114,17 +113,6 @@ def _ceil(value: float) -> Any:
         return value
 
 
-def _pop(items: list[Any]) -> Any:
-    if not items:
-        raise VibeError("V0903", "the array is empty: there is nothing to pop")
-    return items.pop()
-
-
-def _push(items: list[Any], item: Any) -> None:
-    # Through the object, not the class: a constant's array refuses.
-    items.append(item)
-
-
 def _insert(items: list[Any], index: Any, item: Any) -> None:
     items.insert(max(-len(items), min(require_integer(index, "an index"), len(items))), item)
 
@@ -144,21 +132,9 @@ def _remove(items: list[Any], index: Any) -> Any:
     return items.pop(place)
 
 
-def sort_scalars(items: list[Any]) -> list[Any]:
-    """Run `items.sort()` for items that are all texts, or all numbers."""
-    items.sort()
-    return items
-
-
-def sort_by_field(items: list[Any], name: str) -> list[Any]:
-    """Run `items.sort(name)` for objects that all have the field, a text or a number."""
-    items.sort(key=itemgetter(name))
-    return items
-
-
 def _sort(items: list[Any], by: str | None = None) -> list[Any]:
-    if by is None and array_functions.is_sortable(items):
-        return sort_scalars(items)
+    if by is None and array_methods.is_sortable(items):
+        return array_methods.sort_scalars(items)
     from functools import cmp_to_key
 
     def key(item: Any) -> Any:
@@ -172,7 +148,7 @@ def _sort(items: list[Any], by: str | None = None) -> list[Any]:
     def compare(one: Any, two: Any) -> int:
         return -1 if is_less(one, two) else 1 if is_less(two, one) else 0
 
-    if by is not None and array_functions.is_sortable(list(map(key, items))):
+    if by is not None and array_methods.is_sortable(list(map(key, items))):
         items.sort(key=key)
         return items
     order = cmp_to_key(compare)
@@ -186,7 +162,8 @@ def _reverse(items: list[Any]) -> list[Any]:
 
 
 def _join(items: list[Any], separator: str = ",") -> str:
-    return separator.join(map(to_text if set(map(type, items)) != {int} else str, items))
+    kinds = set(map(type, items))
+    return separator.join(items if kinds == {str} else map(str if kinds == {int} else to_text, items))
 
 
 def _includes(items: list[Any], wanted: Any) -> bool:
@@ -195,14 +172,6 @@ def _includes(items: list[Any], wanted: Any) -> bool:
 
 def _index_of(items: list[Any], wanted: Any) -> int:
     return next((at for at, item in enumerate(items) if is_equal(item, wanted)), -1)
-
-
-def find_index(items: list[Any], wanted: Any) -> int:
-    """Return `items.indexOf(wanted)` for items that are all texts, or all numbers."""
-    try:
-        return items.index(wanted)
-    except ValueError:
-        return -1
 
 
 def _remove_field(fields: dict[str, Any], name: str) -> Any:
@@ -246,8 +215,8 @@ NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_SHARED_FUNCTIONS,
-    "push": _push,
-    "pop": _pop,
+    "push": list[Any].append,
+    "pop": list[Any].pop,
     "insert": _insert,
     "remove": _remove,
     "sort": _sort,
@@ -256,7 +225,7 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "slice": slice_value,
     "includes": _includes,
     "indexOf": _index_of,
-    **array_functions.TRANSFORM_FUNCTIONS,
+    **array_methods.TRANSFORM_FUNCTIONS,
 }
 OBJECT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_SHARED_FUNCTIONS,
@@ -276,6 +245,7 @@ FUNCTIONS_BY_KIND = {
     "object": OBJECT_FUNCTIONS,
     "map": MAP_FUNCTIONS,
     "boolean": BOOLEAN_FUNCTIONS,
+    "scalars": array_methods.SCALAR_FUNCTIONS,
 }
 
 
