@@ -83,7 +83,7 @@ def test_illegal_names_are_the_same_everywhere_and_never_of_two_tools(
     for tool in conversation.tools:
         body = json.loads(
             wire(to)
-            .encode(conversation, Target(APIS[to], to, model), Options(tool_choice=tool.name, max_tokens=99))
+            .encode(conversation, Target(APIS[to].owner, to, model), Options(tool_choice=tool.name, max_tokens=99))
             .body
         )
         declared, called, chosen, answered = names_in(body, to)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import antiphon.wire.rules as rules
 from antiphon.errors import OptionError
-from antiphon.wire.rules import RULE_APIS, RULES, Violation, check
+from antiphon.wire import APIS
+from antiphon.wire.rules import RULES, Violation, check
 from antiphon.wire.rules.table import render_rules_page
 from tests.recordings import compatible_exchanges, exchanges
 from tests.wire.model_rule_cases import CASES
@@ -326,7 +327,7 @@ def well_formed(found: list[Violation]) -> bool:
     return all(violation.code and violation.message for violation in found)
 
 
-@pytest.mark.parametrize("api", RULE_APIS)
+@pytest.mark.parametrize("api", APIS)
 @FEW
 @given(body=JSON | st.dictionaries(BODY_KEYS, JSON, max_size=6), model=MODELS)
 @example(body=10**6000, model=None)
@@ -334,7 +335,7 @@ def test_any_json_is_checked_without_raising(api: str, body: object, model: str 
     assert well_formed(check(body, api, model))
 
 
-@pytest.mark.parametrize("api", RULE_APIS)
+@pytest.mark.parametrize("api", APIS)
 @FEW
 @given(entries=st.lists(JSON | st.dictionaries(KEYS, JSON, max_size=6), max_size=5), model=MODELS)
 @example(entries=[{"parts": [{"functionResponse": {"response": 10**6000}}]}], model=None)
@@ -343,7 +344,7 @@ def test_any_entries_are_checked_without_raising(api: str, entries: list[object]
     assert well_formed(check(body, api, model))
 
 
-@pytest.mark.parametrize("api", RULE_APIS)
+@pytest.mark.parametrize("api", APIS)
 def test_deep_bodies_are_checked_without_raising(api: str) -> None:
     deep: Any = {}
     for level in range(5_000):
@@ -372,7 +373,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("api", RULE_APIS)
+@pytest.mark.parametrize("api", APIS)
 def test_the_work_grows_with_the_length_of_the_body(api: str) -> None:
     def calls(turns: int) -> int:
         body = {"model": "gpt-5", "max_output_tokens": 1, LISTS[api]: LONG[api](turns)}
@@ -398,7 +399,7 @@ def checked(exchange: dict[str, Any], api: str) -> list[Violation]:
     return check(exchange["request"], api, model)
 
 
-@pytest.mark.parametrize("api", RULE_APIS)
+@pytest.mark.parametrize("api", APIS)
 def test_what_the_provider_accepted_breaks_no_rule(api: str) -> None:
     alarms = {
         exchange["id"]: found
@@ -408,7 +409,7 @@ def test_what_the_provider_accepted_breaks_no_rule(api: str) -> None:
     assert alarms == {}
 
 
-@pytest.mark.parametrize("api", RULE_APIS)
+@pytest.mark.parametrize("api", APIS)
 def test_a_rejection_for_pairing_is_foreseen_in_the_same_words(api: str) -> None:
     for exchange in exchanges(api):
         answer = json.dumps(exchange["response"])

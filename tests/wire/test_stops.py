@@ -10,7 +10,7 @@ from antiphon.errors import OutOfCredit, QuotaExceeded, RateLimited, RequestReje
 from antiphon.facts import stop_reasons
 from antiphon.wire import APIS, Options, RefusalDetails, Reply, ReplyState, Target, Usage, wire
 
-ORIGINS = {api: Origin(provider, api, "m") for api, provider in APIS.items()}
+ORIGINS = {api: Origin(spec.owner, api, "m") for api, spec in APIS.items()}
 
 
 def body(api: str, word: str, text: str = "Half of it.", **more: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_an_unknown_word_is_an_error_that_keeps_the_answer(api: str, streamed: b
     with pytest.raises(UnknownStop, match=r"'brand_new'.*may be incomplete") as caught:
         decoded(api, body(api, "brand_new"), streamed=streamed)
     assert (caught.value.word, caught.value.reply.text) == ("brand_new", "Half of it.")
-    assert caught.value.provider == APIS[api]
+    assert caught.value.provider == APIS[api].owner
 
 
 def test_an_unknown_status_and_a_missing_word_are_unknown_too():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -13,14 +12,6 @@ from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
 from antiphon.wire import APIS, Reply, detect_api, wire
 
 _EXCHANGE_FIELDS = ("path", "request", "status", "response")
-_API_BY_PATH = {
-    "/messages": "anthropic",
-    "/chat/completions": "openai-chat",
-    "/responses": "openai-responses",
-    ":generateContent": "gemini",
-    ":streamGenerateContent": "gemini",
-}
-_GEMINI_MODEL = re.compile(r"models/([^/:]+):")
 
 
 @dataclass(slots=True)
@@ -79,10 +70,10 @@ def rebuild_conversations(entries: list[dict[str, Any]]) -> list[RecordedConvers
 def _rebuild_conversation(entry: dict[str, Any], number: int) -> RecordedConversation:
     where, request = str(entry["path"]), entry["request"]
     try:
-        api = next((api for end, api in _API_BY_PATH.items() if where.endswith(end)), "") or detect_api(request)
-        named = _GEMINI_MODEL.search(where)
-        model = named[1] if named else str(as_object(request).get("model") or "")
-        origin = Origin(APIS[api], api, model)
+        named = {name: model for name, spec in APIS.items() if (model := spec.http.match_path(where)) is not None}
+        api, model = next(iter(named.items()), None) or (detect_api(request), "")
+        model = model or str(as_object(request).get("model") or "")
+        origin = Origin(APIS[api].owner, api, model)
         conversation = wire(api).read(request, origin).conversation
     except AntiphonError as error:
         raise FormatError(f"exchange {number}: the request to {where!r:.80} cannot be read: {error}") from None

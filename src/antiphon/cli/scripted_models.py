@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
-from antiphon.fakes.request_handler import FAKE_APIS
+from antiphon.fakes.apis import FAKE_APIS
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.values import to_json_text
 from antiphon.session.typed_output import ANSWER_TOOL
+from antiphon.wire import APIS
+from antiphon.wire.apis import PLAIN_API
 
 if TYPE_CHECKING:
     from antiphon.effects import HumanAnswer
     from antiphon.session import ModelProtocol, Question
 
 # The model of a program that names none.
-_DEFAULT_MODEL = "openai-chat/scripted"
-_URL_PATHS = {"openai-chat": "/v1", "openai-responses": "/v1"}
+_DEFAULT_PROVIDER = APIS[PLAIN_API].provider
+_DEFAULT_MODEL = f"{_DEFAULT_PROVIDER}/scripted"
 _MAX_EXCERPT = 400
 
 
@@ -108,7 +110,7 @@ class ScriptedTestModels:
 
         provider, own, api = _find_provider(name, given)
         transport = httpx2.ASGITransport(app=self._fake.app)  # type: ignore[arg-type]
-        url = f"http://fake{_URL_PATHS.get(api, '')}"
+        url = f"http://fake{APIS[api].http.base_path}"
         return connect(own, provider=provider, url=url, key="fake", retry=NO_RETRY, transport=transport)
 
     def _answer(self, received: Received) -> Step:
@@ -127,9 +129,9 @@ def _find_provider(name: str, given: dict[str, Any]) -> tuple[str, str, str]:
     try:
         place, own = resolve(name, given.get("provider"), given.get("url"))
     except AntiphonError:
-        return "openai-chat", name, "openai-chat"
+        return _DEFAULT_PROVIDER, name, PLAIN_API
     if place.name == LOCAL_PROVIDER or PROVIDERS.get(place.name) is not place:
-        return "openai-chat", own, "openai-chat"
+        return _DEFAULT_PROVIDER, own, PLAIN_API
     return place.name, own, place.api
 
 

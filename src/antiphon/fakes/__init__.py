@@ -1,4 +1,4 @@
-"""Fake provider servers for tests: they implement the four APIs, play a script, and reject what the real
+"""Fake provider servers for tests: they implement every API of `wire`, play a script, and reject what the real
 ones reject.
 
     with Fake([call("weather", city="Oslo"), "It rains."]) as fake:

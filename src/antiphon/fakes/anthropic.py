@@ -25,13 +25,13 @@ from antiphon.fakes.api_base import (
     format_sse_event,
     has_broken_call,
     join_text_parts,
-    make_random_id,
     split_text,
 )
-from antiphon.fakes.errors import ErrorReply
 from antiphon.fakes.prompt_cache import CacheUsage
 from antiphon.fakes.prompts import RenderedPrompt, render_messages
 from antiphon.fakes.script import Answer, Cite, Received, ServerCall
+from antiphon.fakes.vendors import ANTHROPIC, ErrorReply, make_random_id
+from antiphon.wire.anthropic import SPEC
 from antiphon.wire.rules import check
 
 _STOP_REASONS = {
@@ -44,11 +44,11 @@ _STOP_REASONS = {
 }
 
 
-def find_anthropic_error(received: Received, memory: ServerState) -> ErrorReply | None:
+def _find_anthropic_error(received: Received, memory: ServerState) -> ErrorReply | None:
     """Return the first broken rule, or the first thinking block that differs from the issued one."""
     if not received.headers.get("anthropic-version"):
         return ErrorReply("anthropic-version: header is required")
-    for violation in check(received.body, "anthropic", headers=received.headers):
+    for violation in check(received.body, SPEC.name, headers=received.headers):
         return ErrorReply.of(violation)
     # A16, A17 and A18.
     for finding in _check_thinking(received, memory, render_messages(received.body)):
@@ -58,18 +58,18 @@ def find_anthropic_error(received: Received, memory: ServerState) -> ErrorReply 
 
 
 def _check_thinking(received: Received, memory: ServerState, prompt: RenderedPrompt) -> Iterator[ThinkingFinding]:
-    facts = find_known_facts("anthropic", received.model)
+    facts = find_known_facts(SPEC.name, received.model)
     yield from examine_thinking(received.body, prompt, facts, memory.account)
 
 
-def read_last_anthropic_text(body: dict[str, Any]) -> str:
+def _read_last_anthropic_text(body: dict[str, Any]) -> str:
     """Return the text of the last user message that has text."""
     messages = [as_object(message) for message in as_array(body.get("messages"))]
     texts = [join_text_parts(message.get("content"), "text") for message in messages if message.get("role") == "user"]
     return next((text for text in reversed(texts) if text), "")
 
 
-def build_anthropic_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
+def _build_anthropic_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     """Return the response message."""
     prompt = render_messages(received.body)
     findings = [finding for finding in _check_thinking(received, memory, prompt) if finding.action]
@@ -119,7 +119,7 @@ def _build_usage(answer: Answer, received: Received, memory: ServerState, prompt
     moving = as_object(received.body.get("cache_control"))
     ttl = str(moving.get("ttl") or "5m") if moving else ""
     counted = memory.cache.count_marked(
-        prompt, find_known_facts("anthropic", received.model).cache, moving=ttl, delay=answer.delay
+        prompt, find_known_facts(SPEC.name, received.model).cache, moving=ttl, delay=answer.delay
     )
     if answer.usage is not None:
         counted = CacheUsage()
@@ -166,7 +166,7 @@ def _build_content(
 def _build_thinking(
     answer: Answer, received: Received, prompt: RenderedPrompt, dropped: frozenset[str]
 ) -> Iterator[dict[str, Any]]:
-    facts = find_known_facts("anthropic", received.model)
+    facts = find_known_facts(SPEC.name, received.model)
     thinks = is_thinking(received.body, facts)
     compacted = any(block.get("type") == "compaction" for block in answer.blocks)
     if thinks is False or compacted or not (thinks or answer.reasoning):
@@ -199,7 +199,7 @@ def _build_citation(cite: Cite) -> dict[str, Any]:
     }
 
 
-def build_anthropic_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
+def _build_anthropic_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
     """Return the stream events of the same message."""
     start = body | {"content": list[Any](), "stop_reason": None, "usage": body["usage"] | {"output_tokens": 1}}
     stream: list[dict[str, Any]] = [{"type": "message_start", "message": start | {"stop_details": None}}]
@@ -239,4 +239,17 @@ def _split_block(block: dict[str, Any], texts: Iterator[str]) -> tuple[dict[str,
             return block, []
 
 
-ANTHROPIC_API = FakeApi(find_anthropic_error, read_last_anthropic_text, build_anthropic_reply, build_anthropic_events)
+def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
+    return as_object(as_object(as_object(body.get("output_config")).get("format")).get("schema"))
+
+
+FAKE_API = FakeApi(
+    spec=SPEC,
+    vendor=ANTHROPIC,
+    refusal=_find_anthropic_error,
+    read_last_text=_read_last_anthropic_text,
+    read_schema=_read_schema,
+    reply=_build_anthropic_reply,
+    events=_build_anthropic_events,
+)
+"""The fake of this API."""

@@ -1,23 +1,19 @@
-"""Shared parts of the four fake APIs: their interface, and helpers to split answers into pieces."""
+"""Shared parts of the fake APIs: their interface, and helpers to split answers into pieces."""
 
 from __future__ import annotations
 
-import secrets
-import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object
 from antiphon.facts import Facts
-from antiphon.fakes.errors import ErrorReply
 from antiphon.fakes.prompt_cache import PromptCache
 from antiphon.fakes.script import AccountAge, Answer, Cite, Received
+from antiphon.fakes.vendors import ErrorReply, FakeVendor
+from antiphon.wire import ApiSpec
 from antiphon.wire.rules.subject import identify_subject
-
-_ALPHANUMERIC = string.ascii_letters + string.digits
-
 
 #: The displayed thinking of a model, if the script gives none.
 DEFAULT_THOUGHT = "Let me think."
@@ -49,26 +45,29 @@ class Continuation:
     rest: Answer | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FakeApi:
-    """The functions of one API: validate a request, read its last text, and build a reply as body and as
-    events.
-    """
+    """The functions of one API: validate a request, read it, and build a reply as body and as events."""
 
+    spec: ApiSpec
+    vendor: FakeVendor
     refusal: Callable[[Received, ServerState], ErrorReply | None]
     read_last_text: Callable[[Any], str]
+    #: Return the schema that a request wants its answer in, or an empty one.
+    read_schema: Callable[[dict[str, Any]], dict[str, Any]]
     reply: Callable[[Answer, Received, ServerState], dict[str, Any]]
     events: Callable[[Answer, Received, dict[str, Any]], list[bytes]]
+    #: Return the events as one JSON array, the form of a stream without events.
+    join_array: Callable[[list[bytes]], list[bytes]] | None = None
+    #: How stored responses are found, by method and path below the path of the API.
+    stored: Mapping[tuple[str, str], Callable[[str, ServerState], dict[str, Any] | None]] = field(
+        default_factory=dict[tuple[str, str], Any]
+    )
 
 
 def find_known_facts(api: str, model: str) -> Facts:
     """Return the facts about a model of an API's owner; empty facts if the model is unknown."""
     return identify_subject(api, model, provider=None, platform="", headers=None).facts
-
-
-def make_random_id(length: int, alphabet: str = _ALPHANUMERIC) -> str:
-    """Return random characters for an id."""
-    return "".join(secrets.choice(alphabet) for _ in range(length))
 
 
 def split_text(text: str, count: int = 3) -> list[str]:

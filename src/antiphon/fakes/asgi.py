@@ -12,10 +12,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from antiphon.facts import default_model
-from antiphon.fakes.api_base import ServerState
+from antiphon.fakes.api_base import FakeApi, ServerState
+from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.continuation import resume_answer
-from antiphon.fakes.errors import ErrorReply
-from antiphon.fakes.openai_responses import cancel_response, poll_response
 from antiphon.fakes.request_handler import (
     HttpReply,
     make_error_reply,
@@ -26,11 +25,9 @@ from antiphon.fakes.request_handler import (
     validate_request,
 )
 from antiphon.fakes.script import Answer, Fail, Received, Script, resolve_step
-
-_API_OWNERS = {"anthropic": "anthropic", "openai-chat": "openai", "gemini": "google"}
-
-
-_FindResponse = Callable[[str, ServerState], dict[str, Any] | None]
+from antiphon.fakes.vendors import ErrorReply
+from antiphon.wire import APIS
+from antiphon.wire.apis import PLAIN_API
 
 
 class FakeApp:
@@ -43,36 +40,35 @@ class FakeApp:
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
-        routes = [
-            Route("/v1/messages", self._make_post_endpoint("anthropic"), methods=["POST"]),
-            Route("/v1/chat/completions", self._make_post_endpoint("openai-chat"), methods=["POST"]),
-            Route("/v1/responses", self._make_post_endpoint("openai-responses"), methods=["POST"]),
-            Route("/v1/responses/{id}", self._stored(poll_response), methods=["GET"]),
-            Route("/v1/responses/{id}/cancel", self._stored(cancel_response), methods=["POST"]),
-        ]
-        for version in ("v1", "v1beta"):
-            address = f"/{version}/models/{{model}}"
+        routes: list[Route] = []
+        for version in dict.fromkeys(version for spec in APIS.values() for version in spec.http.versions):
             routes.append(Route(f"/{version}/models", _list_models, methods=["GET"]))
-            routes.append(Route(f"{address}:generateContent", self._make_post_endpoint("gemini"), methods=["POST"]))
-            routes.append(
-                Route(f"{address}:streamGenerateContent", self._make_post_endpoint("gemini", True), methods=["POST"])
-            )
+        for fake in FAKE_APIS.values():
+            http = fake.spec.http
+            for root in (f"/{version}" for version in http.versions):
+                routes.append(Route(root + http.path, self._make_post_endpoint(fake), methods=["POST"]))
+                if http.stream_path:
+                    endpoint = self._make_post_endpoint(fake, stream=True)
+                    routes.append(Route(root + http.stream_path, endpoint, methods=["POST"]))
+                for method, below in fake.stored:
+                    endpoint = self._make_stored_endpoint(fake, method, below)
+                    routes.append(Route(root + http.path + below, endpoint, methods=[method]))
         return Starlette(routes=[*routes, Route("/{path:path}", _NotFound())])
 
-    def _make_post_endpoint(self, api: str, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
+    def _make_post_endpoint(self, fake: FakeApi, *, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
-            return _Response(await self._exchange(api, stream, request))
+            return _Response(await self._exchange(fake.spec.name, stream, request))
 
         return endpoint
 
-    def _stored(self, find: _FindResponse) -> Callable[[Request], Awaitable[Any]]:
+    def _make_stored_endpoint(self, fake: FakeApi, method: str, below: str) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
             response_id = request.path_params["id"]
-            found = find(response_id, self._state)
+            found = fake.stored[method, below](response_id, self._state)
             if found is not None:
-                return _Response(make_json_reply("openai-responses", found))
+                return _Response(make_json_reply(fake.spec.name, found))
             text = f"Response with id '{response_id}' not found."
-            return _Response(make_error_reply(ErrorReply(text, 404, code="response_not_found"), "openai-responses"))
+            return _Response(make_error_reply(ErrorReply(text, 404, code="response_not_found"), fake.spec.name))
 
         return endpoint
 
@@ -136,31 +132,21 @@ class _NotFound:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         api = _guess_api(request)
-        text = {
-            "anthropic": "Not found",
-            "openai-chat": f"Invalid URL ({request.method} {request.url.path})",
-            "gemini": f"The requested URL {request.url.path} was not found on this server.",
-        }[api]
+        text = FAKE_APIS[api].vendor.not_found.format(method=request.method, path=request.url.path)
         await _Response(make_error_reply(ErrorReply(text, 404), api))(scope, receive, send)
 
 
 def _guess_api(request: Request) -> str:
-    if request.url.path.startswith("/v1beta") or "x-goog-api-key" in request.headers:
-        return "gemini"
-    return "anthropic" if "anthropic-version" in request.headers or "x-api-key" in request.headers else "openai-chat"
+    """Return the first API whose headers or version of its own a request has."""
+    version = request.url.path.split("/")[1]
+    for name, spec in APIS.items():
+        own = {spec.http.key_header, spec.http.version_header} - {"authorization", ""}
+        if own & set(request.headers) or version in set(spec.http.versions) - set(APIS[PLAIN_API].http.versions):
+            return name
+    return PLAIN_API
 
 
 async def _list_models(request: Request) -> Any:
-    api = _guess_api(request)
-    name = (default_model(_API_OWNERS[api]) or "").partition("/")[2]
-    match api:
-        case "anthropic":
-            model = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
-            body = {"data": [model], "has_more": False, "first_id": name, "last_id": name}
-        case "gemini":
-            methods = ["generateContent"]
-            body = {"models": [{"name": f"models/{name}", "supportedGenerationMethods": methods}]}
-        case _:
-            model = {"id": name, "object": "model", "created": 1767225600, "owned_by": "system"}
-            body = {"object": "list", "data": [model]}
-    return _Response(make_json_reply(api, body))
+    fake = FAKE_APIS[_guess_api(request)]
+    name = (default_model(fake.spec.owner) or "").partition("/")[2]
+    return _Response(make_json_reply(fake.spec.name, fake.vendor.list_models(name)))

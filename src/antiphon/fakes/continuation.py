@@ -8,10 +8,10 @@ from typing import Any
 
 from antiphon._base.json_access import as_integer, as_object
 from antiphon.facts import Facts
-from antiphon.fakes.api_base import Continuation, ServerState, make_random_id, split_text
-from antiphon.fakes.errors import ErrorReply
+from antiphon.fakes.api_base import Continuation, ServerState, split_text
 from antiphon.fakes.script import Answer, Received
 from antiphon.fakes.signatures import hash_json
+from antiphon.fakes.vendors import ErrorReply, make_random_id
 
 _TOKEN_FIELDS = ("continuationToken", "continuation_token")
 

@@ -20,18 +20,9 @@ if TYPE_CHECKING:
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
-_BASE_PATHS = {
-    "anthropic": "",
-    "openai": "/v1",
-    "openai-chat": "/v1",
-    "openai-responses": "/v1",
-    "gemini": "",
-    "google": "",
-}
-
 
 class Fake:
-    """A server for all four APIs at one address that answers from one script.
+    """A server for all APIs at one address that answers from one script.
 
     Each accepted request consumes the next step; a rejected request consumes none. A mapping is a script for
     several concurrent clients: each request is answered from the first text that occurs in it and has steps
@@ -81,9 +72,12 @@ class Fake:
 
     def base_url(self, api: str) -> str:
         """Return the base URL for the vendor's SDK; `api` is `anthropic`, `openai` or `gemini`."""
-        if api not in _BASE_PATHS:
-            raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in _BASE_PATHS)}, not {api!r}")
-        return self.url + _BASE_PATHS[api]
+        from antiphon.wire import APIS
+
+        paths = {name: spec.http.base_path for spec in APIS.values() for name in (spec.owner, spec.name)}
+        if api not in paths:
+            raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in paths)}, not {api!r}")
+        return self.url + paths[api]
 
     def connect(self, model: str, **settings: Any) -> Model:
         """Connect a model to this fake with `antiphon.connect`: `fake.connect("anthropic/claude-sonnet-5")`."""

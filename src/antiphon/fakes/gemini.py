@@ -17,14 +17,14 @@ from antiphon.fakes.api_base import (
     find_known_facts,
     format_sse_event,
     has_broken_call,
-    make_random_id,
     split_text,
 )
 from antiphon.fakes.continuation import check_continuation_token, split_answer
-from antiphon.fakes.errors import ErrorReply
 from antiphon.fakes.prompts import render_contents
 from antiphon.fakes.script import Answer, Received, ServerCall
 from antiphon.fakes.signatures import hash_json, sign_values, verify_token
+from antiphon.fakes.vendors import GOOGLE, ErrorReply, make_random_id
+from antiphon.wire.gemini import SPEC
 from antiphon.wire.rules import check
 
 _FINISH_REASONS = {"length": "MAX_TOKENS", "refusal": "SAFETY"}
@@ -33,9 +33,9 @@ _DUMMY_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is
 _ACCEPTED_SIGNATURES = {*_DUMMY_SIGNATURES, *(base64.b64encode(word.encode()).decode() for word in _DUMMY_SIGNATURES)}
 
 
-def find_gemini_error(received: Received, memory: ServerState) -> ErrorReply | None:
+def _find_gemini_error(received: Received, memory: ServerState) -> ErrorReply | None:
     """Return the first broken rule, or G7: a thought signature that was not issued for its part."""
-    for violation in check(received.body, "gemini", received.model, headers=received.headers):
+    for violation in check(received.body, SPEC.name, received.model, headers=received.headers):
         return ErrorReply.of(violation)
     for content in _as_object_list(received.body.get("contents")):
         if not all(map(_has_valid_signature, _as_object_list(content.get("parts")))):
@@ -60,7 +60,7 @@ def _as_object_list(value: object) -> list[dict[str, Any]]:
     return [one] if one else [as_object(entry) for entry in as_array(value)]
 
 
-def read_last_gemini_text(body: dict[str, Any]) -> str:
+def _read_last_gemini_text(body: dict[str, Any]) -> str:
     """Return the text of the last user content that has text."""
     for content in reversed(_as_object_list(body.get("contents"))):
         texts = [str(part["text"]) for part in _as_object_list(content.get("parts")) if part.get("text")]
@@ -69,9 +69,9 @@ def read_last_gemini_text(body: dict[str, Any]) -> str:
     return ""
 
 
-def build_gemini_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
+def _build_gemini_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     """Return the response."""
-    facts = find_known_facts("gemini", received.model)
+    facts = find_known_facts(SPEC.name, received.model)
     answer, going_on = split_answer(answer, received, memory, facts)
     parts = list(_build_parts(answer, facts, is_last=not going_on))
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"} if parts else {"role": "model"}}
@@ -162,7 +162,7 @@ def _build_usage(answer: Answer, received: Received, memory: ServerState, facts:
     }
 
 
-def build_gemini_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
+def _build_gemini_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
     """Return the stream chunks of the same response: text in pieces, whole calls, then the finish reason."""
     candidate = body["candidates"][0]
     common = {k: v for k, v in body.items() if k != "candidates"}
@@ -183,10 +183,25 @@ def build_gemini_events(answer: Answer, received: Received, body: dict[str, Any]
     return [*stream, format_sse_event({"candidates": [candidate | {"content": content}]} | common)]
 
 
-def join_events_as_array(events: list[bytes]) -> list[bytes]:
+def _join_events_as_array(events: list[bytes]) -> list[bytes]:
     """Return the same chunks as one JSON array, the form without `alt=sse`."""
     chunks = [chunk.removeprefix(b"data: ").strip() for chunk in events]
     return [b"[" + chunks[0], *(b",\r\n" + chunk for chunk in chunks[1:]), b"]"]
 
 
-GEMINI_API = FakeApi(find_gemini_error, read_last_gemini_text, build_gemini_reply, build_gemini_events)
+def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
+    config = as_object(body.get("generationConfig") or body.get("generation_config"))
+    return as_object(config.get("responseJsonSchema") or config.get("response_json_schema"))
+
+
+FAKE_API = FakeApi(
+    spec=SPEC,
+    vendor=GOOGLE,
+    refusal=_find_gemini_error,
+    read_last_text=_read_last_gemini_text,
+    read_schema=_read_schema,
+    reply=_build_gemini_reply,
+    events=_build_gemini_events,
+    join_array=_join_events_as_array,
+)
+"""The fake of this API."""

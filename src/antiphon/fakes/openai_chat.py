@@ -17,12 +17,12 @@ from antiphon.fakes.api_base import (
     format_call_arguments,
     format_sse_event,
     join_text_parts,
-    make_random_id,
     split_text,
 )
-from antiphon.fakes.errors import ErrorReply
 from antiphon.fakes.prompts import render_completion
 from antiphon.fakes.script import Answer, Cite, Received
+from antiphon.fakes.vendors import OPENAI, ErrorReply, make_random_id
+from antiphon.wire.openai_chat import SPEC
 from antiphon.wire.rules import check
 
 _FINISH_REASONS = {
@@ -35,21 +35,21 @@ _FINISH_REASONS = {
 }
 
 
-def find_chat_error(received: Received, memory: ServerState) -> ErrorReply | None:  # noqa: ARG001
+def _find_chat_error(received: Received, memory: ServerState) -> ErrorReply | None:  # noqa: ARG001
     """Return the first broken rule as an error."""
-    for violation in check(received.body, "openai-chat", headers=received.headers):
+    for violation in check(received.body, SPEC.name, headers=received.headers):
         return ErrorReply.of(violation)
     return None
 
 
-def read_last_chat_text(body: dict[str, Any]) -> str:
+def _read_last_chat_text(body: dict[str, Any]) -> str:
     """Return the text of the last user message that has text."""
     messages = [as_object(message) for message in as_array(body.get("messages"))]
     texts = [join_text_parts(message.get("content"), "text") for message in messages if message.get("role") == "user"]
     return next((text for text in reversed(texts) if text), "")
 
 
-def build_chat_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
+def _build_chat_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     """Return the completion."""
     calls = [
         {
@@ -96,7 +96,7 @@ def _build_citation(cite: Cite, text: str) -> dict[str, Any]:
 
 def _build_usage(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     count_in, count_out = count_tokens(answer, received)
-    facts = find_known_facts("openai-chat", received.model)
+    facts = find_known_facts(SPEC.name, received.model)
     counted = memory.cache.count_automatic(render_completion(received.body), facts.cache, delay=answer.delay)
     cached = 0 if answer.usage is not None else min(counted.read, count_in)
     return {
@@ -113,7 +113,7 @@ def _build_usage(answer: Answer, received: Received, memory: ServerState) -> dic
     }
 
 
-def build_chat_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:
+def _build_chat_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:
     """Return the stream of the same completion; usage is included only if the request asks for it."""
     common = {k: body[k] for k in ("id", "created", "model", "service_tier", "system_fingerprint")}
     common = {"object": "chat.completion.chunk"} | common
@@ -149,4 +149,17 @@ def _build_deltas(message: dict[str, Any], same_index: bool) -> Iterator[dict[st
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
-OPENAI_CHAT_API = FakeApi(find_chat_error, read_last_chat_text, build_chat_reply, build_chat_events)
+def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
+    return as_object(as_object(as_object(body.get("response_format")).get("json_schema")).get("schema"))
+
+
+FAKE_API = FakeApi(
+    spec=SPEC,
+    vendor=OPENAI,
+    refusal=_find_chat_error,
+    read_last_text=_read_last_chat_text,
+    read_schema=_read_schema,
+    reply=_build_chat_reply,
+    events=_build_chat_events,
+)
+"""The fake of this API."""

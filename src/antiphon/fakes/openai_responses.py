@@ -16,9 +16,7 @@ from antiphon.fakes.api_base import (
     count_tokens,
     find_known_facts,
     join_text_parts,
-    make_random_id,
 )
-from antiphon.fakes.errors import ErrorReply
 from antiphon.fakes.prompts import RenderedPrompt, render_response
 from antiphon.fakes.responses_events import build_responses_events
 from antiphon.fakes.responses_items import (
@@ -28,6 +26,8 @@ from antiphon.fakes.responses_items import (
     is_issued_reasoning,
 )
 from antiphon.fakes.script import Answer, Received
+from antiphon.fakes.vendors import OPENAI, ErrorReply, make_random_id
+from antiphon.wire.openai_responses import SPEC
 from antiphon.wire.rules import check
 
 _HEX = "0123456789abcdef"
@@ -35,7 +35,7 @@ _HEX = "0123456789abcdef"
 _STATUS_WORDS = ("failed", "cancelled", "queued", "in_progress")
 
 
-def find_responses_error(received: Received, memory: ServerState) -> ErrorReply | None:
+def _find_responses_error(received: Received, memory: ServerState) -> ErrorReply | None:
     """Return the first broken rule, or an error that only a server with stored responses can detect."""
     body = as_object(received.body)
     previous = body.get("previous_response_id")
@@ -43,7 +43,7 @@ def find_responses_error(received: Received, memory: ServerState) -> ErrorReply 
         text = f"Previous response with id '{previous}' not found."
         return ErrorReply(text, param="previous_response_id", code="previous_response_not_found")
     unfolded = _resolve_references(body, memory) if body else received.body
-    for violation in check(unfolded, "openai-responses", headers=received.headers):
+    for violation in check(unfolded, SPEC.name, headers=received.headers):
         return ErrorReply.of(violation)
     given = [as_object(item) for item in as_array(body.get("input"))]
     for fault in (*_check_encryption(given), *_check_stored_items(given, body, memory)):
@@ -99,7 +99,7 @@ def _check_stored_items(items: list[dict[str, Any]], body: dict[str, Any], memor
             yield ErrorReply(text, param="input")
 
 
-def read_last_responses_text(body: dict[str, Any]) -> str:
+def _read_last_responses_text(body: dict[str, Any]) -> str:
     """Return the text of the last user message that has text."""
     messages = [as_object(item) for item in _input_items(body)]
     texts = [
@@ -110,13 +110,13 @@ def read_last_responses_text(body: dict[str, Any]) -> str:
     return next((text for text in reversed(texts) if text), "")
 
 
-def build_responses_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
+def _build_responses_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     """Return the response. It is stored unless the request disables that, and can then be continued by its
     id.
     """
     body = as_object(received.body)
     prompt = render_response(body, _input_items(_resolve_references(body, memory)))
-    facts = find_known_facts("openai-responses", received.model)
+    facts = find_known_facts(SPEC.name, received.model)
     # The ids of one response begin alike, as the real ones do.
     family = make_random_id(32, _HEX)
     removed = list(find_unreadable_reasoning(prompt, received.model, facts))
@@ -250,6 +250,22 @@ def _build_usage(
     }
 
 
-OPENAI_RESPONSES_API = FakeApi(
-    find_responses_error, read_last_responses_text, build_responses_reply, build_responses_events
+def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
+    updates = [
+        each for each in map(as_object, as_array(body.get("input"))) if each.get("type") == "configuration_update"
+    ]
+    texts = [as_object(body.get("text")), *[as_object(each["text"]) for each in updates if "text" in each]]
+    return as_object(as_object(texts[-1].get("format")).get("schema"))
+
+
+FAKE_API = FakeApi(
+    spec=SPEC,
+    vendor=OPENAI,
+    refusal=_find_responses_error,
+    read_last_text=_read_last_responses_text,
+    read_schema=_read_schema,
+    reply=_build_responses_reply,
+    events=build_responses_events,
+    stored={("GET", "/{id}"): poll_response, ("POST", "/{id}/cancel"): cancel_response},
 )
+"""The fake of this API."""

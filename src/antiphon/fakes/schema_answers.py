@@ -22,26 +22,6 @@ _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def read_requested_schema(body: dict[str, Any], api: str) -> dict[str, Any]:
-    """Return the schema that a request wants its answer in, or an empty one."""
-    match api:
-        case "anthropic":
-            return as_object(as_object(as_object(body.get("output_config")).get("format")).get("schema"))
-        case "openai-chat":
-            return as_object(as_object(as_object(body.get("response_format")).get("json_schema")).get("schema"))
-        case "openai-responses":
-            updates = [
-                as_object(each)
-                for each in as_array(body.get("input"))
-                if as_object(each).get("type") == "configuration_update"
-            ]
-            texts = [as_object(body.get("text")), *[as_object(each["text"]) for each in updates if "text" in each]]
-            return as_object(as_object(texts[-1].get("format")).get("schema"))
-        case _:
-            config = as_object(body.get("generationConfig") or body.get("generation_config"))
-            return as_object(config.get("responseJsonSchema") or config.get("response_json_schema"))
-
-
 def fill_schema(text: str, schema: dict[str, Any]) -> str:
     """Return JSON that matches a schema: the text itself if it is such JSON, else a value that contains it."""
     # No server that guarantees a schema puts the JSON into a code fence.

@@ -149,8 +149,8 @@ class Fail:
 class Received:
     """A request as it was received. Keys are redacted in `headers`.
 
-    `api` is `anthropic`, `openai-chat`, `openai-responses` or `gemini`; `body` is the parsed JSON, or `None`
-    if it was not JSON. `rejected` is the error message of the fake, "" if the request was accepted.
+    `api` is the name of one of `wire.APIS`; `body` is the parsed JSON, or `None` if it was
+    not JSON. `rejected` is the error message of the fake, "" if the request was accepted.
     """
 
     api: str

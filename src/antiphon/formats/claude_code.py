@@ -10,6 +10,7 @@ from typing import Any
 from antiphon._base.json_access import as_array, as_list, as_object, as_string
 from antiphon.conversation import Origin
 from antiphon.formats.issue import OMITTED_CODE
+from antiphon.wire.anthropic import SPEC
 from antiphon.wire.anthropic.history_reader import read_anthropic_message
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
 
@@ -28,7 +29,7 @@ SessionLines = dict[int, dict[str, Any]]
 def read(data: Any) -> ReadHistory:
     """Convert the lines of a session into a conversation."""
     lines = dict(enumerate(map(_normalize_line, map(as_object, as_list(data))), 1))
-    reader = HistoryReader(Origin("anthropic", "anthropic", ""))
+    reader = HistoryReader(Origin(SPEC.owner, SPEC.name, ""))
     speaking = {n: line for n, line in lines.items() if _has_message(line)}
     said = {n: line for n, line in speaking.items() if line.get("isApiErrorMessage") is not True}
     own = {n: line for n, line in said.items() if line.get("isSidechain") is not True}
@@ -50,7 +51,7 @@ def read(data: Any) -> ReadHistory:
     for number, message in _merge_messages(kept):
         model = as_string(message.get("model"))
         if model:
-            reader.origin = Origin("anthropic", "anthropic", model)
+            reader.origin = Origin(SPEC.owner, SPEC.name, model)
         read_anthropic_message(reader, f"line {number}", message)
     return reader.done({}, merges=True)
 

@@ -9,7 +9,7 @@ from antiphon._base.json_access import as_array, as_list, as_object, as_string
 from antiphon.conversation import Origin, RepairAction
 from antiphon.conversation.repair import RepairCode
 from antiphon.formats.issue import OMITTED_CODE
-from antiphon.wire import wire
+from antiphon.wire import openai_responses
 from antiphon.wire.history_reader import ReadHistory
 
 _LINE_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
@@ -25,7 +25,7 @@ def read(data: Any) -> ReadHistory:
     body: dict[str, Any] = {"input": [item for _, item in session.items]}
     if session.instructions:
         body["instructions"] = session.instructions
-    reading = wire("openai-responses").read(body, Origin(session.provider, "openai-responses", session.model))
+    reading = openai_responses.read(body, Origin(session.provider, openai_responses.SPEC.name, session.model))
     places = {f"item {n}": where for n, (where, _) in enumerate(session.items)}
     changes = [
         RepairAction(c.code, places.get(c.where, c.where), c.found, c.action, c.call_id) for c in reading.changes

@@ -14,7 +14,7 @@ from antiphon.conversation import (
     ServerCall,
     ToolCall,
 )
-from antiphon.wire import Target
+from antiphon.wire import APIS, Target
 
 
 def find_conversion_losses(conversation: Conversation, target: Target, rest: dict[str, Any]) -> Iterator[str]:
@@ -39,7 +39,9 @@ def _describe_loss(part: object, target: Target) -> str:
     match part:
         case Reasoning(native=None):
             return f"reasoning that nobody signed: {part.text[:40]!r}; left out"
-        case Reasoning(native=ProviderPayload(origin=origin)) if origin != target.origin or target.api == "openai-chat":
+        case Reasoning(native=ProviderPayload(origin=origin)) if (
+            origin != target.origin or not APIS[target.api].history.holds_reasoning
+        ):
             return f"reasoning that only {origin.model or origin.provider} can read; left out"
         case OpaquePart(native=native) if not _is_same_api(native, target):
             return (

@@ -16,7 +16,6 @@ from antiphon.formats.document import HistoryDocument, parse_document
 from antiphon.formats.fixes import fix_violations
 from antiphon.formats.issue import Finding
 from antiphon.formats.validate import (
-    MESSAGE_FIELDS,
     ValidationResult,
     find_history_violations,
     read_repaired,
@@ -169,11 +168,10 @@ def _find_target(conversation: Conversation, api: str) -> Target:
             native: ProviderPayload | None = getattr(piece, "native", None)
             if native and native.origin.api == api:
                 return Target(native.origin.provider, api, native.origin.model)
-    return Target(APIS[api], api, "")
+    return Target(APIS[api].owner, api, "")
 
 
 __all__ = [
-    "MESSAGE_FIELDS",
     "READABLE_FORMATS",
     "READ_ONLY_FORMATS",
     "WRITABLE_FORMATS",

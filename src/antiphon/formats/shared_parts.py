@@ -22,6 +22,7 @@ from antiphon.conversation import (
     ToolCall,
 )
 from antiphon.errors import ContentError
+from antiphon.wire import APIS, gemini, openai_responses, wire
 from antiphon.wire.history_reader import HistoryReader
 from antiphon.wire.server_tools import truncate_result
 
@@ -29,15 +30,7 @@ _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.D
 _URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)
 _ANY_NAME = re.compile(".*", re.DOTALL)
 #: Provider names of frameworks, with the API that their payloads belong to.
-_ORIGINS = {
-    "anthropic": ("anthropic", "anthropic"),
-    "openai": ("openai", "openai-responses"),
-    "google": ("google", "gemini"),
-    "google-gla": ("google", "gemini"),
-    "google-vertex": ("google", "gemini"),
-    "vertex": ("google", "gemini"),
-    "google_genai": ("google", "gemini"),
-}
+_ORIGINS = {name: (spec.owner, spec.name) for spec in APIS.values() for name in spec.framework_names}
 
 
 def make_origin(provider: str, model: str) -> Origin:
@@ -56,20 +49,10 @@ def guess_provider(model: str) -> str:
 
 def make_reasoning(text: str, signature: str, origin: Origin, *, redacted: bool = False, id: str = "") -> Reasoning:
     """Return a model's thinking, with signed or encrypted data in the provider's own form."""
-    match origin.api:
-        case "anthropic" if redacted and signature:
-            data: dict[str, Any] = {"type": "redacted_thinking", "data": signature}
-        case "anthropic" if signature:
-            data = {"type": "thinking", "thinking": text, "signature": signature}
-        case "openai-responses" if id or signature:
-            summary = [{"type": "summary_text", "text": text}] if text else []
-            data = {"type": "reasoning", "id": id, "summary": summary, "encrypted_content": signature}
-            data = {key: value for key, value in data.items() if value != ""}
-        case "gemini" if signature:
-            data = {"text": text, "thought": True, "thoughtSignature": signature}
-        case _:
-            return Reasoning(text)
-    return Reasoning(text, ProviderPayload(origin, data))
+    if origin.api not in APIS:
+        return Reasoning(text)
+    data = wire(origin.api).build_reasoning(text, signature, is_redacted=redacted, id=id)
+    return Reasoning(text, ProviderPayload(origin, data) if data else None)
 
 
 def make_media(reader: HistoryReader, where: str, source: str, media_type: str = "", name: str = "") -> Text | Image:
@@ -129,7 +112,7 @@ def _wrap_input(given: object) -> dict[str, Any]:
 
 def make_signed_call(name: str, arguments: object, signature: str, origin: Origin) -> ProviderPayload | None:
     """Return the payload of a call with its Gemini signature, or None. Other providers sign no calls."""
-    if not signature or origin.api != "gemini":
+    if not signature or origin.api != gemini.SPEC.name:
         return None
     return ProviderPayload(origin, {"functionCall": {"name": name, "args": arguments}, "thoughtSignature": signature})
 
@@ -152,7 +135,7 @@ def join_reasoning(parts: list[AssistantPart]) -> list[AssistantPart]:
 
 
 def _get_item_id(part: AssistantPart) -> str:
-    if not isinstance(part, Reasoning) or part.native is None or part.native.origin.api != "openai-responses":
+    if not isinstance(part, Reasoning) or part.native is None or part.native.origin.api != openai_responses.SPEC.name:
         return ""
     return as_string(part.native.data.get("id"))
 

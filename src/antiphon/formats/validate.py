@@ -11,16 +11,12 @@ from antiphon._base.json import load_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, RepairAction
 from antiphon.errors import AntiphonError
-from antiphon.formats.fixes import anthropic, fix_violations, gemini, get_manual_advice
-from antiphon.formats.fixes import openai_chat as chat
-from antiphon.formats.fixes import openai_responses as responses
+from antiphon.formats.fixes import fix_violations, get_fixer, get_manual_advice
 from antiphon.formats.images import find_large_images, fix_images
 from antiphon.formats.issue import Finding
 from antiphon.wire import APIS, Options, Target, rules, wire
 from antiphon.wire.history_reader import ReadHistory
 from antiphon.wire.rules import Violation
-
-MESSAGE_FIELDS = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
 
 #: How decoding and encoding a body again fixes violations that no recorded change mentions.
 _FIXED_BY_ENCODING = {
@@ -35,8 +31,6 @@ _FIXED_BY_ENCODING = {
     "G4": "the documented stand-in for a signature is put there",
 }
 _MOVED_BEHIND_CALL = "it is put behind its call"
-#: A model that has the rules which apply only to some models.
-_STRICTEST_MODEL = {"anthropic": "claude-opus-4-5", "gemini": "gemini-3-pro-preview"}
 #: Maximum passes: fixing one issue may uncover another.
 _MAX_PASSES = 6
 
@@ -54,7 +48,7 @@ class ValidationResult:
 def validate_body(body: Any, api: str, provider: str | None = None) -> ValidationResult:
     """Validate a history or a complete request, and repair a copy of it."""
     key = _find_message_field(body, api)
-    given, _ = responses.convert_chat_messages(body) if api == "openai-responses" else (body, [])
+    given, _ = get_fixer(api).convert(body)
     violations = _check_body(_to_request(given, api), api, provider)
     prepared, changes = _normalize_body(body, api)
     whole = _to_request(prepared, api)
@@ -79,11 +73,8 @@ def validate_body(body: Any, api: str, provider: str | None = None) -> Validatio
     else:
         reading = read_repaired(whole, api)
     left = [Finding(v.code, v.param, v.message, get_manual_advice(v.code), "", False) for v in broken]
-    after = (
-        {key: whole[MESSAGE_FIELDS[api]], **_drop_field(whole, MESSAGE_FIELDS[api])}
-        if key
-        else whole[MESSAGE_FIELDS[api]]
-    )
+    field = APIS[api].history.field
+    after = {key: whole[field], **_drop_field(whole, field)} if key else whole[field]
     left += _find_large_images(whole, api)
     all_findings = [*map(Finding.of, changes), *findings, *left]
     return ValidationResult(all_findings, violations, _restore_field_order(body, after), reading.conversation)
@@ -91,41 +82,30 @@ def validate_body(body: Any, api: str, provider: str | None = None) -> Validatio
 
 def _find_message_field(body: Any, api: str) -> str:
     """Return the field that holds the messages, or "" if the body is only the list."""
-    return next((key for key in (MESSAGE_FIELDS[api], "messages") if key in as_object(body)), "")
+    return next((key for key in (APIS[api].history.field, "messages") if key in as_object(body)), "")
 
 
 def _to_request(body: Any, api: str) -> dict[str, Any]:
     """Return a body as a request with its messages in the API's own field."""
-    key = _find_message_field(body, api)
-    return {MESSAGE_FIELDS[api]: as_object(body)[key], **_drop_field(body, key)} if key else {MESSAGE_FIELDS[api]: body}
+    key, field = _find_message_field(body, api), APIS[api].history.field
+    return {field: as_object(body)[key], **_drop_field(body, key)} if key else {field: body}
 
 
 def _normalize_body(body: Any, api: str) -> tuple[Any, list[RepairAction]]:
     """Return a copy of a body without foreign or empty content, and the changes made."""
-    body = deepcopy(body)
-    changes: list[RepairAction] = []
-    if api == "openai-responses":
-        body, moved = responses.convert_chat_messages(body)
-        found = "a message of Chat Completions, with calls or a result"
-        changes += [RepairAction("bad-item", where, found, "it becomes items of this API") for where in moved]
+    fixer = get_fixer(api)
+    body, converted = fixer.convert(deepcopy(body))
     key = _find_message_field(body, api)
-    items = as_array(body[key]) if key else as_array(body)
-    if api == "openai-chat":
-        items, moved = chat.convert_anthropic_blocks(items)
-        found = "a call or a result as a block of Anthropic's Messages API"
-        changes += [RepairAction("bad-item", where, found, "it becomes one of this API") for where in moved]
-        if moved:
-            body = {**body, key: items} if key else items
-    if api == "gemini":
-        places = gemini.drop_empty_text_parts(items)
-        changes += [RepairAction("empty-text", where, "a part with empty text", "it is dropped") for where in places]
-    return body, [*changes, *fix_images(items, api)]
+    items, cleaned = fixer.clean(as_array(body[key]) if key else as_array(body))
+    if cleaned:
+        body = {**body, key: items} if key else items
+    return body, [*converted, *cleaned, *fix_images(items, api)]
 
 
 def _find_large_images(body: dict[str, Any], api: str) -> list[Finding]:
     return [
         Finding("large-image", where, f"an image of {size:,} bytes, more than 5 MB", "make it smaller", "", False)
-        for where, size in find_large_images(as_array(body.get(MESSAGE_FIELDS[api])), api)
+        for where, size in find_large_images(as_array(body.get(APIS[api].history.field)), api)
     ]
 
 
@@ -145,7 +125,7 @@ def read_repaired(body: Any, api: str) -> ReadHistory:
     """Return a history as a conversation without open calls, with all changes made."""
     body, prepared = _normalize_body(body, api)
     model = as_string(as_object(body).get("model"))
-    reading = wire(api).read(body, Target(APIS[api], api, model).origin)
+    reading = wire(api).read(body, Target(APIS[api].owner, api, model).origin)
     conversation, more = reading.conversation.repair()
     if reading.last:
         more = [replace(change, where=reading.last) for change in more]
@@ -160,44 +140,35 @@ def find_history_violations(body: dict[str, Any], api: str) -> list[Violation]:
 def _check_body(body: dict[str, Any], api: str, provider: str | None) -> list[Violation]:
     """Return the violations of a history, which need not name model, limit or thinking.
 
-    Without a model, it must suit most models: only the newest of Anthropic's take system messages, and
-    with Gemini, signatures show that the model requires them.
+    Without a model, it must suit most models.
     """
-    needed: dict[str, Any] = {"model": "unknown"}
-    if api == "anthropic":
-        needed["max_tokens"] = 1
-        needed |= {} if "max_tokens" in body else {"thinking": {"type": "adaptive"}}
-    found = rules.check(needed | body, api, provider=provider)
+    fixer = get_fixer(api)
+    found = rules.check({"model": "unknown"} | fixer.complete(body) | body, api, provider=provider)
     if body.get("model"):
         return found
-    wanted = "A13" if anthropic.begins_with_system(body) else "G4" if gemini.has_signatures(body) else ""
-    if not wanted or wanted[0] != api[0].upper():
-        return found
-    more = rules.check(needed | body, api, _STRICTEST_MODEL[api], provider=provider)
-    return [*found, *(each for each in more if each.code == wanted and each not in found)]
+    return [*found, *(each for each in fixer.check_strictly(body, provider) if each not in found)]
 
 
 def _collect_issues(reading: ReadHistory, body: dict[str, Any], api: str) -> list[Finding]:
-    split = {"anthropic": anthropic.find_split_anthropic_results, "gemini": gemini.find_split_gemini_results}.get(api)
+    fixer = get_fixer(api)
     joined = [
         Finding("split-results", where, f"the results of one turn are in {count} messages", "they become one message")
-        for where, count in (split(body) if split else [])
+        for where, count in fixer.find_split_results(body)
     ]
-    spoken = {"anthropic": anthropic.find_split_anthropic_calls, "gemini": gemini.find_split_gemini_calls}.get(api)
     joined += [
         Finding("split-calls", where, "the model speaks before its calls are answered", "both are one turn")
-        for where in (spoken(body) if spoken else [])
+        for where in fixer.find_split_calls(body)
     ]
     joined += [
         Finding("misplaced-result", where, f"the result of call {id!r} is not right behind it", _MOVED_BEHIND_CALL, id)
-        for where, id in (responses.find_late_results(body) if api == "openai-responses" else [])
+        for where, id in fixer.find_late_results(body)
     ]
     return [*map(Finding.of, reading.changes), *joined]
 
 
 def _encode_again(body: dict[str, Any], reading: ReadHistory, api: str) -> dict[str, Any]:
     """Return the body with the messages encoded again from the conversation."""
-    target = Target(APIS[api], api, as_string(body.get("model")))
+    target = Target(APIS[api].owner, api, as_string(body.get("model")))
     try:
         data = as_object(
             load_json(wire(api).encode(reading.conversation, target, Options(cache=False, extra=reading.rest)).body)
@@ -205,9 +176,9 @@ def _encode_again(body: dict[str, Any], reading: ReadHistory, api: str) -> dict[
     except AntiphonError:
         data = wire(api).history(reading.conversation, target)
     # An empty conversation has no list.
-    new = body | {MESSAGE_FIELDS[api]: data.get(MESSAGE_FIELDS[api], [])}
-    if api == "anthropic":
-        anthropic.restore_cache_marks(body, new)
+    field = APIS[api].history.field
+    new = body | {field: data.get(field, [])}
+    get_fixer(api).restore_marks(body, new)
     return new
 
 

@@ -9,12 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from antiphon.conversation import AssistantPart, ProviderPayload, Reasoning, Text, ToolCall
 from antiphon.errors import ContinuationFailed, ProviderError, UnknownStop
-from antiphon.wire import Options, Reply, Target
+from antiphon.wire import APIS, Options, Reply, Target
 
 #: Default maximum number of steps of one answer.
 DEFAULT_CONTINUATIONS = 20
-#: OpenAI's status of a response that is still in progress.
-_BACKGROUND_STATUSES = ("queued", "in_progress")
 
 
 @dataclass(slots=True)
@@ -39,19 +37,22 @@ class ContinuationStep(NamedTuple):
 
 def plan_continuation(reply: Reply, target: Target, options: Options) -> ContinuationStep | None:
     """Return how an answer continues, or None if it has ended or cannot be continued."""
-    if target.api == "gemini":
+    spec = APIS[target.api]
+    if spec.continuation_field:
         # A token with an exhausted budget needs a higher budget, which only the caller may set.
         token = reply.state.continuation_token if reply.stop == "pause" else ""
-        return ContinuationStep("token", {"extra": {**options.extra, "continuationToken": token}}) if token else None
+        return (
+            ContinuationStep("token", {"extra": {**options.extra, spec.continuation_field: token}}) if token else None
+        )
     # Only a person can answer a request for approval.
-    is_open = reply.stop == "pause" and reply.stop_reason not in ("mcp_approval_request", *_BACKGROUND_STATUSES)
+    is_open = reply.stop == "pause" and reply.stop_reason not in ("mcp_approval_request", *spec.background_statuses)
     # Calls are answered first; their results continue the answer.
     return ContinuationStep("resend", {"continues": True}) if is_open and not reply.tool_calls else None
 
 
 def is_background_response(reply: Reply, target: Target) -> bool:
     """Return whether a response is still in progress and can be fetched by its id."""
-    return target.api == "openai-responses" and reply.stop_reason in _BACKGROUND_STATUSES and bool(reply.id)
+    return reply.stop_reason in APIS[target.api].background_statuses and bool(reply.id)
 
 
 def join_replies(first: Reply, second: Reply, kind: str) -> Reply:

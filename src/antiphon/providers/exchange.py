@@ -421,7 +421,7 @@ class ModelExchange:
         head = head.removeprefix(b"\xef\xbb\xbf")
         if head.startswith(b"["):
             # Gemini sends this if `alt=sse` was dropped on the way.
-            return self.wire.API == "gemini"
+            return self.wire.SPEC.http.streams_arrays
         if head.startswith((b"{", b"<")):
             return False
         return not head or bool(_SSE_START.match(head)) or "event-stream" in headers.get("content-type", "")

@@ -12,7 +12,7 @@ from antiphon._base.json_access import as_array
 from antiphon.conversation import Conversation, Image, UserTurn
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError, PrefixBroken
 from antiphon.facts.model_facts import Facts
-from antiphon.facts.resolution import default_model, lookup_facts
+from antiphon.facts.resolution import default_model
 from antiphon.facts.retirement import warn_of_retirement
 from antiphon.providers import catalog
 from antiphon.providers.client import HttpClient
@@ -20,7 +20,7 @@ from antiphon.providers.continuation import DEFAULT_CONTINUATIONS, Pending
 from antiphon.providers.exchange import ModelExchange
 from antiphon.providers.prewarming import Prewarming
 from antiphon.providers.redaction import extract_url_secrets, find_request_secrets, split_credentials
-from antiphon.providers.registry import LOCAL_PROVIDER, Provider, needs_key, resolve
+from antiphon.providers.registry import LOCAL_PROVIDER, Provider, choose_api, needs_key, resolve
 from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseLimits
 from antiphon.providers.retry import Retry
 from antiphon.wire import EncodedRequest, Options, Reply, ReplyDelta, Target, Usage, wire
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 #: Options that the library sets itself.
 _INTERNAL_OPTIONS = ("stream", "continues", "cache_key", "compare_with", "head_cache")
 _OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL_OPTIONS)
-_KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 
 
 class Model:
@@ -74,7 +73,7 @@ class Model:
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
         url, user = split_credentials(url)
-        header = _KEY_HEADERS.get(provider.api, "authorization")
+        header = self._codec.SPEC.http.key_header
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
         auth |= {"authorization": user} if user else {}
         given = {**provider.headers, **auth, **headers}
@@ -313,9 +312,7 @@ def connect(
     later, without key or network.
     """
     place, name = resolve(model, provider, url)
-    if place.name == "azure" and lookup_facts("openai", name).tools_api in ("responses_only", "effort_none_only"):
-        # The same URL serves both APIs, and only one of them accepts tools.
-        place = replace(place, api="openai-responses")
+    place = choose_api(place, name)
     address = url or place.address(environment)
     found = key if key is not None else place.key(environment)
     if replay is not None or record is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.errors import ConfigurationError
+from antiphon.facts.resolution import lookup_facts
 from antiphon.providers.redaction import split_credentials
 from antiphon.wire import APIS, Profile
 
@@ -201,6 +202,13 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
         f"no provider is known for model {model!r}; write 'provider/{model}' with one of {', '.join(PROVIDERS)},"
         " or give the server's `url`"
     )
+
+
+def choose_api(provider: Provider, model: str) -> Provider:
+    """Return the provider with the API in which a model accepts tools: Azure serves two at the same URL."""
+    if provider.name == "azure" and lookup_facts("openai", model).tools_api in ("responses_only", "effort_none_only"):
+        return replace(provider, api="openai-responses")
+    return provider
 
 
 def _get_provider(name: str, model: str) -> Provider:

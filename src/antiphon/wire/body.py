@@ -251,17 +251,6 @@ def encode_tools(
     return known[1]
 
 
-#: Where the assistant speaks first, this is said before it, where the API wants the user first. Recordings show that
-#: Anthropic and OpenAI accept such a history unchanged.
-_OPENINGS = {"gemini": "(The conversation begins with the assistant.)"}
-
-
-def opening_text(messages: BodyChunks, api: str) -> str:
-    """Return the user text to insert before messages that begin with the assistant's, or ""."""
-    start = next((piece for piece in messages if piece), b"")
-    return _OPENINGS.get(api, "") if start.startswith((b'{"role":"assistant"', b'{"role":"model"')) else ""
-
-
 def assemble_body(fields: dict[str, Any], lists: dict[str, BodyChunks], **raw: str) -> bytes:
     """Return one JSON object from plain fields, from values that are JSON already, and from chunked lists.
 

@@ -12,6 +12,7 @@ from antiphon.errors import OptionError
 from antiphon.facts.model_facts import Facts, InputLimits
 from antiphon.facts.resolution import lookup_facts
 from antiphon.facts.statements import STATEMENTS
+from antiphon.wire.apis import APIS
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -180,7 +181,7 @@ def adapt_options(target: Target, options: Options) -> Options:
     if isinstance(options.cache, str) and options.cache not in facts.cache.ttls:
         known = ", ".join(facts.cache.ttls) or "none that is known"
         raise OptionError(f"`cache` is {options.cache!r}, and {target.model} keeps a prompt for {known}")
-    if options.background and (target.api != "openai-responses" or facts.continuation not in ("background", None)):
+    if options.background and not (APIS[target.api].background_statuses and facts.continuation in ("background", None)):
         raise OptionError(
             f"{target.provider} does not answer in the background for {target.model}; leave `background` out"
         )

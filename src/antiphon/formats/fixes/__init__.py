@@ -7,31 +7,18 @@ does that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, cast
 
-from antiphon.formats.fixes import anthropic, gemini
-from antiphon.formats.fixes import openai_chat as chat
-from antiphon.formats.fixes import openai_responses as responses
-from antiphon.formats.fixes import tool_names as names
+from antiphon.formats.fixes.history_fixer import HistoryFixer
+from antiphon.formats.fixes.tool_names import fix_tool_names
 from antiphon.formats.issue import Finding
+from antiphon.wire import get_api_spec
 from antiphon.wire.rules import RULES, Violation
-
-BodyFix = tuple[Callable[[dict[str, Any]], bool], str]
-
-_FIXES: dict[str, BodyFix] = {
-    **anthropic.ANTHROPIC_FIXES,
-    **chat.CHAT_FIXES,
-    **responses.RESPONSES_FIXES,
-    **gemini.GEMINI_FIXES,
-}
 
 #: Advice for violations that no fix can repair without knowing the intent.
 _ADVICE = {
-    "A0": "give the field what the API wants",
-    "O0": "give the field what the API wants",
-    "R0": "give the field what the API wants",
-    "G0": "give the field what the API wants",
     "A16": "send the thinking as the model gave it, or leave it out",
     "A18": "leave out the thinking: it is of another conversation",
     "O11": "add a message",
@@ -43,16 +30,23 @@ _ADVICE = {
 }
 
 
+def get_fixer(api: str) -> HistoryFixer:
+    """Return the fixes of an API, whose module is imported on first use."""
+    return cast(HistoryFixer, import_module(f"{__name__}.{get_api_spec(api).module}").FIXER)
+
+
 def fix_violations(
     body: dict[str, Any], api: str, violations: Iterable[Violation], *, bare: bool = False
 ) -> list[Finding]:
     """Repair these violations in place and return the issues. A bare list has nothing but its messages."""
-    found = [Finding("bad-name", *told) for told in names.fix_tool_names(body, api)]
+    fixer = get_fixer(api)
+    fixes = {**fixer.fixes, **(fixer.list_fixes if bare else {})}
+    found = [Finding("bad-name", *told) for told in fix_tool_names(fixer.iter_names(body), fixer.legal_name)]
     by_code: dict[str, list[Violation]] = {}
     for violation in violations:
         by_code.setdefault(violation.code, []).append(violation)
     for code, named in by_code.items():
-        repair, action = (anthropic.ANTHROPIC_LIST_FIXES if bare else {}).get(code) or _FIXES.get(code, (None, ""))
+        repair, action = fixes.get(code, (None, ""))
         if repair is not None and repair(body):
             found += [Finding(code, each.param, each.message, action) for each in named]
     return found
@@ -60,4 +54,6 @@ def fix_violations(
 
 def get_manual_advice(code: str) -> str:
     """Return what to do about a rule without a fix: at least what the API requires."""
-    return _ADVICE.get(code) or f"change it by hand: {RULES[code].wants}"
+    # Rules with the number 0 are about the types of fields.
+    shape = "give the field what the API wants" if code[1:] == "0" else ""
+    return shape or _ADVICE.get(code) or f"change it by hand: {RULES[code].wants}"

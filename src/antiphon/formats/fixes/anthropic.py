@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, cast
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon.formats.fixes.history_fixer import CONTINUE_TEXT, HistoryFixer
+from antiphon.wire.anthropic import SPEC
+from antiphon.wire.rules import Violation, check
 
 _THINKING_TYPES = ("thinking", "redacted_thinking")
 _TEXT_TYPES = ("input_text", "output_text", "text", "thinking")
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 _ROLE_OF_BLOCK = {"tool_use": "assistant", "tool_result": "user"}
 _ALLOWED_IN_RESULT = ("text", "image", "document", "search_result", "tool_reference")
-CONTINUE_TEXT = "Continue."
 
 
 def _get_messages(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -44,7 +47,7 @@ def _drop_unsigned_thinking(body: dict[str, Any]) -> bool:
     """Fix A17: drop thinking without a signature."""
     signed = {"thinking": "signature", "redacted_thinking": "data"}
     return _filter_blocks(
-        _get_messages(body), lambda block: not (key := signed.get(block.get("type", ""))) or bool(block.get(key))
+        _get_messages(body), lambda block: not (key := signed.get(as_string(block.get("type")))) or bool(block.get(key))
     )
 
 
@@ -98,7 +101,7 @@ def _move_system_messages(body: dict[str, Any]) -> bool:
     return True
 
 
-def begins_with_system(body: dict[str, Any]) -> bool:
+def _begins_with_system(body: dict[str, Any]) -> bool:
     """Return whether the first message has the role `system`."""
     return any(message.get("role") == "system" for message in _get_messages(body)[:1])
 
@@ -277,7 +280,7 @@ def _drop_unanswered_server_calls(body: dict[str, Any]) -> bool:
     return _filter_blocks(past, wanted)
 
 
-def find_split_anthropic_calls(body: dict[str, Any]) -> list[str]:
+def _find_split_calls(body: dict[str, Any]) -> list[str]:
     """Return where the model speaks again before its calls are answered. The API joins such messages."""
     messages = _get_messages(body)
     return [
@@ -288,7 +291,7 @@ def find_split_anthropic_calls(body: dict[str, Any]) -> list[str]:
     ]
 
 
-def find_split_anthropic_results(body: dict[str, Any]) -> list[tuple[str, int]]:
+def _find_split_results(body: dict[str, Any]) -> list[tuple[str, int]]:
     """Return where the results of one turn are in several messages, and in how many.
 
     The API joins them, but compatible servers do not, and models learn from it to call one tool at a
@@ -306,7 +309,7 @@ def find_split_anthropic_results(body: dict[str, Any]) -> list[tuple[str, int]]:
     return found
 
 
-def restore_cache_marks(old: dict[str, Any], new: dict[str, Any]) -> None:
+def _restore_cache_marks(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Put the cache marks, which reading drops, back on their blocks."""
     marks = {
         dump_json(_strip_mark(block)): block["cache_control"]
@@ -330,10 +333,33 @@ def _strip_mark(block: dict[str, Any]) -> dict[str, Any]:
     return dict(sorted(bare.items()))
 
 
-ANTHROPIC_LIST_FIXES = {
+def _iter_names(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for index, tool in enumerate(map(as_object, as_array(body.get("tools")))):
+        if "input_schema" in tool:
+            yield f"tool {index}", tool
+    for index, message in enumerate(map(as_object, as_array(body.get("messages")))):
+        for block in map(as_object, as_array(message.get("content"))):
+            if block.get("type") == "tool_use":
+                yield f"message {index}", block
+    yield "tool_choice", as_object(body.get("tool_choice"))
+
+
+def _complete_request(body: dict[str, Any]) -> dict[str, Any]:
+    return {"max_tokens": 1} | ({} if "max_tokens" in body else {"thinking": {"type": "adaptive"}})
+
+
+def _check_strictly(body: dict[str, Any], provider: str | None) -> list[Violation]:
+    """Return violations of A13: only the newest models take system messages."""
+    if not _begins_with_system(body):
+        return []
+    request = {"model": "unknown"} | _complete_request(body) | body
+    return [each for each in check(request, SPEC.name, "claude-opus-4-5", provider=provider) if each.code == "A13"]
+
+
+_LIST_FIXES = {
     "A13": (_convert_system_to_user, "it becomes the user's: a list of messages has no place for a system text")
 }
-ANTHROPIC_FIXES = {
+_FIXES = {
     "A0": (_fix_shape, "blocks go into messages of their own role, tools without a name or schema are put right"),
     "A9": (_drop_empty_system, "it is dropped"),
     "A11": (_strip_trailing_space, "the white space is removed"),
@@ -350,3 +376,16 @@ ANTHROPIC_FIXES = {
     "A26": (_fix_results, "it becomes text"),
     "A39": (_drop_unanswered_server_calls, "it is dropped: nobody can give its result any more"),
 }
+
+FIXER = HistoryFixer(
+    fixes=_FIXES,
+    list_fixes=_LIST_FIXES,
+    legal_name=re.compile(r"[A-Za-z0-9_-]{1,128}"),
+    iter_names=_iter_names,
+    find_split_results=_find_split_results,
+    find_split_calls=_find_split_calls,
+    complete=_complete_request,
+    check_strictly=_check_strictly,
+    restore_marks=_restore_cache_marks,
+)
+"""The fixes for histories of this API."""

@@ -8,9 +8,11 @@ from itertools import pairwise
 from typing import Any, cast
 
 from antiphon._base.json_access import as_array, as_object, as_string
-from antiphon.formats.fixes.anthropic import CONTINUE_TEXT
+from antiphon.conversation import RepairAction
+from antiphon.formats.fixes.history_fixer import CONTINUE_TEXT, HistoryFixer
+from antiphon.wire.gemini import SPEC
 from antiphon.wire.gemini.contents import DUMMY_SIGNATURE
-from antiphon.wire.rules import check
+from antiphon.wire.rules import Violation, check
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _PART_PATH = re.compile(r"contents\[(\d+)\]\.parts\[(\d+)\]")
@@ -25,7 +27,7 @@ def _iter_parts(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from map(as_object, _as_list(content.get("parts")))
 
 
-def has_signatures(body: dict[str, Any]) -> bool:
+def _has_signatures(body: dict[str, Any]) -> bool:
     """Return whether any part has a thought signature, which means that the model requires them."""
     return any(part.get("thoughtSignature") or part.get("thought_signature") for part in _iter_parts(body))
 
@@ -33,7 +35,7 @@ def has_signatures(body: dict[str, Any]) -> bool:
 def _add_placeholder_signatures(body: dict[str, Any]) -> bool:
     """Fix G4: add the signature that Google documents for calls its model did not sign."""
     changed = False
-    for violation in check(body, "gemini", as_string(body.get("model")) or "gemini-3"):
+    for violation in check(body, SPEC.name, as_string(body.get("model")) or "gemini-3"):
         if violation.code == "G4" and (place := _PART_PATH.match(violation.param)):
             content = as_object(_as_list(body.get("contents"))[int(place[1])])
             part = as_object(_as_list(content.get("parts"))[int(place[2])])
@@ -108,7 +110,7 @@ def _drop_unnamed_functions(body: dict[str, Any]) -> bool:
     return changed
 
 
-def drop_empty_text_parts(contents: list[Any]) -> list[str]:
+def _drop_empty_text_parts(contents: list[Any]) -> list[str]:
     """Drop empty text parts in place and return their locations. A signed one is kept."""
     found: list[str] = []
     for index, content in enumerate(map(as_object, contents)):
@@ -120,7 +122,7 @@ def drop_empty_text_parts(contents: list[Any]) -> list[str]:
     return found
 
 
-def find_split_gemini_calls(body: dict[str, Any]) -> list[str]:
+def _find_split_calls(body: dict[str, Any]) -> list[str]:
     """Return where the model speaks again before its calls are answered."""
     contents = [as_object(content) for content in _as_list(body.get("contents"))]
     return [
@@ -131,7 +133,7 @@ def find_split_gemini_calls(body: dict[str, Any]) -> list[str]:
     ]
 
 
-def find_split_gemini_results(body: dict[str, Any]) -> list[tuple[str, int]]:
+def _find_split_results(body: dict[str, Any]) -> list[tuple[str, int]]:
     """Return where the results of one turn are in several contents, and in how many. The API requires one."""
     found: list[tuple[str, int]] = []
     start, count = 0, 0
@@ -148,7 +150,33 @@ def find_split_gemini_results(body: dict[str, Any]) -> list[tuple[str, int]]:
     return found
 
 
-GEMINI_FIXES = {
+def _iter_names(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    tools = body.get("tools")
+    for index, tool in enumerate(map(as_object, as_array(tools) or [tools])):
+        for key in ("functionDeclarations", "function_declarations"):
+            for function in map(as_object, as_array(tool.get(key)) or [tool.get(key)]):
+                yield f"tool {index}", function
+    contents = body.get("contents", body.get("messages"))
+    for index, content in enumerate(map(as_object, as_array(contents) or [contents])):
+        for part in map(as_object, as_array(content.get("parts")) or [content.get("parts")]):
+            for key in ("functionCall", "function_call", "functionResponse", "function_response"):
+                yield f"content {index}", as_object(part.get(key))
+
+
+def _clean_contents(contents: list[Any]) -> tuple[list[Any], list[RepairAction]]:
+    places = _drop_empty_text_parts(contents)
+    return contents, [RepairAction("empty-text", where, "a part with empty text", "it is dropped") for where in places]
+
+
+def _check_strictly(body: dict[str, Any], provider: str | None) -> list[Violation]:
+    """Return violations of G4 if signatures show that the model requires them."""
+    if not _has_signatures(body):
+        return []
+    found = check({"model": "unknown"} | body, SPEC.name, "gemini-3-pro-preview", provider=provider)
+    return [each for each in found if each.code == "G4"]
+
+
+_FIXES = {
     "G4": (_add_placeholder_signatures, "the documented stand-in for a signature is put there"),
     "G7": (_drop_invalid_signatures, "the signature is dropped"),
     "G10": (_append_continue, f"the user says {CONTINUE_TEXT!r} behind it"),
@@ -156,3 +184,14 @@ GEMINI_FIXES = {
     "G12": (_move_to_json_schema, "the schema goes into the field that takes any JSON Schema"),
     "G14": (_drop_unnamed_functions, "a declaration without a name is dropped"),
 }
+
+FIXER = HistoryFixer(
+    fixes=_FIXES,
+    legal_name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
+    iter_names=_iter_names,
+    clean=_clean_contents,
+    find_split_results=_find_split_results,
+    find_split_calls=_find_split_calls,
+    check_strictly=_check_strictly,
+)
+"""The fixes for histories of this API."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon.conversation import RepairAction
+from antiphon.formats.fixes.history_fixer import HistoryFixer
 
 
 def _drop_tool_choice(body: dict[str, Any]) -> bool:
@@ -90,11 +94,13 @@ def _drop_system_images(body: dict[str, Any]) -> bool:
     return changed
 
 
-def convert_anthropic_blocks(messages: list[Any]) -> tuple[list[Any], list[str]]:
-    """Return the messages with Anthropic's blocks converted to calls and results, and their locations."""
+def _convert_anthropic_blocks(messages: list[Any]) -> tuple[list[Any], list[RepairAction]]:
+    """Return the messages with Anthropic's blocks converted to calls and results, and the changes."""
     parts = [_convert_message(as_object(message)) or [message] for message in messages]
     places = [f"message {n}" for n, (given, made) in enumerate(zip(messages, parts, strict=True)) if made != [given]]
-    return [message for made in parts for message in made], places
+    found = "a call or a result as a block of Anthropic's Messages API"
+    changes = [RepairAction("bad-item", where, found, "it becomes one of this API") for where in places]
+    return [message for made in parts for message in made] if changes else messages, changes
 
 
 def _convert_message(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -141,10 +147,32 @@ def _is_image(block: Any) -> bool:
     return as_object(block).get("type") == "image_url"
 
 
-CHAT_FIXES = {
+def _iter_names(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for index, tool in enumerate(map(as_object, as_array(body.get("tools")))):
+        yield f"tool {index}", as_object(tool.get("function"))
+    for index, function in enumerate(map(as_object, as_array(body.get("functions")))):
+        yield f"function {index}", function
+    for index, message in enumerate(map(as_object, as_array(body.get("messages")))):
+        for call in map(as_object, as_array(message.get("tool_calls"))):
+            yield f"message {index}", as_object(call.get("function"))
+        yield f"message {index}", as_object(message.get("function_call"))
+        if message.get("role") == "function":
+            yield f"message {index}", message
+    yield "tool_choice", as_object(as_object(body.get("tool_choice")).get("function"))
+
+
+_FIXES = {
     "O0": (_fix_shape, "it is written as the API wants it; tools without a name are dropped"),
     "O8": (_drop_tool_choice, "it is left out"),
     "O9": (_drop_system_images, "the image is dropped"),
     "O10": (_disable_strict, "`strict` is turned off"),
     "O12": (_drop_null_required, "`required: null` is left out"),
 }
+
+FIXER = HistoryFixer(
+    fixes=_FIXES,
+    legal_name=re.compile(r"[A-Za-z0-9_-]{1,64}"),
+    iter_names=_iter_names,
+    clean=_convert_anthropic_blocks,
+)
+"""The fixes for histories of this API."""

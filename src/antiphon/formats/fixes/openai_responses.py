@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon.conversation import RepairAction
+from antiphon.formats.fixes.history_fixer import HistoryFixer
 from antiphon.wire.openai_responses.item_rules import continues_stored, get_item_type
 
 _LEGAL_ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -106,7 +108,7 @@ def _fix_fields(body: dict[str, Any]) -> bool:
     return changed
 
 
-def find_late_results(body: dict[str, Any]) -> list[tuple[str, str]]:
+def _find_late_results(body: dict[str, Any]) -> list[tuple[str, str]]:
     """Return where a result follows a user message that came after its call, with the call's id."""
     found: list[tuple[str, str]] = []
     waiting: set[str] = set()
@@ -124,8 +126,8 @@ def find_late_results(body: dict[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def convert_chat_messages(body: Any) -> tuple[Any, list[str]]:
-    """Return the body with messages of Chat Completions converted to items, and their locations."""
+def _convert_chat_messages(body: Any) -> tuple[Any, list[RepairAction]]:
+    """Return the body with messages of Chat Completions converted to items, and the changes."""
     key = "input" if "input" in as_object(body) else ""
     before = as_array(as_object(body).get("input")) if key else as_array(body)
     parts = [_convert_message(item) for item in before]
@@ -133,7 +135,9 @@ def convert_chat_messages(body: Any) -> tuple[Any, list[str]]:
     if not places:
         return body, []
     items = [item for made in parts for item in made]
-    return ({**body, key: items} if key else items), places
+    found = "a message of Chat Completions, with calls or a result"
+    changes = [RepairAction("bad-item", where, found, "it becomes items of this API") for where in places]
+    return ({**body, key: items} if key else items), changes
 
 
 def _convert_message(message: Any) -> list[Any]:
@@ -168,7 +172,18 @@ def _fix_shape(body: dict[str, Any]) -> bool:
     return kept != tools
 
 
-RESPONSES_FIXES = {
+def _iter_names(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for index, tool in enumerate(map(as_object, as_array(body.get("tools")))):
+        if tool.get("type") == "function":
+            yield f"tool {index}", tool
+    for index, item in enumerate(map(as_object, as_array(body.get("input")))):
+        if item.get("type") == "function_call":
+            yield f"item {index}", item
+    if as_object(body.get("tool_choice")).get("type") == "function":
+        yield "tool_choice", as_object(body.get("tool_choice"))
+
+
+_FIXES = {
     "R0": (_fix_shape, "what is no tool is dropped"),
     "R5": (_drop_reasoning, "the reasoning is dropped"),
     "R6": (_drop_invalid_ids, "the id is left out"),
@@ -177,3 +192,12 @@ RESPONSES_FIXES = {
     "R11": (_drop_bare_items, "the item is dropped"),
     "R14": (_fix_fields, "it is written as this API has it"),
 }
+
+FIXER = HistoryFixer(
+    fixes=_FIXES,
+    legal_name=re.compile(r"[A-Za-z0-9_-]{1,64}"),
+    iter_names=_iter_names,
+    convert=_convert_chat_messages,
+    find_late_results=_find_late_results,
+)
+"""The fixes for histories of this API."""

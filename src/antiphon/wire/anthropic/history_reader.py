@@ -23,6 +23,13 @@ from antiphon.wire.history_reader import HistoryReader, ReadHistory
 from antiphon.wire.names_and_ids import is_universally_legal
 
 
+def build_reasoning(text: str, signature: str, *, is_redacted: bool = False, id: str = "") -> dict[str, Any] | None:  # noqa: ARG001
+    """Return the block of signed or redacted thinking, or None without a signature."""
+    if is_redacted and signature:
+        return {"type": "redacted_thinking", "data": signature}
+    return {"type": "thinking", "thinking": text, "signature": signature} if signature else None
+
+
 def read(data: object, origin: Origin) -> ReadHistory:
     """Convert a list of messages, or a complete request, into a conversation."""
     top: dict[str, Any] = as_object(data) or {"messages": as_array(data)}

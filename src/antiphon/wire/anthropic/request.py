@@ -28,13 +28,15 @@ from antiphon.conversation import (
     Update,
 )
 from antiphon.wire import body
+from antiphon.wire.anthropic import SPEC
+from antiphon.wire.anthropic.hosted_tools import build_mcp_servers
 from antiphon.wire.anthropic.thinking import (
     ThinkingBinding,
     choose_thinking_binding,
     drop_rejected_thinking,
     set_thinking_fields,
 )
-from antiphon.wire.hosted_tools import build_mcp_servers, check_hosted_tools, encode_hosted_tool, find_deferred_tools
+from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool, find_deferred_tools
 from antiphon.wire.images import replace_unsupported_images
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
 from antiphon.wire.options import Options, Target, adapt_options, build_sampling_fields, check_forced_tool
@@ -42,7 +44,7 @@ from antiphon.wire.prompt import Prompt, extract_prefix_fields, format_new_instr
 from antiphon.wire.request import EncodedRequest, ThinkingBinder
 from antiphon.wire.schema import prepare_output_schema
 
-API = "anthropic"
+API = SPEC.name
 #: A6: the call ids that the API accepts.
 ID = re.compile(r"[A-Za-z0-9_-]+")
 #: A8: the tool names that the API accepts.

@@ -19,6 +19,7 @@ from antiphon.errors import (
     StreamCut,
 )
 from antiphon.wire.accumulate import append_text, join_accumulated
+from antiphon.wire.anthropic import SPEC
 from antiphon.wire.anthropic.server_tools import read_anthropic_citations, read_anthropic_server_block
 from antiphon.wire.json_shape import extract_detail, require_object, sum_known
 from antiphon.wire.names_and_ids import is_universally_legal
@@ -28,7 +29,7 @@ from antiphon.wire.reply_state import RefusalDetails, ReplyState
 from antiphon.wire.sse import ServerSentEvent, SseParser
 from antiphon.wire.stop_reasons import make_unknown_stop, map_stop_reason
 
-API = "anthropic"
+API = SPEC.name
 
 #: The fields of a response that `Reply` has fields for.
 _DECODED_FIELDS = frozenset(

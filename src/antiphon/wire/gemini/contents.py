@@ -27,11 +27,12 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.wire import body
+from antiphon.wire.gemini import SPEC
 from antiphon.wire.gemini.field_names import find_content_field
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name
 from antiphon.wire.options import Target
 
-API = "gemini"
+API = SPEC.name
 #: The signature that Google documents for calls that its model did not make (G6).
 DUMMY_SIGNATURE = "skip_thought_signature_validator"
 

@@ -37,6 +37,11 @@ from antiphon.wire.gemini.server_tools import pair_server_results
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
 
 
+def build_reasoning(text: str, signature: str, *, is_redacted: bool = False, id: str = "") -> dict[str, Any] | None:  # noqa: ARG001
+    """Return the part of a signed thought, or None without a signature."""
+    return {"text": text, "thought": True, "thoughtSignature": signature} if signature else None
+
+
 def read(data: object, origin: Origin) -> ReadHistory:
     """Convert a list of contents, or a complete request, into a conversation."""
     top = camelize_keys(data) if is_json_object(data) else {"contents": data}

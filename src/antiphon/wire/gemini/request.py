@@ -10,7 +10,7 @@ from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.gemini.contents import API, FUNCTION_NAME, encode_content, encode_turn_contents, is_gemini_payload
+from antiphon.wire.gemini.contents import FUNCTION_NAME, encode_content, encode_turn_contents, is_gemini_payload
 from antiphon.wire.gemini.field_names import camelize_keys, is_json_object, to_camel_case
 from antiphon.wire.gemini.schema import prepare_answer_schema, prepare_parameters_schema
 from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool, insert_mcp_tokens
@@ -21,12 +21,12 @@ from antiphon.wire.prompt import Prompt, extract_prefix_fields
 from antiphon.wire.request import EncodedRequest
 from antiphon.wire.schema import prepare_output_schema
 
-__all__ = ["API", "declare_gemini_function", "encode", "history", "path"]
-
 #: Budgets that Google's OpenAI compatibility layer uses for each effort, for models without levels.
 _BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576, "xhigh": 24_576, "max": 24_576}
 _UNSHOWABLE_SEGMENT = body.MessageSegment("user", dump_json({"text": body.UNSHOWABLE_TEXT}).encode())
 _CALLING_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+#: The API wants the user first; Anthropic and OpenAI accept a history in which the assistant is.
+_OPENING = "(The conversation begins with the assistant.)"
 #: Body fields in which `extra` is merged with the fields from the options.
 _MERGED_FIELDS = ("generationConfig", "toolConfig")
 
@@ -96,11 +96,11 @@ def _encode_contents(conversation: Conversation, target: Target, cached: bool) -
         encode_content,
         nothing=_UNSHOWABLE_SEGMENT,
     )
+    start = next(filter(None, found.pieces), b"")
     # Cached content comes first, so the contents need no opening.
-    opening = "" if cached else body.opening_text(found.pieces, API)
-    if not opening:
+    if cached or not start.startswith(b'{"role":"model"'):
         return found
-    first = encode_content(body.MessageSegment("user", dump_json({"text": opening}).encode()))
+    first = encode_content(body.MessageSegment("user", dump_json({"text": _OPENING}).encode()))
     return replace(found, pieces=[first, b",", *found.pieces])
 
 

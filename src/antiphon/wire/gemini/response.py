@@ -18,6 +18,7 @@ from antiphon.conversation import (
     shorten_call_id,
 )
 from antiphon.errors import BadReply, RequestRejected
+from antiphon.wire.gemini import SPEC
 from antiphon.wire.gemini.field_names import as_object_list, camelize_keys, find_content_field, normalize_part
 from antiphon.wire.gemini.server_tools import add_citations, pair_server_results, read_gemini_server_part
 from antiphon.wire.json_shape import extract_detail, require_object, sum_known
@@ -26,7 +27,7 @@ from antiphon.wire.reply import ProviderErrorInfo, Reply, Usage
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
 from antiphon.wire.stop_reasons import make_unknown_stop, map_stop_reason
 
-API = "gemini"
+API = SPEC.name
 _PER_DAY = re.compile(r"per_?day", re.IGNORECASE)
 _DURATION = re.compile(r"\d{1,6}(\.\d{1,9})?s")
 #: The fields of a response and of a candidate that `Reply` has fields for.

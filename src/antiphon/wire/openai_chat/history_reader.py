@@ -28,6 +28,11 @@ from antiphon.wire.openai_chat.response import has_only_chat_fields, list_calls,
 _DATA_URL = re.compile(r"data:(image/[^;,\s]+);base64,(.+)\Z", re.DOTALL)
 
 
+def build_reasoning(text: str, signature: str, *, is_redacted: bool = False, id: str = "") -> dict[str, Any] | None:  # noqa: ARG001
+    """Return None: this API has no form for signed reasoning."""
+    return None
+
+
 def read(data: object, origin: Origin) -> ReadHistory:
     """Convert a list of messages, or a complete request, into a conversation."""
     top = as_object(data) or {"messages": data}

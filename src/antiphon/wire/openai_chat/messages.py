@@ -31,11 +31,12 @@ from antiphon.conversation import (
 from antiphon.wire import body
 from antiphon.wire.images import replace_unsupported_images
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
+from antiphon.wire.openai_chat import SPEC
 from antiphon.wire.openai_chat.reasoning import build_reasoning_fields
 from antiphon.wire.options import Target
 from antiphon.wire.prompt import format_new_instructions
 
-API = "openai-chat"
+API = SPEC.name
 
 _FILLER_MESSAGE = b'{"role":"assistant","content":"Understood."}'
 # Bytes that JSON never holds. They mark the end of tool messages and the start of a user message, until the

@@ -9,10 +9,9 @@ from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import AssistantTurn, Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool
+from antiphon.wire.hosted_tools import HostedToolForm, check_hosted_tools, encode_hosted_tool
 from antiphon.wire.names_and_ids import choose_tool_name, use_legal_name
 from antiphon.wire.openai_chat.messages import (
-    API,
     CHAT_TOOL_NAME,
     choose_called_name,
     encode_chat_messages,
@@ -33,8 +32,8 @@ from antiphon.wire.prompt import Prompt, extract_prefix_fields
 from antiphon.wire.request import EncodedRequest
 from antiphon.wire.schema import is_strict_schema, prepare_output_schema
 
-__all__ = ["API", "declare_chat_function", "drop_null_required", "encode", "history", "path"]
-
+#: The API has no hosted tools.
+HOSTED_TOOLS: dict[str, HostedToolForm] = {}
 _NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 
 

@@ -4,19 +4,85 @@
 ones. `history_reader` reads existing histories.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from antiphon._base.json_access import as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.openai_responses.item_rules import API
-from antiphon.wire.openai_responses.request import encode, history, path
-from antiphon.wire.openai_responses.response import decode, parse_error
+from antiphon.wire.api_spec import ApiSpec, HistoryForm, HttpForm, ImagePlace
 
 if TYPE_CHECKING:
-    from antiphon.wire.openai_responses.history_reader import read
+    from antiphon.wire.openai_responses.history_reader import build_reasoning, read
+    from antiphon.wire.openai_responses.hosted_tools import HOSTED_TOOLS
+    from antiphon.wire.openai_responses.request import encode, history, path
+    from antiphon.wire.openai_responses.response import decode, parse_error
     from antiphon.wire.openai_responses.stream import Decoder
 
-__all__ = ["API", "Decoder", "decode", "encode", "history", "parse_error", "path", "read"]
+#: Item types that none of the common suffixes covers.
+_ITEM_TYPES = (
+    "reasoning",
+    "item_reference",
+    "compaction",
+    "compaction_summary",
+    "mcp_list_tools",
+    "additional_tools",
+    "program",
+)
+_ITEM_SUFFIXES = ("_call", "_output", "_approval_request", "_approval_response")
 
-# Imported lazily: most programs read no existing history, and many do not stream.
-__getattr__ = make_lazy_getattr(__name__, {"Decoder": "stream", "read": "history_reader"})
+
+def _is_own_item(item: dict[str, Any]) -> bool:
+    kind = as_string(item.get("type"))
+    return "parts" not in item and (kind in _ITEM_TYPES or kind.endswith(_ITEM_SUFFIXES))
+
+
+SPEC = ApiSpec(
+    name="openai-responses",
+    title="OpenAI Responses",
+    owner="openai",
+    provider="openai",
+    rule_letter="R",
+    rule_providers=("openai", "openai-responses"),
+    http=HttpForm(path="/responses", base_path="/v1"),
+    history=HistoryForm(
+        field="input",
+        entry="item",
+        is_own_message=_is_own_item,
+        is_own_block=lambda kind: kind in ("input_text", "output_text", "input_image", "input_file", "refusal"),
+        find_image=lambda node: (
+            ImagePlace(node, "image_url") if node.get("type") in ("image_url", "input_image") else None
+        ),
+        text_block={"type": "input_text"},
+    ),
+    background_statuses=("queued", "in_progress"),
+    framework_names=("openai",),
+)
+
+__all__ = [
+    "HOSTED_TOOLS",
+    "SPEC",
+    "Decoder",
+    "build_reasoning",
+    "decode",
+    "encode",
+    "history",
+    "parse_error",
+    "path",
+    "read",
+]
+
+# Imported lazily: the specification is read more often than the codec.
+__getattr__ = make_lazy_getattr(
+    __name__,
+    {
+        "HOSTED_TOOLS": "hosted_tools",
+        "Decoder": "stream",
+        "build_reasoning": "history_reader",
+        "decode": "response",
+        "encode": "request",
+        "history": "request",
+        "parse_error": "response",
+        "path": "request",
+        "read": "history_reader",
+    },
+)
 publish_exports(globals())

@@ -47,6 +47,15 @@ _TEXT_TYPES = ("input_text", "output_text", "text")
 _CLIENT_ITEMS = ("mcp_approval_response", "additional_tools", "configuration_update", "compaction_trigger")
 
 
+def build_reasoning(text: str, signature: str, *, is_redacted: bool = False, id: str = "") -> dict[str, Any] | None:  # noqa: ARG001
+    """Return the item of encrypted or stored reasoning, or None if it is neither."""
+    if not (id or signature):
+        return None
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    data = {"type": "reasoning", "id": id, "summary": summary, "encrypted_content": signature}
+    return {key: value for key, value in data.items() if value != ""}
+
+
 def read(data: object, origin: Origin) -> ReadHistory:
     """Convert a list of items, or a complete request, into a conversation."""
     whole = not isinstance(data, str | list)

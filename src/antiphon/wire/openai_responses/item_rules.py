@@ -20,9 +20,10 @@ from antiphon.conversation import (
     ServerResult,
     Turn,
 )
+from antiphon.wire.openai_responses import SPEC
 from antiphon.wire.options import Target
 
-API = "openai-responses"
+API = SPEC.name
 
 #: Types of calls that the client answers, besides functions, and the types of their outputs.
 CLIENT_CALLS = {

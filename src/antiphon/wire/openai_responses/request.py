@@ -15,10 +15,11 @@ from antiphon._base.json_access import as_string
 from antiphon.conversation import Conversation, RequestHead, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.hosted_tools import build_include, check_hosted_tools, find_deferred_tools, insert_mcp_tokens
+from antiphon.wire.hosted_tools import check_hosted_tools, find_deferred_tools, insert_mcp_tokens
 from antiphon.wire.images import replace_unsupported_images
 from antiphon.wire.names_and_ids import choose_tool_name
 from antiphon.wire.openai_responses import items
+from antiphon.wire.openai_responses.hosted_tools import build_include
 from antiphon.wire.openai_responses.item_rules import ItemRules, build_item_rules, continues_stored
 from antiphon.wire.options import (
     Options,

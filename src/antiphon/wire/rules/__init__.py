@@ -14,24 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 from antiphon._base.json_access import as_object, as_string
 from antiphon._base.lazy_exports import publish_exports
-from antiphon.errors import OptionError
+from antiphon.wire.api_spec import HttpForm
+from antiphon.wire.apis import get_api_spec
 from antiphon.wire.rules.subject import identify_subject
 from antiphon.wire.rules.table import RULES, Rule
 from antiphon.wire.rules.violation import Violation
 
-__all__ = ["RULES", "RULE_APIS", "Rule", "Violation", "check"]
-
-#: Modules of the rules, imported on demand because a codec needs only one of them.
-_CHECKERS = {"anthropic": "anthropic", "openai-chat": "chat", "openai-responses": "responses", "gemini": "gemini"}
-
-#: API and provider pairs whose URLs name the model.
-_MODEL_IN_URL = (("openai-chat", "azure"), ("anthropic", "bedrock"), ("anthropic", "vertex"))
-
-RULE_APIS = tuple(_CHECKERS)
-"""The names `check` takes as `api`."""
+__all__ = ["RULES", "Rule", "Violation", "check"]
 
 
 def check(
@@ -50,24 +43,18 @@ def check(
     not name it, as with Gemini. Rules for some models follow from their facts and are skipped if the
     model is unknown. Rules about headers are skipped without `headers`.
     """
-    if api not in _CHECKERS:
-        known = ", ".join(f"`{name}`" for name in RULE_APIS)
-        raise OptionError(f"no rules for the API {api!r}; there are rules for {known}")
-    checker = import_module(f"{__name__}.{_CHECKERS[api]}")
+    spec = get_api_spec(api)
+    checker = import_module(f"{__name__}.{spec.module}")
     named = model or as_string(as_object(body).get("model"))
-    model = model or ("unknown" if _is_model_in_url(body, api, provider) else "")
+    model = model or ("unknown" if _is_model_in_url(as_object(body), spec.http, provider) else "")
     subject = identify_subject(api, named, provider=provider, platform=platform, headers=headers)
     return [found for found in checker.violations(body, model, subject) if RULES[found.code].applies_to(provider)]
 
 
-def _is_model_in_url(body: object, api: str, provider: str | None) -> bool:
-    """Return whether the body names no model because the URL does.
-
-    Anthropic's version is in the body only in that case.
-    """
-    request = as_object(body)
-    told = (api, provider) in _MODEL_IN_URL or (api == "anthropic" and "anthropic_version" in request)
-    return told and "model" not in request
+def _is_model_in_url(request: dict[str, Any], http: HttpForm, provider: str | None) -> bool:
+    """Return whether the body names no model because the URL does."""
+    is_in_url = provider in http.url_model_providers or (http.url_model_field and http.url_model_field in request)
+    return bool(is_in_url) and "model" not in request
 
 
 publish_exports(globals())

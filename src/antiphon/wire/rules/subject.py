@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from antiphon.facts import Facts, lookup_facts
+from antiphon.wire.apis import APIS
 
-#: The provider name of each API's owner in the facts.
-_OWNERS = {"anthropic": "anthropic", "openai-chat": "openai-chat", "openai-responses": "openai", "gemini": "google"}
-#: Provider names that mean the API's owner, for any of its APIs.
-_ALIASES = ("openai", "openai-chat", "openai-responses", "gemini")
+#: Provider names that mean the owner of several APIs, for any of them.
+_OWNER_NAMES = ("openai", *APIS)
 #: Platforms that serve the models of several owners.
 _PLATFORMS = ("foundry", "vertex")
 
@@ -44,7 +43,7 @@ def identify_subject(
 
     Guessed facts of an unknown model are ignored, because they are no reason to reject a request.
     """
-    name = _OWNERS[api] if provider is None or provider in (*_ALIASES, *_PLATFORMS) else provider
+    name = APIS[api].provider if provider is None or provider in (*_OWNER_NAMES, *_PLATFORMS) else provider
     if provider in _PLATFORMS:
         platform = platform or provider
     facts = lookup_facts(name, model, platform=platform) if model else Facts()

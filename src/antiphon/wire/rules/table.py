@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from antiphon.wire.apis import APIS
 from antiphon.wire.rules import model_table
 
-#: The APIs by the letter of their codes: name, heading of the page, and names of the owner.
-API_LETTERS = {
-    "A": ("anthropic", "Anthropic Messages", ("anthropic",)),
-    "O": ("openai-chat", "OpenAI Chat Completions", ("openai", "openai-chat")),
-    "R": ("openai-responses", "OpenAI Responses", ("openai", "openai-responses")),
-    "G": ("gemini", "Gemini generateContent", ("google", "gemini", "vertex")),
-}
+_APIS_BY_LETTER = {spec.rule_letter: spec for spec in APIS.values()}
 #: Rules that recorded traffic confirms, or does not disprove, for every server of the API.
 _UNIVERSAL_RULES = frozenset(
     (
@@ -58,11 +53,11 @@ class Rule:
             return ""
         if self.code in _RULES_BY_FACTS:
             return "model"
-        return _RULES_OF_ONE_SERVER.get(self.code, API_LETTERS[self.code[0]][2][0])
+        return _RULES_OF_ONE_SERVER.get(self.code, _APIS_BY_LETTER[self.code[0]].rule_providers[0])
 
     def applies_to(self, provider: str | None) -> bool:
         """Return whether a provider has the rule. None is the owner of the API."""
-        owners = API_LETTERS[self.code[0]][2]
+        owners = _APIS_BY_LETTER[self.code[0]].rule_providers
         if self.code in _RULES_OF_ONE_SERVER:
             return provider == self.of
         return self.code in _UNIVERSAL_RULES | _RULES_BY_FACTS or provider is None or provider in owners
@@ -513,9 +508,13 @@ RULES = {rule.code: rule for rule in _iter_rules()}
 def render_rules_page() -> str:
     """Return the table as the page `docs/rules.md`."""
     parts = [_HEAD]
-    for letter, (_, title, owners) in API_LETTERS.items():
-        parts += [f"\n## {title}\n", "| code | what it wants | of | in the provider's words |", "|---|---|---|---|"]
-        parts += [_render_row(rule, owners[0]) for rule in RULES.values() if rule.code[0] == letter]
+    for letter, spec in _APIS_BY_LETTER.items():
+        parts += [
+            f"\n## {spec.title}\n",
+            "| code | what it wants | of | in the provider's words |",
+            "|---|---|---|---|",
+        ]
+        parts += [_render_row(rule, spec.rule_providers[0]) for rule in RULES.values() if rule.code[0] == letter]
     return "\n".join(parts) + "\n"
 
 

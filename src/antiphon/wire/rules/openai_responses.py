@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.wire.rules.json_access import get_type_tag, is_json_array, is_json_dict
 from antiphon.wire.rules.openai import empty_string, invalid_body, invalid_type, missing_parameter, string_too_long
-from antiphon.wire.rules.responses_options import find_responses_option_violations
+from antiphon.wire.rules.openai_responses_options import find_responses_option_violations
 from antiphon.wire.rules.subject import CheckSubject
 from antiphon.wire.rules.violation import Violation
 
