@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -164,21 +164,33 @@ def count_turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
     tokens = turn.derived.get(_TOKENS, count)
     if tokens is None:
         parts = turn.said if isinstance(turn, UserTurn) else (*turn.parts, *turn.results)
-        tokens = turn.derived.set(_TOKENS, sum(_count_part_tokens(part, count) for part in parts), count)
+        tokens = turn.derived.set(_TOKENS, _count_tokens(parts, count), count)
     return tokens
 
 
-def _count_part_tokens(part: Image | Note | Update | AssistantPart | ToolResult, count: Callable[[str], int]) -> int:
-    match part:
-        case Text() | Reasoning() | Note():
-            return count(part.text)
-        case Update():
-            return count(part.system or "") + sum(count(dump_json(tool.parameters)) + 8 for tool in part.added)
-        case OpaquePart() | ServerCall() | ServerResult():
-            return count(dump_json(part.native.data)) if part.native else 0
-        case Image():
-            return IMAGE_TOKENS
-        case ToolCall():
-            return count(part.name) + count(part.arguments_json) + 8
-        case ToolResult():
-            return 8 + sum(_count_part_tokens(piece, count) for piece in part.parts)
+def count_result_tokens(turn: Turn, count: Callable[[str], int]) -> int:
+    """Return the size in tokens of the results in a turn."""
+    return _count_tokens(turn.results, count) if isinstance(turn, AssistantTurn) and turn.results else 0
+
+
+def _count_tokens(
+    parts: Iterable[Image | Note | Update | AssistantPart | ToolResult], count: Callable[[str], int]
+) -> int:
+    tokens = 0
+    for part in parts:
+        match part:
+            case Text() | Reasoning() | Note():
+                tokens += count(part.text)
+            case Update():
+                tokens += count(part.system or "") + sum(count(dump_json(tool.parameters)) + 8 for tool in part.added)
+            case OpaquePart() | ServerCall() | ServerResult():
+                tokens += count(dump_json(part.native.data)) if part.native else 0
+            case Image():
+                tokens += IMAGE_TOKENS
+            case ToolCall():
+                tokens += count(part.name) + count(part.arguments_json) + 8
+            case ToolResult(content=str(text)):
+                tokens += 8 + count(text)
+            case ToolResult():
+                tokens += 8 + _count_tokens(part.parts, count)
+    return tokens

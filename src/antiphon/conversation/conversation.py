@@ -79,8 +79,8 @@ class Conversation:
     """
 
     __slots__ = (
-        *("_announced", "_auto", "_head", "_ids", "_kept", "_questions", "_system", "_tools", "_turns", "_updates"),
-        *("_owner", "derived", "state"),
+        *("_announced", "_auto", "_head", "_ids", "_kept", "_owner", "_questions", "_system", "_tools", "_updates"),
+        *("derived", "state", "turns"),
     )
 
     def __init__(
@@ -89,7 +89,8 @@ class Conversation:
         self.system = system
         self._tools: tuple[ToolSpec, ...] = ()
         self.tools = tools
-        self._turns: tuple[Turn, ...] = ()
+        #: All turns, oldest first. Only the methods of the conversation replace them.
+        self.turns: tuple[Turn, ...] = ()
         self._ids: dict[str, None] = {}
         self._kept: dict[str, str] = {}
         self._questions: dict[str, OpenQuestion] = {}
@@ -122,7 +123,9 @@ class Conversation:
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
         specs = _check_items(tools, ToolSpec)
-        if specs == self._tools and _collect_secrets(specs) == _collect_secrets(self._tools):
+        if specs == self._tools and [each.hosted and each.hosted.secrets for each in specs] == [
+            each.hosted and each.hosted.secrets for each in self._tools
+        ]:
             # Keep the identical tuple, so that values cached for it stay valid.
             return
         names = [spec.name for spec in specs]
@@ -137,18 +140,10 @@ class Conversation:
         return self._auto
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
-        """All turns, oldest first."""
-        return self._turns
-
-    @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls without a result, in call order."""
-        # Same search as `_find_calling_turn`, inlined because every step needs it.
-        for turn in self._turns[:-3:-1]:
-            if isinstance(turn, AssistantTurn):
-                return turn.open_calls
-        return ()
+        turn = self._find_calling_turn()
+        return turn.open_calls if turn is not None else ()
 
     @property
     def questions(self) -> dict[str, OpenQuestion]:
@@ -172,11 +167,11 @@ class Conversation:
         While calls are open the message is stored, and it reaches the model after their results.
         """
         parts = normalize_user_parts(content, author)
-        last = self._turns[-1] if self._turns else None
+        last = self.turns[-1] if self.turns else None
         if isinstance(last, UserTurn):
-            self._turns = (*self._turns[:-1], UserTurn(last.parts + parts))
+            self.turns = (*self.turns[:-1], UserTurn(last.parts + parts))
         else:
-            self._turns = (*self._turns, UserTurn(parts))
+            self.turns = (*self.turns, UserTurn(parts))
         if any(isinstance(part, Update) for part in parts):
             self._announced = self._updates = None
         return self
@@ -202,7 +197,7 @@ class Conversation:
         A duplicate call id is replaced, because some servers count from zero in every reply. `seen` is the value
         of `turns` when the request was sent: user messages added since then come after the reply.
         """
-        late = self._user_parts_since(seen) if seen is not None else ()
+        late = () if seen is None or seen is self.turns else self._user_parts_since(seen)
         self._reject_open_calls()
         fresh: dict[str, None] = {}
         renamed: list[AssistantPart] = []
@@ -213,11 +208,11 @@ class Conversation:
                 fresh[part.id] = None
             renamed.append(part)
         if seen is not None:
-            self._turns = seen
+            self.turns = seen
         turn = AssistantTurn(tuple(renamed))
         self._append_assistant(turn, fresh)
         if late:
-            self._turns = (*self._turns, UserTurn(late))
+            self.turns = (*self.turns, UserTurn(late))
         return turn
 
     def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> Self:
@@ -284,9 +279,9 @@ class Conversation:
         if calls := self.open_calls:
             names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in calls)
             return Ready(f"no result yet for call {names}; add it, or `repair()` to answer it as interrupted", calls)
-        if not self._turns:
+        if not self.turns:
             return Ready("the conversation is empty; add a user turn")
-        last = self._turns[-1]
+        last = self.turns[-1]
         if isinstance(last, AssistantTurn) and not last.calls:
             return Ready("the model has answered; add a user turn")
         return Ready()
@@ -325,7 +320,7 @@ class Conversation:
     def updates(self) -> tuple[Update, ...]:
         """The updates of the head since the first request, oldest first."""
         if self._updates is None:
-            told = (turn.parts for turn in self._turns if isinstance(turn, UserTurn))
+            told = (turn.parts for turn in self.turns if isinstance(turn, UserTurn))
             self._updates = tuple(part for parts in told for part in parts if isinstance(part, Update))
         return self._updates
 
@@ -353,16 +348,17 @@ class Conversation:
         Call it before each request. `effort` and `form` are for providers that accept updates of them.
         """
         now = RequestHead(self._system, self._tools, effort, form)
-        if self._head is None or not any(isinstance(turn, AssistantTurn) for turn in self._turns[:2]):
+        if self._head is None or not any(isinstance(turn, AssistantTurn) for turn in self.turns[:2]):
             self._head = self._announced = now
             return None
-        update = self.announced_head.diff_to(now)
+        before = self._announced or self.announced_head
+        update = before.diff_to(now) if now != before else None
         if update is not None:
-            last = self._turns[-1] if self._turns else None
+            last = self.turns[-1] if self.turns else None
             parts = last.parts if isinstance(last, UserTurn) else ()
-            before = self._turns[:-1] if parts else self._turns
-            self._announced, self._updates = self.announced_head.updated(update), (*self.updates, update)
-            self._turns = (*before, UserTurn((*parts, update)))
+            turns = self.turns[:-1] if parts else self.turns
+            self._announced, self._updates = before.updated(update), (*self.updates, update)
+            self.turns = (*turns, UserTurn((*parts, update)))
         return update
 
     def restore_head(self, head: RequestHead) -> None:
@@ -373,9 +369,9 @@ class Conversation:
 
     def fork(self, turns: int | None = None) -> Conversation:
         """Return an independent conversation that starts with the first `turns` turns of this one (default: all)."""
-        if turns is not None and not 0 <= turns <= len(self._turns):
-            raise ContentError(f"there are {len(self._turns)} turns, so a fork cannot start with {turns}")
-        other = self._copy_with_turns(self._turns[:turns])
+        if turns is not None and not 0 <= turns <= len(self.turns):
+            raise ContentError(f"there are {len(self.turns)} turns, so a fork cannot start with {turns}")
+        other = self._copy_with_turns(self.turns[:turns])
         if turns is None:
             # Prompts that were sent for this conversation were sent for the copy too.
             other.derived = self.derived.fork()
@@ -384,7 +380,7 @@ class Conversation:
     def fork_for_request(self) -> Conversation:
         """Return a cheap copy for one request. A reply added to the copy is not added here."""
         other = Conversation.__new__(Conversation)
-        other._system, other._tools, other._turns, other._auto = self._system, self._tools, self._turns, self._auto
+        other._system, other._tools, other.turns, other._auto = self._system, self._tools, self.turns, self._auto
         other._ids, other._kept, other._questions = self._ids.copy(), self._kept, self._questions
         other._head, other._announced, other._updates = self._head, self._announced, self._updates
         # Shared, because a request updates the state that a provider holds.
@@ -396,11 +392,11 @@ class Conversation:
 
     def undo(self, turns: int = 1) -> tuple[Turn, ...]:
         """Remove the last turns, including their results and open calls, and return them."""
-        if not 0 <= turns <= len(self._turns):
-            raise ContentError(f"there are {len(self._turns)} turns, so {turns} cannot be taken back")
-        keep = len(self._turns) - turns
-        removed = self._turns[keep:]
-        self._turns = self._turns[:keep]
+        if not 0 <= turns <= len(self.turns):
+            raise ContentError(f"there are {len(self.turns)} turns, so {turns} cannot be taken back")
+        keep = len(self.turns) - turns
+        removed = self.turns[keep:]
+        self.turns = self.turns[:keep]
         self._announced = self._updates = None
         for turn in removed:
             if isinstance(turn, AssistantTurn):
@@ -417,7 +413,7 @@ class Conversation:
         calls = self.open_calls
         if calls:
             repaired._answer(make_interrupted_result(call) for call in calls)
-        position = f"turn {len(self._turns) - isinstance(self._turns[-1], UserTurn)}" if calls else ""
+        position = f"turn {len(self.turns) - isinstance(self.turns[-1], UserTurn)}" if calls else ""
         return repaired, [make_unanswered_action(call, position) for call in calls]
 
     def compaction(
@@ -429,7 +425,7 @@ class Conversation:
         count: Callable[[str], int] = estimate_tokens,
     ) -> Compaction:
         """Return the plan that `compact` would apply for a budget of `budget` tokens."""
-        return plan_compaction(self._turns, self._system, budget, result_limit, count, summary)
+        return plan_compaction(self.turns, self._system, budget, result_limit, count, summary)
 
     def compact(
         self,
@@ -461,7 +457,7 @@ class Conversation:
 
     def replace_with(self, other: Conversation) -> None:
         """Take over the turns and full results of another conversation, but keep this one's system text and tools."""
-        self._turns, self._ids = other._turns, dict(other._ids)
+        self.turns, self._ids = other.turns, dict(other._ids)
         self._kept, self._questions = dict(other._kept), dict(other._questions)
         self._head, self._announced, self._updates = other._head, None, None
         self.state = other.state.copy()
@@ -472,9 +468,9 @@ class Conversation:
         other._kept = dict(self._kept)
         other._questions = dict(self._questions)
         other.state = self.state.copy()
-        other._turns = tuple(turns)
+        other.turns = tuple(turns)
         other._head, other._updates = self._head, None
-        for turn in other._turns:
+        for turn in other.turns:
             if isinstance(turn, AssistantTurn):
                 other._ids.update((call.id, None) for call in turn.calls)
         return other
@@ -496,15 +492,15 @@ class Conversation:
 
     def __repr__(self) -> str:
         state = self.ready()
-        return f"<Conversation: {len(self._turns)} turns, {'ready' if state else state.reason}>"
+        return f"<Conversation: {len(self.turns)} turns, {'ready' if state else state.reason}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented
-        return (self._system, self._tools, self._turns, self._kept, self.questions, self.state) == (
+        return (self._system, self._tools, self.turns, self._kept, self.questions, self.state) == (
             other._system,
             other._tools,
-            other._turns,
+            other.turns,
             other._kept,
             other.questions,
             other.state,
@@ -516,7 +512,7 @@ class Conversation:
 
     def _find_calling_turn(self) -> AssistantTurn | None:
         """Return the model's last turn, whose calls may still be answered. At most one user turn follows it."""
-        for turn in self._turns[:-3:-1]:
+        for turn in self.turns[:-3:-1]:
             if isinstance(turn, AssistantTurn):
                 return turn
         return None
@@ -527,22 +523,20 @@ class Conversation:
             raise PairingError(f"the model cannot speak yet: no result for call {names}", calls[0].id)
 
     def _append_assistant(self, turn: AssistantTurn, ids: dict[str, None]) -> None:
-        last = self._turns[-1] if self._turns else None
+        last = self.turns[-1] if self.turns else None
         if isinstance(last, AssistantTurn) and not last.calls:
-            self._turns = (*self._turns[:-1], AssistantTurn(last.parts + turn.parts))
+            self.turns = (*self.turns[:-1], AssistantTurn(last.parts + turn.parts))
         else:
-            self._turns = (*self._turns, turn)
+            self.turns = (*self.turns, turn)
         self._ids.update(ids)
 
     def _user_parts_since(self, seen: tuple[Turn, ...]) -> tuple[UserPart, ...]:
         """Return the user parts added since `seen`. Raise a NotReadyError if anything else has changed."""
-        if self._turns is seen:
-            return ()
         last = seen[-1] if seen else None
         place = len(seen) - 1 if isinstance(last, UserTurn) else len(seen)
-        now = self._turns[place] if place < len(self._turns) else None
+        now = self.turns[place] if place < len(self.turns) else None
         old = last.parts if isinstance(last, UserTurn) else ()
-        same = self._turns[:place] == seen[:place] and len(self._turns) <= place + 1
+        same = self.turns[:place] == seen[:place] and len(self.turns) <= place + 1
         if not same or (now is not None and not isinstance(now, UserTurn)):
             raise NotReadyError("the conversation was changed while the model answered, so the reply does not fit in")
         if now is None or now.parts[: len(old)] != old:
@@ -553,8 +547,8 @@ class Conversation:
         turn = self._find_calling_turn()
         if turn is None:
             return
-        place = len(self._turns) - (1 if self._turns[-1] is turn else 2)
-        self._turns = (*self._turns[:place], turn.answered(results), *self._turns[place + 1 :])
+        place = len(self.turns) - (1 if self.turns[-1] is turn else 2)
+        self.turns = (*self.turns[:place], turn.answered(results), *self.turns[place + 1 :])
 
     def _make_pairing_error(self, call_id: str) -> PairingError:
         turn = self._find_calling_turn()
@@ -572,11 +566,11 @@ class Conversation:
 
     @contextmanager
     def _rollback_on_error(self) -> Generator[None]:
-        turns, ids = self._turns, len(self._ids)
+        turns, ids = self.turns, len(self._ids)
         try:
             yield
         except BaseException:
-            self._turns = turns
+            self.turns = turns
             while len(self._ids) > ids:
                 self._ids.popitem()
             raise
@@ -597,7 +591,3 @@ def _check_items(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
         if not isinstance(value, kind):
             raise ContentError(f"a {kind.__name__} is wanted, not {type(value).__name__}")
     return given
-
-
-def _collect_secrets(specs: Iterable[ToolSpec]) -> list[Any]:
-    return [spec.hosted.secrets for spec in specs if spec.hosted and spec.hosted.secrets]

@@ -26,8 +26,9 @@ def _clean_fields(value: object, *names: str) -> None:
     """Sanitize these text fields of a value. Raise a ContentError if one is not text."""
     for name in names:
         text = getattr(value, name)
-        if (cleaned := sanitize_unicode(text)) is not text:
-            object.__setattr__(value, name, cleaned)
+        # Nearly all texts are plain ASCII, which stays as it is.
+        if not isinstance(text, str) or not text.isascii() or "\0" in text:
+            object.__setattr__(value, name, sanitize_unicode(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +256,9 @@ class ToolCall:
     arguments_json: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not _CALL_ID.match(sanitize_unicode(self.id)):
+        if not isinstance(self.id, str) or not _CALL_ID.match(self.id):
             raise ContentError(f"a call id is 1 to 40 of A-Z a-z 0-9 _ -, not {self.id!r}")
-        if not _TOOL_NAME.match(sanitize_unicode(self.name)):
+        if not isinstance(self.name, str) or not _TOOL_NAME.match(self.name):
             raise ContentError(f"a tool name is a letter or _ and up to 63 of A-Z a-z 0-9 _ -, not {self.name!r}")
         arguments: object = self.arguments
         if not isinstance(arguments, Mapping):
@@ -282,16 +283,16 @@ class ToolCall:
         """
         value, spelling, problem = _parse_arguments(arguments)
         legal = name
-        if not is_valid_tool_name(name):
+        if not _TOOL_NAME.match(name):
             legal = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_"
             problem = f"there is no tool named {name[:80]!r}"
         if truncated:
             problem = "cut off by the token limit before its arguments were complete"
-        return cls(normalize_call_id(id), legal, value, problem, native, spelling)
+        return cls(id if _CALL_ID.match(id) else shorten_call_id(id), legal, value, problem, native, spelling)
 
 
 def _parse_arguments(arguments: object) -> tuple[dict[str, Any], str, str | None]:
-    """Return the arguments as an object, their original text if it can be sent again, and the problem if any."""
+    """Return the arguments as an object, the text that is sent for them, and the problem if any."""
     value: object = arguments
     spelling = ""
     try:
@@ -300,9 +301,10 @@ def _parse_arguments(arguments: object) -> tuple[dict[str, Any], str, str | None
             # An escaped surrogate may be a lone one, which `load_json` has replaced.
             spelling = "" if "\\ud" in arguments.lower() else arguments.strip()
         if isinstance(value, dict):
-            readable = cast(dict[str, Any], value)
-            dump_json(readable, "the arguments")
-            return readable, spelling, None
+            text = dump_json(cast(object, value), "the arguments")
+            # The object of a caller may change later.
+            readable = cast(dict[str, Any], value if isinstance(arguments, str) else load_json(text))
+            return readable, spelling or text, None
         return {"_malformed": value}, "", f"the arguments are a JSON object, not {dump_json(value)[:40]}"
     except MalformedJSONError as error:
         return {"_malformed": sanitize_unicode(str(arguments))}, "", str(error)
@@ -344,11 +346,11 @@ class ToolResult:
     semantic: Result | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.content, str):
+            _clean_fields(self, "call_id", "handle", "content")
+            return
         _clean_fields(self, "call_id", "handle")
         content: object = self.content
-        if isinstance(content, str):
-            object.__setattr__(self, "content", sanitize_unicode(content))
-            return
         if not isinstance(content, list | tuple):
             kind = type(content).__name__
             raise ContentError(f"the result of call {self.call_id!r} is text or a list of parts, not {kind}")

@@ -58,21 +58,18 @@ class AssistantTurn:
     results: tuple[ToolResult, ...] = ()
     #: The tool calls, answered or not.
     calls: tuple[ToolCall, ...] = field(init=False, compare=False, repr=False)
+    #: The calls without a result.
+    open_calls: tuple[ToolCall, ...] = field(init=False, compare=False, repr=False)
     derived: DerivedValues = field(default_factory=DerivedValues, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Computed once, because every step needs it and a turn is immutable.
-        object.__setattr__(self, "calls", tuple([part for part in self.parts if isinstance(part, ToolCall)]))
-
-    @property
-    def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls without a result."""
-        if not self.results:
-            return self.calls
-        if len(self.results) == len(self.calls):
-            return ()
-        answered = {result.call_id for result in self.results}
-        return tuple([call for call in self.calls if call.id not in answered])
+        calls = opened = tuple([part for part in self.parts if isinstance(part, ToolCall)])
+        if self.results:
+            answered = {result.call_id for result in self.results}
+            opened = tuple([call for call in calls if call.id not in answered])
+        object.__setattr__(self, "calls", calls)
+        object.__setattr__(self, "open_calls", opened)
 
     @property
     def text(self) -> str:

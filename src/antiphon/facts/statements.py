@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from antiphon.errors import ConfigurationError
 from antiphon.facts.fields import flatten_facts
@@ -37,6 +38,15 @@ class FactStatements:
     #: Loads the user's files at the first lookup; a mistake in a file is reported then, and again until fixed.
     load: Callable[[], None] | None = None
     lock: Lock = field(default_factory=Lock, repr=False)
+    #: Objects whose attribute `facts` holds resolved facts until the next change.
+    holders: WeakValueDictionary[int, Any] = field(default_factory=WeakValueDictionary[int, Any], repr=False)
+
+    def note_change(self) -> None:
+        """Invalidate all resolved facts. Call it with the lock."""
+        self.version += 1
+        for holder in list(self.holders.values()):
+            holder.__dict__.pop("facts", None)
+        self.holders.clear()
 
 
 #: All statements of this process.
@@ -61,7 +71,7 @@ def schedule_load(load: Callable[[], None]) -> None:
     with STATEMENTS.lock:
         STATEMENTS.user = {name: told for name, told in STATEMENTS.user.items() if told.layer == _REGISTERED}
         STATEMENTS.refreshed.clear()
-        STATEMENTS.version += 1
+        STATEMENTS.note_change()
         STATEMENTS.load = load
 
 
@@ -85,14 +95,14 @@ def _add_user_statement(pattern: str, told: FactStatement) -> None:
         # A pattern that is stated again becomes the latest.
         STATEMENTS.user.pop((pattern, told.layer), None)
         STATEMENTS.user[pattern, told.layer] = told
-        STATEMENTS.version += 1
+        STATEMENTS.note_change()
 
 
 def state_refreshed_facts(name: str, facts: Mapping[str, Any], on: date) -> None:
     """State what a vendor reported about `provider/name` on a day."""
     with STATEMENTS.lock:
         STATEMENTS.refreshed[name.lower()] = FactStatement("refreshed", dict(facts), Source("vendor", on, "D"))
-        STATEMENTS.version += 1
+        STATEMENTS.note_change()
 
 
 def learn(provider: str, model: str, field: str, value: Any, *, platform: str = "", said: str = "") -> None:
@@ -100,14 +110,14 @@ def learn(provider: str, model: str, field: str, value: Any, *, platform: str = 
     with STATEMENTS.lock:
         known = STATEMENTS.learned.setdefault((provider, model.lower(), platform), {})
         known[field] = (value, said)
-        STATEMENTS.version += 1
+        STATEMENTS.note_change()
 
 
 def forget_learned_facts() -> None:
     """Drop the facts that rejections taught."""
     with STATEMENTS.lock:
         STATEMENTS.learned.clear()
-        STATEMENTS.version += 1
+        STATEMENTS.note_change()
 
 
 def forget_stated_facts() -> None:
@@ -116,7 +126,7 @@ def forget_stated_facts() -> None:
         STATEMENTS.user.clear()
         STATEMENTS.refreshed.clear()
         STATEMENTS.load = None
-        STATEMENTS.version += 1
+        STATEMENTS.note_change()
 
 
 def get_user_statements(provider: str, model: str) -> list[FactStatement]:

@@ -285,12 +285,16 @@ class _AsyncResponseChannel:
         self._chunks: AsyncIterator[bytes] | None = None
 
     async def send(self, step: SendRequest) -> ExchangeEvent:
-        await self.close()
+        if self._response is not None:
+            await self.close()
         try:
             request = self._client.build_request(step, self._path)
             response = self._response = await self._client.open_async_transport().handle_async_request(request)
             headers = _read_headers(response)
-            self._chunks = self._read_chunks(response, headers)
+            if headers.get("content-encoding") or response.is_stream_consumed:
+                self._chunks = self._read_chunks(response, headers)
+            else:
+                self._chunks = aiter(cast("httpx2.AsyncByteStream", response.stream))
             return ResponseHead(response.status_code, headers)
         except _get_transport_errors() as error:
             return self._client.failed(error)

@@ -165,17 +165,24 @@ class ModelExchange:
     def steps(self) -> ExchangeSteps:
         """Request the answer and continue it until it has ended or no more steps are allowed."""
         try:
-            yield from self._wait_for_cache()
-            yield from self._converse()
+            if self.prewarming is not None:
+                yield from self._wait_for_cache(self.prewarming)
+            whole = None if self.pending is None else (yield from self._fetch_pending(self.pending))
+            if whole is None:
+                whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
+            while (hop := plan_continuation(whole, self.target, self.options)) is not None:
+                whole = yield from self._continue_answer(whole, hop)
+            self._finish(whole)
         finally:
-            self._let_others_go()
+            if self._opening is not None:
+                self._let_others_go()
 
-    def _wait_for_cache(self) -> Generator[ExchangeStep, ExchangeEvent, None]:
+    def _wait_for_cache(self, prewarming: Prewarming) -> Generator[ExchangeStep, ExchangeEvent, None]:
         """Wait while the beginning of a conversation's first prompt is on its way into the cache."""
-        if self.prewarming is None or get_last_prompt(self.conversation, self.target) is not None:
+        if get_last_prompt(self.conversation, self.target) is not None:
             return
         opening, began = make_opening(self.request.prompt, self.target), time.monotonic()
-        while opening is not None and (first := self.prewarming.enter(opening, self.target)) is not None:
+        while opening is not None and (first := prewarming.enter(opening, self.target)) is not None:
             while not first.is_sent:
                 if time.monotonic() - began > PATIENCE:
                     return
@@ -187,29 +194,21 @@ class ModelExchange:
             self.prewarming.leave(self._opening)
             self._opening = None
 
-    def _converse(self) -> ExchangeSteps:
-        whole = yield from self._fetch_pending()
-        if whole is None:
-            whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
-        while (hop := plan_continuation(whole, self.target, self.options)) is not None:
-            if whole.hops > self.continuations:
-                raise make_step_limit_error(whole, self.target.provider, self.continuations)
-            _get_logger().info("%s: step %d of the answer (%s)", self.target.model, whole.hops + 1, whole.stop_reason)
-            try:
-                step = yield from self._continue_answer(whole, hop)
-            except ProviderError as error:
-                raise make_step_error(whole, error, self.target.provider, hop.kind) from error
-            whole = join_replies(whole, step, hop.kind)
-        self._finish(whole)
-
     def _continue_answer(self, whole: Reply, hop: ContinuationStep) -> Generator[ExchangeStep, ExchangeEvent, Reply]:
-        """Request the next step of an answer."""
+        """Request the next step of an answer and return it joined with the steps before."""
+        if whole.hops > self.continuations:
+            raise make_step_limit_error(whole, self.target.provider, self.continuations)
+        _get_logger().info("%s: step %d of the answer (%s)", self.target.model, whole.hops + 1, whole.stop_reason)
         asked = self.asked
         if hop.kind == "resend":
             asked = asked.fork_for_request()
             asked.add_reply(whole.parts)
         whole.state.save_to(asked.state, self.target.origin)
-        return (yield from self._ask(lambda: self.encode(asked, hop.changes), calls=len(whole.tool_calls)))
+        try:
+            step = yield from self._ask(lambda: self.encode(asked, hop.changes), calls=len(whole.tool_calls))
+        except ProviderError as error:
+            raise make_step_error(whole, error, self.target.provider, hop.kind) from error
+        return join_replies(whole, step, hop.kind)
 
     def _poll_background(self, reply: Reply, calls: int) -> Generator[ExchangeStep, ExchangeEvent, Reply]:
         """Fetch a background response until it is finished."""
@@ -236,17 +235,17 @@ class ModelExchange:
             wait = min(wait * 1.5, self.retry.longest_wait)
         return reply
 
-    def _fetch_pending(self) -> Generator[ExchangeStep, ExchangeEvent, Reply | None]:
+    def _fetch_pending(self, pending: Pending) -> Generator[ExchangeStep, ExchangeEvent, Reply | None]:
         """Fetch the response that an earlier run was waiting for; nothing where there is none any more."""
-        if self.pending is None or not self.pending.id:
+        if not pending.id:
             return None
-        begun = Reply((), stop="pause", stop_reason="queued", id=self.pending.id)
+        begun = Reply((), stop="pause", stop_reason="queued", id=pending.id)
         try:
             reply = yield from self._poll_background(begun, 0)
         except ContinuationFailed as error:
             if not isinstance(error.__cause__, StatusError) or error.__cause__.status != 404:
                 raise
-            self.pending.note("")
+            pending.note("")
             return None
         reply.parts, self._prompt = self.request.bind(reply.parts), self.request.prompt
         return reply
@@ -259,7 +258,7 @@ class ModelExchange:
         `calls` counts those of earlier steps. A malformed answer is requested again, at most twice.
         """
         request = request or encode()
-        spent = Usage()
+        spent: Usage | None = None
         tries = 0
         while True:
             try:
@@ -267,12 +266,14 @@ class ModelExchange:
             except ProviderError as error:
                 request = self._recover(error, request, encode)
                 continue
-            if is_background_response(reply, self.target):
+            is_background = is_background_response(reply, self.target)
+            if is_background:
                 reply = yield from self._poll_background(reply, calls)
-                reply.parts, self._prompt = request.bind(reply.parts), request.prompt
-                return reply
             reply.parts, self._prompt = request.bind(reply.parts), request.prompt
-            reply.usage = spent.plus(reply.usage)
+            if is_background:
+                return reply
+            if spent is not None:
+                reply.usage = spent.plus(reply.usage)
             tries += 1
             if reply.stop != "malformed" or is_seen or tries >= min(_MAX_MALFORMED, self.retry.attempts):
                 return reply
@@ -365,7 +366,13 @@ class ModelExchange:
                     chunk = yield from self._read(meter)
                 reply = self._whole(decoder, meter.broken)
             else:
-                reply = self._decoded((yield from self._rest(chunk, meter)))
+                content = bytearray()
+                while chunk is not None:
+                    content += chunk
+                    chunk = yield from self._read(meter)
+                if meter.broken:
+                    raise meter.broken
+                reply = self._decoded(bytes(content))
                 is_told = stream and not is_background_response(reply, self.target)
                 for delta in _iter_deltas(reply) if is_told else ():
                     emitted = True
@@ -378,7 +385,8 @@ class ModelExchange:
     def _read(self, meter: ResponseMeter) -> Generator[ExchangeStep, ExchangeEvent, bytes | None]:
         """Return the next bytes, or None at the end. After an early end, `meter.error` says why."""
         chunk = None if meter.broken else (yield ReadChunk())
-        self._let_others_go()
+        if self._opening is not None:
+            self._let_others_go()
         if isinstance(chunk, bytes):
             self._log("received", chunk)
             return chunk if meter.add(len(chunk)) else None
@@ -392,14 +400,6 @@ class ModelExchange:
         while len(head) < _SSE_START_LENGTH and (chunk := (yield from self._read(meter))) is not None:
             head = (head + chunk).lstrip()
         return head
-
-    def _rest(self, head: bytes, meter: ResponseMeter) -> Generator[ExchangeStep, ExchangeEvent, bytes]:
-        content = bytearray(head)
-        while (chunk := (yield from self._read(meter))) is not None:
-            content += chunk
-        if meter.broken:
-            raise meter.broken
-        return bytes(content)
 
     def _refusal(self, answer: ResponseHead) -> Generator[ExchangeStep, ExchangeEvent, Reply]:
         """Raise the error of a status, with the server's message. Return the reply if the body holds one."""

@@ -64,6 +64,8 @@ class Model:
         profile = provider.profile
         self.provider = provider
         self.target = Target(provider.name, provider.api, name, profile)
+        #: The name as `provider/model`.
+        self.name = f"{provider.name}/{name}"
         self.options = options
         self.retry = retry
         self._codec = wire(provider.api)
@@ -86,12 +88,8 @@ class Model:
     @property
     def facts(self) -> Facts:
         """The currently known facts about the model; rejections may have taught more since `connect`."""
-        return catalog.get_facts_with_size(self.target)
-
-    @property
-    def name(self) -> str:
-        """The name as `provider/model`."""
-        return f"{self.target.provider}/{self.target.model}"
+        facts = self.target.facts
+        return facts if facts.context is not None else catalog.get_facts_with_size(self.target)
 
     @property
     def url(self) -> str:
@@ -135,9 +133,8 @@ class Model:
 
     def announce(self, conversation: Conversation, **options: Any) -> None:
         """Record changes since the last request, if the model accepts them within the conversation."""
-        announce_request_changes(
-            conversation, self.target, adapt_options(self.target, merge_options(self.options, options))
-        )
+        merged = merge_options(self.options, options) if options else self.options
+        announce_request_changes(conversation, self.target, adapt_options(self.target, merged))
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of an exchange in US dollars, or None if it is unknown."""
@@ -182,7 +179,8 @@ class Model:
         pending: Pending | None = changes.pop("pending", None)
         options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
         options = adapt_options(self.target, options)
-        _check_tool_choice(options, conversation)
+        if options.tool_choice is not None:
+            _check_tool_choice(options.tool_choice, conversation)
         _check_images(conversation, self.target)
         announce_request_changes(conversation, self.target, options)
         sent = get_last_prompt(conversation, self.target)
@@ -214,7 +212,7 @@ class Model:
             self.target,
             self.retry,
             self._limits,
-            self._secrets.with_secrets(each for tool in conversation.tools for each in tool.secret_texts),
+            self._secrets.with_secrets([each for tool in asked.tools if tool.hosted for each in tool.secret_texts]),
             conversation,
             asked,
             encode,
@@ -364,9 +362,8 @@ def merge_options(options: Options, changes: Mapping[str, Any]) -> Options:
     return replace(options, **{**changes, **fixed})
 
 
-def _check_tool_choice(options: Options, conversation: Conversation) -> None:
-    choice = options.tool_choice
-    if choice in (None, "auto", "none", "required") or any(tool.name == choice for tool in conversation.tools):
+def _check_tool_choice(choice: str, conversation: Conversation) -> None:
+    if choice in ("auto", "none", "required") or any(tool.name == choice for tool in conversation.tools):
         return
     known = ", ".join(tool.name for tool in conversation.tools) or "none"
     raise OptionError(f"`tool_choice` is 'auto', 'none', 'required' or a tool in force, not {choice!r}; tools: {known}")

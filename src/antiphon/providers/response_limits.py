@@ -31,18 +31,13 @@ class ResponseMeter:
     broken: ProviderError | None = None
     began: float = field(default_factory=time.monotonic)
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the request."""
-        return time.monotonic() - self.began
-
     def add(self, count: int) -> bool:
         """Count received bytes and return whether more may come."""
         self.size += count
         most, seconds = self.bounds.bytes, self.bounds.seconds
         if most is not None and self.size > most:
             self.broken = self._error(f"is larger than {most:,} bytes", "max_bytes")
-        elif seconds is not None and self.elapsed > seconds:
+        elif seconds is not None and time.monotonic() - self.began > seconds:
             self.broken = self._error(f"took longer than {seconds:g} s", "max_seconds")
         return self.broken is None
 
@@ -51,7 +46,7 @@ class ResponseMeter:
         answer.
         """
         seconds = self.bounds.seconds
-        if isinstance(error, TimedOut) and seconds is not None and self.elapsed >= seconds:
+        if isinstance(error, TimedOut) and seconds is not None and time.monotonic() - self.began >= seconds:
             return self._error(f"took longer than {seconds:g} s", "max_seconds")
         return error
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from antiphon.conversation import Conversation, Turn, estimate_tokens
-from antiphon.conversation.compaction import count_turn_tokens
+from antiphon.conversation.compaction import count_result_tokens, count_turn_tokens
 from antiphon.conversation.transcript import format_transcript
 from antiphon.errors import ContextOverflow, OptionError
 
@@ -52,9 +52,10 @@ def estimate_conversation_tokens(conversation: Conversation, counted: CountedTur
     known = len(before) if before else 0
     if before and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
         # The counted answer may have got its results since.
-        last = turns[known - 1]
-        results = count_turn_tokens(last, estimate_tokens) - count_turn_tokens(before[-1], estimate_tokens)
-        return tokens + results + sum(count_turn_tokens(turn, estimate_tokens) for turn in turns[known:])
+        if turns[known - 1] is not before[-1]:
+            tokens += count_result_tokens(turns[known - 1], estimate_tokens)
+            tokens -= count_result_tokens(before[-1], estimate_tokens)
+        return tokens + sum(count_turn_tokens(turn, estimate_tokens) for turn in turns[known:])
     return sum(count_turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
 
 

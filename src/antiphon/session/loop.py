@@ -55,11 +55,11 @@ class AgentLoop:
         self._kind = "go_on" if prompt is None else mode
         #: The prompt, until it is added to the conversation.
         self._prompt = None if prompt is None else normalize_user_parts(prompt, None)
-        self._prompt_text = UserTurn(self._prompt).text if self._prompt else _find_last_user_text(conversation)
+        parts = self._prompt or ()
+        self._prompt_text = UserTurn(parts).text if parts else _find_last_user_text(conversation)
         # Attached files and images are not part of the title.
-        self._title = (
-            settings.name or UserTurn(tuple(self._prompt[:1]) if self._prompt else ()).text or self._prompt_text
-        )
+        opening = UserTurn(parts[:1]).text if len(parts) > 1 else ""
+        self._title = settings.name or opening or self._prompt_text
         self._stream = stream
         self._goal = OutputGoal(settings, conversation, mode, returns)
         self._clock = RunTimer(settings.limits.seconds)
@@ -68,13 +68,9 @@ class AgentLoop:
 
     def begin(self) -> Run[Any]:
         """Create the run and claim the conversation, so that no other run can drive it."""
-        self._claim()
-        settings, conversation, goal, here = (
-            self._settings,
-            self._conversation,
-            self._goal,
-            self._open_journal_context(),
-        )
+        settings, conversation, goal = self._settings, self._conversation, self._goal
+        conversation.claim(self)
+        here = self._open_journal_context()
         if here.performers:
             here = EffectContext(PathCounter(f"{here.node.next()}/"), here.performers)
         self.run: Run[Any] = Run(
@@ -95,17 +91,11 @@ class AgentLoop:
             try:
                 self._kept = journal.begin_ask(self._conversation, self._mode, self._prompt, self._title)
             except BaseException:
-                self._leave()
+                self._conversation.release()
                 raise
         if self._kept is not None:
             self._place = EffectContext(PathCounter(), (*self._place.performers, self._kept.middleware))
         return self._place
-
-    def _claim(self) -> None:
-        self._conversation.claim(self)
-
-    def _leave(self) -> None:
-        self._conversation.release()
 
     def request(self) -> bytes:
         """Return the body of the first request. This changes the conversation, which must have no open calls."""
@@ -142,7 +132,7 @@ class AgentLoop:
         """End a run that could not be started, or that nobody refers to any more."""
         self.run.cancel()
         if not self._is_started and self.run.state == "running":
-            self._leave()
+            self._conversation.release()
             self.run.fail(self._error("cancelled", _CANCELLED))
 
     async def drive(self, resume: Callable[[], object] | None = None) -> AIResult[Any]:
@@ -152,7 +142,7 @@ class AgentLoop:
         """
         run, self._is_started = self.run, True
         try:
-            self._claim()
+            self._conversation.claim(self)
         except NotReadyError as error:
             # The run was suspended, and another run has claimed the conversation since.
             run.fail(error)
@@ -172,7 +162,7 @@ class AgentLoop:
 
     def _release_run(self, end: AIResult[Any] | BaseException) -> None:
         """Release the conversation and record the ending, before listeners are notified and may use them."""
-        self._leave()
+        self._conversation.release()
         if self._kept is not None:
             self._record_ending(self._kept, end)
 

@@ -88,7 +88,8 @@ class ModelRequests:
         used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
         if tokens := reply.window or used:
             self._counted = conversation.turns, tokens
-        if (target := getattr(self._settings.model, "target", None)) is not None:
+        target: Target | None = getattr(self._settings.model, "target", None)
+        if target is not None and self._place.performers:
             # A reply replayed from a journal brings the provider state along.
             reply.state.save_to(conversation.state, target.origin)
         return reply, turn.calls

@@ -54,6 +54,10 @@ class OutputGoal:
         return getattr(self._settings.model, "target", None)
 
     @property
+    def _is_local(self) -> bool:
+        return getattr(getattr(self._settings.model, "target", None), "provider", "") == "local"
+
+    @property
     def _has_tools(self) -> bool:
         return bool(self._settings.tools or self._provider_specs or self._settings.options.get("extra"))
 
@@ -97,8 +101,7 @@ class OutputGoal:
     def tools(self) -> dict[str, Tool]:
         """The tools that run locally: those of the session, and the one that reads more of a truncated result."""
         given = self._settings.tools
-        is_local = self._target is not None and self._target.provider == "local"
-        if not given or "read_result" in given or (is_local and not self._conversation.kept):
+        if not given or "read_result" in given or (self._is_local and not self._conversation.kept):
             # The embedded model is small and has no prompt cache to lose, so declare the tool only when it is useful.
             return given
         # Declared from the start, because a tool that is added later changes the prompt. It imports pydantic.
@@ -116,27 +119,20 @@ class OutputGoal:
 
     def options(self) -> dict[str, Any]:
         """Return the options of the next request."""
-        options = dict(self._settings.options)
-        is_native = self.expected is not None and self.expected.strategy == "native"
-        if self.expected and is_native:
+        options, target = dict(self._settings.options), self._target
+        strategy = self.expected.strategy if self.expected else None
+        if self.expected and strategy == "native":
             options["output_schema"] = self.expected.schema
-        if self._target is not None:
-            remember_output_schema(self._conversation, self._target, options.get("output_schema"))
-            if self._target.provider == "local":
-                # The embedded model gets a new grammar for each request, and its prompt stays unchanged.
-                self._disable_local_tools(options)
-        if self.expected and self.expected.strategy == "tool":
-            self._force_answer_tool(options)
-        return options
-
-    def _disable_local_tools(self, options: dict[str, Any]) -> None:
-        if self.is_answer_due and self._settings.tools:
+        if target is None:
+            return options
+        remember_output_schema(self._conversation, target, options.get("output_schema"))
+        if target.provider == "local" and self.is_answer_due and self._settings.tools:
+            # The embedded model gets a new grammar for each request, and its prompt stays unchanged.
             options["tool_choice"] = "none"
-
-    def _force_answer_tool(self, options: dict[str, Any]) -> None:
-        known = self._target.facts.forced_choice if self._target else None
-        if known == "yes" and (self.is_answer_due or not self._settings.tools):
+        is_forced = self.is_answer_due or not self._settings.tools
+        if strategy == "tool" and is_forced and target.facts.forced_choice == "yes":
             options.setdefault("tool_choice", ANSWER_TOOL)
+        return options
 
     # Answers and calls
 
@@ -205,7 +201,7 @@ class OutputGoal:
         returned = sum(map(self.is_internal, calls)) if expected else 0
         if returned < len(calls) and self._mode == "do" and not self.is_answer_due:
             self.is_answer_due = True
-            if self._target is None or self._target.provider != "local":
+            if not self._is_local:
                 self._conversation.add_user(Note(_NO_MORE_CALLS, "instruction"))
         if returned or is_late:
             self._count_failed_attempt()

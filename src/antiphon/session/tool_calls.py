@@ -6,7 +6,7 @@ A call that needs a person stays open.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal
 
@@ -131,40 +131,25 @@ class ToolCallRunner:
     def _select_runnable(self, calls: Sequence[ToolCall]) -> list[CanonicalCall]:
         """Return the calls that may run, in canonical form. The others get their results here."""
         to_run: list[CanonicalCall] = []
+        tools, limit = self._goal.tools, self._settings.limits.calls
         for call in calls:
             if call.id in self._results:
                 continue
-            refusal, found = self._refusal(call, len(to_run)), self._found(call)
-            if refusal is not None:
-                self._results[call.id] = refusal
-            elif found is not None:
+            found = _find_tool(call, tools)
+            if call.problem:
+                refusal = f"not run: {call.problem}"
+            elif found is None:
+                refusal = f"there is no tool `{call.name}`; there are: {', '.join(tools) or 'none'}"
+            elif self._goal.is_answer_due:
+                self._late_call_ids.add(call.id)
+                refusal = "not run: no more tool calls are allowed now; answer with what you have"
+            elif limit is not None and len(self.records) + len(to_run) >= limit:
+                refusal = f"not run: the limit of {limit:g} calls is reached"
+            else:
                 to_run.append(canonicalize(found[1], found[0]))
+                continue
+            self._results[call.id] = make_error_result(call, refusal)
         return to_run
-
-    def _found(self, call: ToolCall) -> tuple[ToolCall, Tool] | None:
-        """Return the call and its tool. A member of a toolset becomes an action of the tool for that set."""
-        if call.name in self._goal.tools:
-            return call, self._goal.tools[call.name]
-        toolset = as_string(call.native.data.get("toolset_name")) if call.native else ""
-        if toolset not in self._goal.tools:
-            return None
-        action = ToolCall(call.id, call.name, {"action": call.name, **call.arguments}, native=call.native)
-        return action, self._goal.tools[toolset]
-
-    def _refusal(self, call: ToolCall, before: int) -> ToolResult | None:
-        """Return the error result of a call that must not run, or None. `before` calls of its reply may run."""
-        if call.problem:
-            return make_error_result(call, f"not run: {call.problem}")
-        if self._found(call) is None:
-            known = ", ".join(self._goal.tools) or "none"
-            return make_error_result(call, f"there is no tool `{call.name}`; there are: {known}")
-        if self._goal.is_answer_due:
-            self._late_call_ids.add(call.id)
-            return make_error_result(call, "not run: no more tool calls are allowed now; answer with what you have")
-        limit = self._settings.limits.calls
-        if limit is not None and len(self.records) + before >= limit:
-            return make_error_result(call, f"not run: the limit of {limit:g} calls is reached")
-        return None
 
     async def _approve_call(self, call: CanonicalCall) -> bool:
         given = call.given
@@ -335,6 +320,16 @@ class ToolCallRunner:
     def _take(self, call: ToolCall, result: ToolResult, kept: ToolCallRecord) -> None:
         self._results[call.id], self._told[call.id] = result, kept
         self._run.tell(CallFinished(call, result, kept))
+
+
+def _find_tool(call: ToolCall, tools: Mapping[str, Tool]) -> tuple[ToolCall, Tool] | None:
+    """Return a call and its tool, or None. A member of a toolset becomes an action of the tool for that set."""
+    if call.name in tools:
+        return call, tools[call.name]
+    toolset = as_string(call.native.data.get("toolset_name")) if call.native else ""
+    if toolset not in tools:
+        return None
+    return ToolCall(call.id, call.name, {"action": call.name, **call.arguments}, native=call.native), tools[toolset]
 
 
 def _make_effect(call: CanonicalCall) -> Effect:

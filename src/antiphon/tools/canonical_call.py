@@ -64,7 +64,9 @@ class CanonicalCall:
 def canonicalize(tool: Tool, call: ToolCall) -> CanonicalCall:
     """Return the canonical form of a call."""
     targets: dict[str, PathTarget] = {}
-    given = {name: _resolve_path_arguments(tool, name, value, targets) for name, value in call.arguments.items()}
+    given = call.arguments
+    if tool.paths:
+        given = {name: _resolve_path_arguments(tool, name, value, targets) for name, value in given.items()}
     try:
         values, arguments = tool.arguments.convert(given)
     except InvalidArguments as error:

@@ -144,6 +144,8 @@ async def _call_function(call: CanonicalCall, conversation: Conversation, deps: 
 
 def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:
     """Convert a tool's return value to its result: text and images as they are, other values as JSON."""
+    if isinstance(value, str):
+        return _truncate_result(call, value, limit, kept)
     if isinstance(value, ValueProxy):
         value = value.value
     if isinstance(value, ToolResult):

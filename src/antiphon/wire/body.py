@@ -114,12 +114,11 @@ class EncodedMessages:
 
     pieces: BodyChunks
     _settled: _HashChain
-    _count: int
+    _settled_count: int
     _tail: _HashChain
     left_out: int
-
-    def __len__(self) -> int:
-        return self._count + len(self._tail.digests)
+    #: The number of segments.
+    count: int
 
     @property
     def digest(self) -> str:
@@ -133,12 +132,12 @@ class EncodedMessages:
 
     def digest_at(self, place: int) -> bytes:
         """Return the hash of the content up to and including a segment."""
-        chain, at = (self._settled, place) if place < self._count else (self._tail, place - self._count)
+        chain, at = (self._settled, place) if place < self._settled_count else (self._tail, place - self._settled_count)
         return chain.digests[at]
 
     def turn_at(self, place: int) -> tuple[int, int]:
         """Return the number of a segment's turn, and the bytes up to the segment's end."""
-        chain, at = (self._settled, place) if place < self._count else (self._tail, place - self._count)
+        chain, at = (self._settled, place) if place < self._settled_count else (self._tail, place - self._settled_count)
         return chain.turns[at]
 
     def chain(self) -> _HashChain:
@@ -183,7 +182,9 @@ def encode_messages(
     if pending:
         tail += wrap(pending)
     pieces: BodyChunks = [fold.done, tail] if tail else [bytes(fold.done).removesuffix(b",")] if fold.done else []
-    return EncodedMessages(pieces, chain, len(chain.digests), ends, chain.left_out + ends.left_out)
+    settled_count = len(chain.digests)
+    left_out = chain.left_out + ends.left_out
+    return EncodedMessages(pieces, chain, settled_count, ends, left_out, settled_count + len(ends.digests))
 
 
 def _append_turns(
@@ -224,12 +225,17 @@ def bind_thinking(
     parts: Sequence[AssistantPart], before: EncodedMessages, encode_turn: TurnEncoder
 ) -> tuple[AssistantPart, ...]:
     """Return the parts of a reply with each thinking block bound to the request and the parts before it."""
+    places = [place for place, part in enumerate(parts) if isinstance(part, Reasoning) and part.native is not None]
+    if not places:
+        return tuple(parts)
     chain, bound = before.chain(), list(parts)
-    for place, part in enumerate(parts):
-        if isinstance(part, Reasoning) and part.native is not None:
-            bound[place] = part = replace(part, bound=chain.digest)
-        for segment in encode_turn(AssistantTurn((part,))):
-            chain.add(segment, 0)
+    # What follows the last thinking binds nothing.
+    for place in range(places[-1] + 1):
+        if place in places:
+            bound[place] = replace(bound[place], bound=chain.digest)
+        if place < places[-1]:
+            for segment in encode_turn(AssistantTurn((bound[place],))):
+                chain.add(segment, 0)
     return tuple(bound)
 
 
@@ -266,7 +272,7 @@ def assemble_body(fields: dict[str, Any], lists: dict[str, BodyChunks], **raw: s
         fields = {k: v for k, v in fields.items() if k != name}
         if more:
             raw[name] = f"{raw[name][:-1]},{dump_json(more)[1:]}"
-    texts = [f"{dump_json(name)}:{dump_json(value)}" for name, value in fields.items()]
+    texts = [dump_json(fields)[1:-1]] if fields else []
     texts += [f'"{name}":{value}' for name, value in raw.items()]
     pieces: BodyChunks = [("{" + ",".join(texts)).encode()]
     for name, value in lists.items():

@@ -129,7 +129,7 @@ def build_cache_report(
     read, written = usage.cache_read_tokens, usage.cache_write_tokens or 0
     if before is None or before.tokens is None:
         return CacheReport("first", 0, read, written)
-    idle, server = now - before.at, _read_miss_reason(state)
+    idle, server = now - before.at, _read_miss_reason(state.diagnostics) if state.diagnostics else ""
     expected = before.tokens
     outcome: CacheOutcome = "missed"
     if read >= expected * (1 - CACHE_TOLERANCE):
@@ -143,8 +143,7 @@ def build_cache_report(
     return CacheReport(outcome, expected, read, written, change, idle, server)
 
 
-def _read_miss_reason(state: ReplyState) -> str:
-    found = as_object(state.diagnostics)
+def _read_miss_reason(found: Mapping[str, Any]) -> str:
     reason = found.get("cache_miss_reason")
     return as_string(as_object(reason).get("type")) or as_string(reason) or as_string(found.get("reason"))
 

@@ -31,9 +31,10 @@ class _UnsupportedOption(Exception):
 
 def check_hosted_tools(tools: Sequence[ToolSpec], target: Target) -> None:
     """Raise OptionError if the target cannot run one of the active hosted tools."""
-    has_functions = any(not tool.is_provider_defined for tool in tools)
-    for tool in tools:
-        if tool.hosted and (problem := find_hosted_tool_problem(tool, target, has_functions=has_functions)):
+    hosted = [tool for tool in tools if tool.hosted]
+    has_functions = bool(hosted) and any(not tool.is_provider_defined for tool in tools)
+    for tool in hosted:
+        if problem := find_hosted_tool_problem(tool, target, has_functions=has_functions):
             raise OptionError(problem)
 
 

@@ -67,6 +67,8 @@ def replace_unsupported_images(turn: Turn, target: Target) -> Turn:
     if isinstance(turn, UserTurn):
         parts = _replace_in_parts(turn.parts, target)
         return turn if parts is turn.parts else UserTurn(parts)
+    if all(isinstance(result.content, str) for result in turn.results):
+        return turn
     results = tuple(_replace_in_result(result, target) for result in turn.results)
     same = all(new is old for new, old in zip(results, turn.results, strict=True))
     return turn if same else AssistantTurn(turn.parts, results)

@@ -107,6 +107,20 @@ class Profile:
     declare_called_tools: bool = False
 
 
+class _CurrentFacts:
+    """An attribute that is resolved when it is first read, and again after any statement of facts."""
+
+    def __get__(self, target: Target, owner: type[Target]) -> Facts:
+        version = STATEMENTS.version
+        facts = lookup_facts(target.provider, target.model, platform=target.platform)
+        with STATEMENTS.lock:
+            # A request reads the facts dozens of times, and they seldom change.
+            if version == STATEMENTS.version and STATEMENTS.load is None:
+                target.__dict__["facts"] = facts
+                STATEMENTS.holders[id(target)] = target
+        return facts
+
+
 @dataclass(frozen=True)
 class Target:
     """The provider, API and model that a request goes to."""
@@ -117,17 +131,8 @@ class Target:
     profile: Profile = field(default_factory=Profile)
     #: The platform that serves the model, if the provider's name does not imply it: `bedrock`, `vertex`, `foundry`.
     platform: str = ""
-
-    @property
-    def facts(self) -> Facts:
-        """The currently known facts about the model."""
-        known: tuple[int, Facts] | None = self.__dict__.get("_facts")
-        # A request reads the facts a dozen times, and they seldom change.
-        if known is not None and known[0] == STATEMENTS.version and STATEMENTS.load is None:
-            return known[1]
-        facts, version = lookup_facts(self.provider, self.model, platform=self.platform), STATEMENTS.version
-        self.__dict__["_facts"] = (version, facts)
-        return facts
+    #: The currently known facts about the model.
+    facts = _CurrentFacts()
 
     def accepts_images(self) -> bool:
         """Return whether images may be sent, as far as is known."""

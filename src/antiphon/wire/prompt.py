@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from antiphon._base.json import dump_json
-from antiphon._base.json_access import as_object
 from antiphon.conversation import Conversation, Update
 from antiphon.wire.body import EncodedMessages
 from antiphon.wire.options import Options, Target, choose_effort
@@ -56,22 +55,20 @@ class Prompt:
         for name in dict.fromkeys((*before.head, *self.head)):
             if self.head.get(name, "") != before.head.get(name, ""):
                 return PrefixChange(name, None, before.tokens, newly_left_out)
-        known = len(before.messages)
-        if not known or (len(self.messages) >= known and self._is_same(before, known - 1)):
+        known, count = before.messages.count, self.messages.count
+        if not known or (count >= known and self.messages.digest_at(known - 1) == before.messages.digest_at(known - 1)):
             return None
-        place = self._find_first_difference(before, min(known, len(self.messages)))
+        place = self._find_first_difference(before, min(known, count))
         head = before.messages.bytes - (before.messages.turn_at(place - 1)[1] if place else 0)
         turn = before.messages.turn_at(place)[0] + 1
         return PrefixChange("messages", turn, head // BYTES_PER_TOKEN, newly_left_out)
-
-    def _is_same(self, before: Prompt, place: int) -> bool:
-        return self.messages.digest_at(place) == before.messages.digest_at(place)
 
     def _find_first_difference(self, before: Prompt, known: int) -> int:
         low, high = 0, known
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if self._is_same(before, middle) else (low, middle)
+            is_same = self.messages.digest_at(middle) == before.messages.digest_at(middle)
+            low, high = (middle + 1, high) if is_same else (low, middle)
         return low
 
 
@@ -103,7 +100,7 @@ def extract_prefix_fields(fields: Mapping[str, Any], target: Target) -> dict[str
     for name in target.facts.in_prefix or ():
         value: Any = fields
         for step in name.split("."):
-            value = as_object(value).get(step)
+            value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
         if value is not None:
             found[name] = dump_json(value)
     return found

@@ -53,11 +53,12 @@ class ReplyState:
 
     def save_to(self, state: ProviderState, origin: Origin) -> None:
         """Store what later requests need in the conversation's provider state."""
+        known = state.of(origin)
         if self.container is not None:
             state.keep(origin, container=dict(self.container))
-        if self.transformations or "transformations" in state.of(origin):
+        if self.transformations or "transformations" in known:
             state.keep(origin, transformations=list(self.transformations) or None)
-        if self.diagnostics is not None or "diagnostics" in state.of(origin):
+        if self.diagnostics is not None or "diagnostics" in known:
             state.keep(origin, diagnostics=None if self.diagnostics is None else dict(self.diagnostics))
 
     def to_json(self) -> dict[str, Any]:

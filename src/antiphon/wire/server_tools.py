@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_string
@@ -41,14 +41,30 @@ def can_send_payload(native: ProviderPayload, target: Target) -> bool:
     return not is_sealed or origin.model.removeprefix("models/") == target.model.removeprefix("models/")
 
 
-#: How many turns were looked at, the last of them, and the lines that they found.
-_FOUND_LINES = DerivedKey[tuple[int, Turn | None, list[str]]]("found lines")
-_FINDINGS = DerivedKey[tuple[tuple[ProviderPayload, str], ...]]("findings")
+class _Findings(NamedTuple):
+    """The results of server tools in the first turns of a conversation: the block of each and a line about it."""
+
+    turns: int
+    last: Turn | None
+    found: tuple[tuple[ProviderPayload, str], ...]
+
+
+_FINDINGS = DerivedKey[_Findings]("findings")
 
 
 def add_findings_note(conversation: Conversation, target: Target) -> Note | None:
     """Add a note about results of other providers' tools that were not reported yet. Return it, or None."""
-    lines = _collect_lines(conversation, target)
+    turns = conversation.turns
+    settled = max(len(turns) - 2, 0)
+    known = conversation.derived.get(_FINDINGS) or _Findings(0, None, ())
+    if known.turns > settled or (known.turns and turns[known.turns - 1] is not known.last):
+        known = _Findings(0, None, ())
+    if known.turns < settled:
+        found = known.found + _read_findings(turns[known.turns : settled])
+        known = conversation.derived.set(_FINDINGS, _Findings(settled, turns[settled - 1], found))
+    # Only the last two turns may still change.
+    found = known.found + _read_findings(turns[settled:])
+    lines = [line for native, line in found if not can_send_payload(native, target)]
     if not lines:
         return None
     told = "\n".join(_iter_reported(conversation))
@@ -60,20 +76,15 @@ def add_findings_note(conversation: Conversation, target: Target) -> Note | None
     return note
 
 
-def _collect_lines(conversation: Conversation, target: Target) -> list[str]:
-    """Return a line for every result that the target cannot read. Only the last two turns are read again."""
-    turns, subject = conversation.turns, (target.provider, target.api, target.model)
-    settled = max(len(turns) - 2, 0)
-    count, last, known = conversation.derived.get(_FOUND_LINES, subject) or (0, None, list[str]())
-    if count > settled or (count and turns[count - 1] is not last):
-        count, known = 0, []
-    known = known + _describe_turns(turns[count:settled], target) if count < settled else known
-    conversation.derived.set(_FOUND_LINES, (settled, turns[settled - 1] if settled else None, known), subject)
-    return known + _describe_turns(turns[settled:], target)
-
-
-def _describe_turns(turns: Sequence[Turn], target: Target) -> list[str]:
-    return [line for turn in turns if isinstance(turn, AssistantTurn) for line in _describe_turn(turn, target)]
+def _read_findings(turns: Sequence[Turn]) -> tuple[tuple[ProviderPayload, str], ...]:
+    found: list[tuple[ProviderPayload, str]] = []
+    for turn in turns:
+        if isinstance(turn, AssistantTurn):
+            for part in turn.parts:
+                if isinstance(part, ServerCall | ServerResult) or (isinstance(part, Text) and part.citations):
+                    found += _iter_findings(turn)
+                    break
+    return tuple(found)
 
 
 def _iter_reported(conversation: Conversation) -> Iterable[str]:
@@ -82,23 +93,7 @@ def _iter_reported(conversation: Conversation) -> Iterable[str]:
             yield from (part.text for part in turn.parts if isinstance(part, Note) and part.text.startswith(_NOTE))
 
 
-def _describe_turn(turn: AssistantTurn, target: Target) -> Sequence[str]:
-    """Return a line for each result of a turn that the target cannot read."""
-    found = _get_findings(turn)
-    return [line for native, line in found if not can_send_payload(native, target)] if found else ()
-
-
-def _get_findings(turn: AssistantTurn) -> tuple[tuple[ProviderPayload, str], ...]:
-    """Return the blocks of a turn that hold results, with a line for each, cached per turn."""
-    known = turn.derived.get(_FINDINGS)
-    if known is None:
-        known = turn.derived.set(_FINDINGS, tuple(_iter_findings(turn)))
-    return known
-
-
 def _iter_findings(turn: AssistantTurn) -> Iterable[tuple[ProviderPayload, str]]:
-    if not any(isinstance(part, ServerCall | ServerResult | Text) for part in turn.parts):
-        return
     calls = [part for part in turn.parts if isinstance(part, ServerCall)]
     results = [part for part in turn.parts if isinstance(part, ServerResult)]
     cited = [part for part in turn.parts if isinstance(part, Text) and part.citations and part.native]

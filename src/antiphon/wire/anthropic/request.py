@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from antiphon._base.json import dump_json, load_json
@@ -68,8 +68,8 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
 
 def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
     """Return the request: its body and the headers that it needs."""
-    options = adapt_options(target, options)
-    check_hosted_tools(conversation.tools, target)
+    options, active = adapt_options(target, options), conversation.tools
+    check_hosted_tools(active, target)
     most = target.facts.max_output or DEFAULT_MAX_TOKENS
     max_tokens = options.max_tokens or min(DEFAULT_MAX_TOKENS, most)
     fields: dict[str, Any] = {"model": target.model, "max_tokens": max_tokens, **build_sampling_fields(target, options)}
@@ -88,13 +88,16 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     if options.output_schema is not None:
         form = {"type": "json_schema", "schema": prepare_output_schema(options.output_schema, target)}
         fields["output_config"] = {**as_object(fields.get("output_config")), "format": form}
-    tools = _encode_tools(conversation, head, target)
-    if (tools or options.extra.get("tools")) and (choice := _encode_tool_choice(conversation, target, options)):
-        fields["tool_choice"] = choice
-    if servers := build_mcp_servers(conversation.tools, target):
+    key = target.key
+    tools = _encode_tools(conversation, head, target, key)
+    is_chosen = options.tool_choice is not None or options.parallel_tool_calls is not None
+    if is_chosen and (tools or options.extra.get("tools")):
+        fields["tool_choice"] = _encode_tool_choice(active, target, options)
+    if servers := build_mcp_servers(active, target):
         fields["mcp_servers"] = servers
     fields |= options.extra
-    drop_rejected_thinking(fields, conversation, target, lambda part: _encode_block(part, target) is not None)
+    if "thinking" in fields:
+        drop_rejected_thinking(fields, conversation, target, lambda part: _encode_block(part, target) is not None)
     raw: dict[str, str] = {}
     if head.system:
         block: dict[str, Any] = {"type": "text", "text": head.system}
@@ -103,16 +106,23 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         # Without system text, the tools are the end of the constant prefix.
         is_marked = options.cache and not head.system
         raw["tools"] = f"[{_mark_last_block(tools, head_mark) if is_marked else tools}]"
-    if (container := _find_container_id(conversation, target)) and _declares_code_tool(conversation, target, options):
+    state = conversation.state.of(target.origin)
+    if state and (container := _find_container_id(state)) and _declares_code_tool(active, target, options):
         fields.setdefault("container", container)
-    binding = choose_thinking_binding(fields, conversation, target)
-    messages = _encode_messages(conversation, head, tools, target, binding)
+    binding = choose_thinking_binding(fields, state, target)
+    messages = _encode_messages(conversation, head, tools, target, key, binding)
     prompt = Prompt({"tools": tools, "system": head.system, **extract_prefix_fields(fields, target)}, messages)
-    pieces = _add_lookback_mark(conversation, messages.pieces, mark) if options.cache else messages.pieces
-    body_bytes = body.assemble_body(fields, {"messages": pieces}, **raw)
-    return EncodedRequest(
-        body_bytes, _build_headers(conversation, target, binding), prompt, _make_binder(messages, target, binding)
+    last = conversation.turns[-1] if conversation.turns else None
+    is_long = (
+        isinstance(last, AssistantTurn) and len(last.calls) >= _MANY_CALLS and isinstance(last.parts[-1], ToolCall)
     )
+    pieces = _add_lookback_mark(messages.pieces, mark) if options.cache and is_long else messages.pieces
+    body_bytes = body.assemble_body(fields, {"messages": pieces}, **raw)
+    headers = _build_headers(active, conversation.updates, target, binding)
+    bind: ThinkingBinder = tuple
+    if binding != "free":
+        bind = lambda parts: body.bind_thinking(parts, messages, lambda turn: _encode_turn(turn, target, binding))  # noqa: E731
+    return EncodedRequest(body_bytes, headers, prompt, bind)
 
 
 def _mark_last_block(blocks: str, mark: dict[str, str]) -> str:
@@ -126,29 +136,27 @@ def _mark_last_block(blocks: str, mark: dict[str, str]) -> str:
     return dump_json(tools)[1:-1]
 
 
-def _add_lookback_mark(conversation: Conversation, pieces: body.BodyChunks, mark: dict[str, str]) -> body.BodyChunks:
-    """Return the messages with a cache mark on the last of many new calls.
+def _add_lookback_mark(pieces: body.BodyChunks, mark: dict[str, str]) -> body.BodyChunks:
+    """Return messages that end with many calls and their results, with a cache mark on the last of the calls.
 
     The cache looks back only a limited number of blocks.
     """
-    last = conversation.turns[-1] if conversation.turns else None
-    many = isinstance(last, AssistantTurn) and len(last.calls) >= _MANY_CALLS and isinstance(last.parts[-1], ToolCall)
     tail = bytes(pieces[-1]) if pieces else b""
     # Inside texts, quotes are escaped: this is where the assistant's message ends and the results begin.
-    place = tail.rfind(b'}]},{"role":"user","content":[') if many else -1
+    place = tail.rfind(b'}]},{"role":"user","content":[')
     if place < 0:
         return pieces
     return [*pieces[:-1], tail[:place] + f',"cache_control":{dump_json(mark)}'.encode() + tail[place:]]
 
 
-def _find_container_id(conversation: Conversation, target: Target) -> str:
+def _find_container_id(state: Mapping[str, Any]) -> str:
     """Return the id of the container that the provider's tools work in, or ""."""
-    return as_string(as_object(conversation.state.of(target.origin).get("container")).get("id"))
+    return as_string(as_object(state.get("container")).get("id"))
 
 
-def _declares_code_tool(conversation: Conversation, target: Target, options: Options) -> bool:
+def _declares_code_tool(tools: Sequence[ToolSpec], target: Target, options: Options) -> bool:
     """Return whether a tool that runs code is declared. The API rejects a container without one."""
-    own = [_encode_tool(tool, target) for tool in conversation.tools if tool.native or tool.hosted]
+    own = [_encode_tool(tool, target) for tool in tools if tool.native or tool.hosted]
     declared = [*(load_json(each) for each in own if each), *as_array(options.extra.get("tools"))]
     return any(_is_code_tool(as_object(tool)) for tool in declared)
 
@@ -171,41 +179,36 @@ def _build_head(conversation: Conversation, target: Target) -> RequestHead:
     return RequestHead(system, tools, first.effort if facts.config_change == "effort_only" else None)
 
 
-def _encode_tools(conversation: Conversation, head: RequestHead, target: Target) -> str:
+def _encode_tools(conversation: Conversation, head: RequestHead, target: Target, key: str) -> str:
     deferred = find_deferred_tools(head.tools, target)
-    return body.encode_tools(conversation, head.tools, target.key, lambda tool: _encode_tool(tool, target, deferred))
+    return body.encode_tools(conversation, head.tools, key, lambda tool: _encode_tool(tool, target, deferred))
 
 
-def _build_headers(conversation: Conversation, target: Target, binding: ThinkingBinding) -> dict[str, str]:
+def _build_headers(
+    tools: Sequence[ToolSpec], updates: Sequence[Update], target: Target, binding: ThinkingBinding
+) -> dict[str, str]:
     """Return the beta header that the body and the updates in its messages need."""
     facts = target.facts
     features = {
-        "mcp": any(tool.hosted and tool.hosted.kind == "mcp" for tool in conversation.tools),
+        "mcp": any(tool.hosted and tool.hosted.kind == "mcp" for tool in tools),
         "binding_controls": binding == "dropped_there",
-        "inline_tools": facts.tool_change == "definitions" and any(each.added for each in conversation.updates),
-        "tool_change": facts.tool_change == "definitions"
-        and any(each.added or each.removed for each in conversation.updates),
-        "effort_change": facts.config_change == "effort_only" and any(each.effort for each in conversation.updates),
+        "inline_tools": facts.tool_change == "definitions" and any(each.added for each in updates),
+        "tool_change": facts.tool_change == "definitions" and any(each.added or each.removed for each in updates),
+        "effort_change": facts.config_change == "effort_only" and any(each.effort for each in updates),
     }
     betas = facts.betas or {}
     values = [betas[name] for name, is_used in features.items() if is_used and betas.get(name)]
     return {"anthropic-beta": ",".join(values)} if values else {}
 
 
-def _make_binder(messages: body.EncodedMessages, target: Target, binding: ThinkingBinding) -> ThinkingBinder:
-    if binding == "free":
-        return tuple
-    return lambda parts: body.bind_thinking(parts, messages, lambda turn: _encode_turn(turn, target, binding))
-
-
 def _encode_messages(
-    conversation: Conversation, head: RequestHead, tools: str, target: Target, binding: ThinkingBinding
+    conversation: Conversation, head: RequestHead, tools: str, target: Target, key: str, binding: ThinkingBinding
 ) -> body.EncodedMessages:
     # Thinking is bound to these too, not only to the messages.
     seed = (tools, head.system)
     return body.encode_messages(
         conversation,
-        f"{target.key} {binding}",
+        f"{key} {binding}",
         lambda turn: _encode_turn(replace_unsupported_images(turn, target), target, binding),
         _encode_message,
         seed,
@@ -217,31 +220,31 @@ def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """Return the conversation in this API's shape, as JSON data."""
     head = _build_head(conversation, target)
     data: dict[str, Any] = {"system": head.system} if head.system else {}
-    tools = _encode_tools(conversation, head, target)
+    key = target.key
+    tools = _encode_tools(conversation, head, target, key)
     if tools:
         data["tools"] = load_json(f"[{tools}]")
-    binding = choose_thinking_binding({}, conversation, target)
-    return data | {"messages": body.parse_chunks(_encode_messages(conversation, head, tools, target, binding).pieces)}
+    binding = choose_thinking_binding({}, conversation.state.of(target.origin), target)
+    messages = _encode_messages(conversation, head, tools, target, key, binding)
+    return data | {"messages": body.parse_chunks(messages.pieces)}
 
 
-def _encode_tool_choice(conversation: Conversation, target: Target, options: Options) -> dict[str, Any] | None:
+def _encode_tool_choice(tools: Sequence[ToolSpec], target: Target, options: Options) -> dict[str, Any]:
     kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
-    if options.tool_choice is None and options.parallel_tool_calls is None:
-        return None
     asked = options.tool_choice or "auto"
     if asked not in ("auto", "none"):
         check_forced_tool(target, options)
     choice: dict[str, Any] = dict(
-        kinds.get(asked) or {"type": "tool", "name": _find_declared_name(conversation, options, target)}
+        kinds.get(asked) or {"type": "tool", "name": _find_declared_name(tools, options, target)}
     )
     if options.parallel_tool_calls is not None and asked != "none":
         choice["disable_parallel_tool_use"] = not options.parallel_tool_calls
     return choice
 
 
-def _find_declared_name(conversation: Conversation, options: Options, target: Target) -> str:
+def _find_declared_name(tools: Sequence[ToolSpec], options: Options, target: Target) -> str:
     """Return the name under which the forced tool is declared."""
-    tool = next((tool for tool in conversation.tools if tool.name == options.tool_choice), None)
+    tool = next((tool for tool in tools if tool.name == options.tool_choice), None)
     if tool is None or tool.native is None or not _is_same_provider(tool.native, target):
         return options.tool_choice or ""
     return choose_tool_name(tool.name, as_string(tool.native.data.get("name")), NAME)
@@ -279,8 +282,9 @@ def _is_sendable(native: ProviderPayload, target: Target) -> bool:
 
 
 def _encode_call_id(call: ToolCall, target: Target) -> str:
-    theirs = call.native.data.get("id") if call.native and _is_same_provider(call.native, target) else ""
-    return choose_call_id(call, as_string(theirs), ID)
+    if call.native is None or not _is_same_provider(call.native, target):
+        return call.id
+    return choose_call_id(call, as_string(call.native.data.get("id")), ID)
 
 
 def _encode_message(segment: body.MessageSegment) -> bytes:
@@ -290,14 +294,18 @@ def _encode_message(segment: body.MessageSegment) -> bytes:
 
 
 def _encode_turn(turn: Turn, target: Target, binding: ThinkingBinding) -> list[body.MessageSegment]:
+    segments: list[body.MessageSegment] = []
     if isinstance(turn, AssistantTurn):
-        segments = [
-            segment for part in turn.parts if (segment := _encode_assistant_part(part, target, binding)) is not None
-        ]
+        for part in turn.parts:
+            is_thinking = isinstance(part, Reasoning)
+            block = None if is_thinking and binding == "left_out" else _encode_block(part, target)
+            if block is not None:
+                # A block whose position is unknown matches no prefix.
+                bound = (part.bound or "-") if is_thinking and binding == "checked" else None
+                segments.append(body.MessageSegment("assistant", block.encode(), bound=bound))
         calls = {call.id: call for call in turn.calls}
         results = [_encode_result(result, calls[result.call_id], target) for result in turn.results]
         return [*segments, body.MessageSegment("user", ",".join(results).encode())] if results else segments
-    segments: list[body.MessageSegment] = []
     for part in turn.said:
         if isinstance(part, Update):
             segments += _encode_update(part, target)
@@ -307,15 +315,6 @@ def _encode_turn(turn: Turn, target: Target, binding: ThinkingBinding) -> list[b
             whole = isinstance(part, OpaquePart) and "role" in part.native.data and _is_sendable(part.native, target)
             segments.append(body.MessageSegment("" if whole else "user", block.encode()))
     return segments
-
-
-def _encode_assistant_part(part: AssistantPart, target: Target, binding: ThinkingBinding) -> body.MessageSegment | None:
-    block = _encode_block(part, target)
-    if block is None or (binding == "left_out" and isinstance(part, Reasoning)):
-        return None
-    # A block whose position is unknown matches no prefix.
-    bound = (part.bound or "-") if isinstance(part, Reasoning) and binding == "checked" else None
-    return body.MessageSegment("assistant", block.encode(), bound=bound)
 
 
 def _encode_note(note: Note, target: Target) -> body.MessageSegment:
@@ -357,9 +356,11 @@ def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
         case ToolCall():
             more = part.native.data if part.native and _is_same_provider(part.native, target) else {}
             rest = {k: v for k, v in more.items() if k not in ("type", "id", "name", "input")}
-            id, name = _encode_call_id(part, target), choose_tool_name(part.name, as_string(more.get("name")), NAME)
+            id = _encode_call_id(part, target)
+            name = choose_tool_name(part.name, as_string(more.get("name")), NAME) if more else part.name
             tail = "," + dump_json(rest)[1:-1] if rest else ""
-            return f'{{"type":"tool_use","id":"{id}","name":{dump_json(name)},"input":{part.arguments_json}{tail}}}'
+            # Neither ids nor names have characters that JSON escapes.
+            return f'{{"type":"tool_use","id":"{id}","name":"{name}","input":{part.arguments_json}{tail}}}'
         case Text() if not part.text.strip():
             return None
         case Text() | OpaquePart() | Image() | ServerCall() | ServerResult() if part.native and _is_sendable(
@@ -388,7 +389,8 @@ def _is_signed(thinking: dict[str, Any]) -> bool:
 
     Proxies and broken streams lose signatures.
     """
-    return bool(as_string(thinking.get("data" if thinking.get("type") == "redacted_thinking" else "signature")))
+    signature: object = thinking.get("data" if thinking.get("type") == "redacted_thinking" else "signature")
+    return isinstance(signature, str) and signature != ""
 
 
 def _encode_image_source(image: Image) -> dict[str, str]:

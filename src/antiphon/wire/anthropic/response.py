@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from antiphon._base.json import load_json
-from antiphon._base.json_access import as_array, as_integer, as_object, as_string
+from antiphon._base.json_access import as_array, as_integer, as_integers, as_object, as_string
 from antiphon.conversation import AssistantPart, OpaquePart, Origin, ProviderPayload, Reasoning, Text, ToolCall
 from antiphon.errors import (
     AuthenticationFailed,
@@ -22,7 +23,6 @@ from antiphon.wire.accumulate import append_text, join_accumulated
 from antiphon.wire.anthropic import SPEC
 from antiphon.wire.anthropic.server_tools import read_anthropic_citations, read_anthropic_server_block
 from antiphon.wire.json_shape import extract_detail, require_object, sum_known
-from antiphon.wire.names_and_ids import is_universally_legal
 from antiphon.wire.quota import make_quota_error
 from antiphon.wire.reply import CallDelta, ProviderErrorInfo, ReasoningDelta, Reply, ReplyDelta, TextDelta, Usage
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
@@ -41,25 +41,30 @@ _DECODED_FIELDS = frozenset(
 def decode(response: object, origin: Origin) -> Reply:
     """Convert a response body into a reply."""
     data = require_object(response, origin.provider)
-    if not isinstance(data.get("content"), list):
+    content: object = data.get("content")
+    if not isinstance(content, list):
         said = parse_error(data).message
         raise BadReply(
             f"{origin.provider} answered without content{': ' + said if said else ''}", provider=origin.provider
         )
-    blocks, abandoned = _split_abandoned_calls([as_object(block) for block in as_array(data.get("content"))])
-    reason = as_string(data.get("stop_reason"))
+    blocks: list[dict[str, Any]] = [block if isinstance(block, dict) else {} for block in cast(list[Any], content)]
+    abandoned: list[dict[str, Any]] = []
+    if any(block.get("type") == "fallback" for block in blocks):
+        blocks, abandoned = _split_abandoned_calls(blocks)
+    texts = {name: value for name, value in data.items() if isinstance(value, str)}
+    objects: dict[str, dict[str, Any]] = {name: value for name, value in data.items() if isinstance(value, dict)}
+    reason, usage = texts.get("stop_reason", ""), objects.get("usage", {})
     stop = map_stop_reason(API, reason)
     parts = [read_anthropic_block(block, origin, stop == "length" and block is blocks[-1]) for block in blocks]
-    usage = as_object(data.get("usage"))
     reply = Reply(
         tuple(parts),
         stop or "not_done",
         reason,
         _read_usage(usage),
-        as_string(data.get("model")),
-        _read_id(data),
-        state=_read_reply_state(data, abandoned),
-        window=_count_window_tokens(usage),
+        texts.get("model", ""),
+        texts.get("id", ""),
+        state=_read_reply_state(data, objects, abandoned),
+        window=_count_window_tokens(usage) if usage.get("iterations") else None,
     )
     if stop is None:
         raise make_unknown_stop(reply, origin)
@@ -78,13 +83,17 @@ def _split_abandoned_calls(blocks: list[dict[str, Any]]) -> tuple[list[dict[str,
         block
         for block in blocks[: last + 1]
         if block.get("type") == "tool_use"
-        or (block.get("type") == "server_tool_use" and _read_id(block) not in answered)
+        or (block.get("type") == "server_tool_use" and as_string(block.get("id")) not in answered)
     ]
     return [block for block in blocks if not any(block is call for call in calls)], calls
 
 
-def _read_reply_state(data: dict[str, Any], abandoned: list[dict[str, Any]]) -> ReplyState:
-    details = as_object(data.get("stop_details"))
+def _read_reply_state(
+    data: dict[str, Any], objects: dict[str, dict[str, Any]], abandoned: list[dict[str, Any]]
+) -> ReplyState:
+    """Return what came beside the answer. `objects` are the fields of the response that are objects."""
+    details, tier = objects.get("stop_details", {}), objects.get("usage", {}).get("service_tier")
+    changes: object = data.get("input_transformations")
     refusal = None
     if details.get("type") == "refusal":
         names = ("category", "explanation", "recommended_model")
@@ -95,37 +104,33 @@ def _read_reply_state(data: dict[str, Any], abandoned: list[dict[str, Any]]) -> 
     if abandoned:
         other["abandoned_calls"] = abandoned
     return ReplyState(
-        container=as_object(data.get("container")) or None,
+        container=objects.get("container") or None,
         refusal=refusal,
-        transformations=tuple(as_array(data.get("input_transformations"))),
-        diagnostics=as_object(data.get("diagnostics")) or None,
-        service_tier=as_string(as_object(data.get("usage")).get("service_tier")),
+        transformations=tuple(cast(list[Any], changes)) if isinstance(changes, list) else (),
+        diagnostics=objects.get("diagnostics") or None,
+        service_tier=tier if isinstance(tier, str) else "",
         other=other,
     )
 
 
-def _read_id(data: dict[str, Any]) -> str:
-    return as_string(data.get("id"))
-
-
 def read_anthropic_block(block: dict[str, Any], origin: Origin, cut: bool = False) -> AssistantPart:
+    """Convert a content block into a part. `cut` tells that the token limit ended the answer in it."""
+    texts = {name: value for name, value in block.items() if isinstance(value, str)}
     match block.get("type"):
         case "text":
-            text = as_string(block.get("text"))
             return Text(
-                text,
+                texts.get("text", ""),
                 None if has_only_fields(block, "text") else ProviderPayload(origin, block),
-                read_anthropic_citations(block),
+                read_anthropic_citations(block) if block.get("citations") else (),
             )
         case "thinking" | "redacted_thinking":
-            return Reasoning(as_string(block.get("thinking")), ProviderPayload(origin, block))
+            return Reasoning(texts.get("thinking", ""), ProviderPayload(origin, block))
         case "tool_use":
-            plain = has_only_fields(block, "id", "name", "input") and is_universally_legal(
-                _read_id(block), as_string(block.get("name"))
-            )
-            native = None if plain else ProviderPayload(origin, block)
-            arguments = block.get("input", {})
-            return ToolCall.read(_read_id(block), as_string(block.get("name")), arguments, truncated=cut, native=native)
+            id, name = texts.get("id", ""), texts.get("name", "")
+            call = ToolCall.read(id, name, block.get("input", {}), truncated=cut)
+            if has_only_fields(block, "id", "name", "input") and (call.id, call.name) == (id, name):
+                return call
+            return replace(call, native=ProviderPayload(origin, block))
         case _:
             return read_anthropic_server_block(block, origin) or OpaquePart(ProviderPayload(origin, block))
 
@@ -136,21 +141,18 @@ def has_only_fields(block: dict[str, Any], *names: str) -> bool:
 
 
 def _read_usage(usage: dict[str, Any]) -> Usage:
-    read, written = (
-        as_integer(usage.get("cache_read_input_tokens")),
-        as_integer(usage.get("cache_creation_input_tokens")),
+    objects: dict[str, dict[str, Any]] = {name: value for name, value in usage.items() if isinstance(value, dict)}
+    new, output, read, written, thinking, written_1h = as_integers(
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        usage.get("cache_read_input_tokens"),
+        usage.get("cache_creation_input_tokens"),
+        objects.get("output_tokens_details", {}).get("thinking_tokens"),
+        objects.get("cache_creation", {}).get("ephemeral_1h_input_tokens"),
     )
-    details = as_object(usage.get("output_tokens_details"))
-    whole = Usage(
-        # The API does not include cached tokens in `input_tokens`.
-        input_tokens=sum_known(as_integer(usage.get("input_tokens")), read, written),
-        output_tokens=as_integer(usage.get("output_tokens")),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        reasoning_tokens=as_integer(details.get("thinking_tokens")),
-        cache_write_1h_tokens=as_integer(as_object(usage.get("cache_creation")).get("ephemeral_1h_input_tokens")),
-    )
-    for step in _find_iterations(usage, "compaction"):
+    # The API does not include cached tokens in `input_tokens`.
+    whole = Usage(sum_known(new, read, written), output, read, written, thinking, written_1h)
+    for step in _find_iterations(usage, "compaction") if usage.get("iterations") else ():
         # The counts above do not include the compaction of the conversation.
         whole = whole.plus(_read_usage(step))
     return whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from antiphon._base.json_access import as_object
@@ -47,8 +47,8 @@ def set_thinking_fields(fields: dict[str, Any], target: Target, options: Options
             fields["output_config"] = {"effort": effort}
 
 
-def choose_thinking_binding(fields: dict[str, Any], conversation: Conversation, target: Target) -> ThinkingBinding:
-    """Return how to treat thinking that may be bound to another prompt.
+def choose_thinking_binding(fields: dict[str, Any], state: Mapping[str, Any], target: Target) -> ThinkingBinding:
+    """Return how to treat thinking that may be bound to another prompt, by the provider's state of the conversation.
 
     After the server once refused such a block, ask it to drop them for the remainder of the
     conversation. If the model cannot be asked to, send no thinking.
@@ -56,7 +56,7 @@ def choose_thinking_binding(fields: dict[str, Any], conversation: Conversation, 
     facts = target.facts
     if facts.bound_thinking not in ("refuses", "by_account"):
         return "free"
-    if not conversation.state.of(target.origin).get("drop_block"):
+    if not state.get("drop_block"):
         return "checked"
     is_adaptive = "adaptive" in facts.thinking.kinds and facts.thinking.default in ("on", "always")
     thinking = as_object(fields.get("thinking")) or ({"type": "adaptive"} if is_adaptive else {})
