@@ -118,13 +118,13 @@ def test_options_before_the_file_are_the_commands_own():
     ("flags", "said"),
     [
         ("--days 3", ["`city` is not given (text: which city)", "antiphon run weather.vibe --city …"]),
-        ("--days five --level LOW", ["`city` is not given", '`days`: number is wanted, not "five"', '"low" | "high"']),
+        ("--days five --level LOW", ["`city` is not given", '`days`: expected number, found "five"', '"low" | "high"']),
         ("--citty Oslo", ["No such option: --citty", "Did you mean '--city'?", "--days"]),
         ("--city Oslo --jsno", ["No such option: --jsno", "'--json'"]),
         ("--city", ["'--city' requires an argument"]),
         ("--city a --city b", ["`--city` is given 2 times"]),
-        ("--city x --tags [1]", ["`tags[0]`: text is wanted, not number 1"]),
-        ("--city x --sizes a", ["`sizes[0]`: number[] is wanted as JSON, not \"a\""]),
+        ("--city x --tags [1]", ["`tags[0]`: expected text, found number 1"]),
+        ("--city x --sizes a", ["`sizes[0]`: expected number[] as JSON, found \"a\""]),
         ("--city x --no-days", ["No such option: --no-days"]),
         ("--city New York", ["`York` belongs to no flag", "in quotes", "behind `--`"]),
         ("--city x --loud yes", ["`yes` belongs to no flag", "`--loud` for true, and `--no-loud` for false"]),
@@ -221,7 +221,7 @@ input numbers: number[] "what to add"
 input name: text | null
 private input key: text = ""
 returns Sum
-print("this is no JSON")
+print("this is not JSON")
 const noise = py() { print("nor is this") }
 let total = 0
 for each in numbers { total += each }
@@ -254,7 +254,7 @@ def test_a_program_is_a_tool_of_any_mcp_client():
     assert (done.is_error, done.structured_content) == (False, {"total": 3, "parts": [1, 2]})
     assert json.loads(done.content[0].text) == done.structured_content
     assert wrong.is_error
-    assert '`numbers[0]`: number is wanted, not text "1"' in wrong.content[0].text
+    assert '`numbers[0]`: expected number, found text "1"' in wrong.content[0].text
     assert "did you mean `name`?" in wrong.content[0].text
     assert (failed.is_error, "too little" in failed.content[0].text) == (True, True)
     assert (waits.is_error, "antiphon runs show" in waits.content[0].text) == (True, True)

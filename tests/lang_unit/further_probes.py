@@ -475,7 +475,7 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("let xs = [1]\nxs.insert(10 ** 30, 2)\nxs.insert(-(10 ** 30), 0)\nprint(xs)", "[0,1,2]"),
         (
             "let i = 0.5\ntry { print([1][i]) } catch e { print(e.code, e) }",
-            "V0904 an index is a whole number, not 0.5",
+            "V0904 an index must be an integer, not 0.5",
         ),
     ],
     "fields that may be missing, taken out": [

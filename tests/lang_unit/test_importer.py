@@ -67,8 +67,8 @@ def test_functions_are_called_with_types():
         (((), {}), "double() is not given n"),
         (((1, 2, "x", 4), {}), "double() takes 3 (n, times, note), got 4"),
         (((1,), {"tmies": 2}), "double() has no parameter 'tmies'; it has n, times, note"),
-        ((("a",), {}), '`n`: number is wanted, not text "a"'),
-        (((1,), {"note": 2}), "`note`: text is wanted, not number 2"),
+        ((("a",), {}), '`n`: expected number, found text "a"'),
+        (((1,), {"note": 2}), "`note`: expected text, found number 2"),
     ],
 )
 def test_an_argument_that_is_wrong_is_named(given: tuple[tuple[object, ...], dict[str, object]], said: str):

@@ -74,32 +74,32 @@ def test_a_text_is_read_as_the_type_and_no_other(type_: str, text: str, value: A
 @pytest.mark.parametrize(
     ("type_", "text", "said"),
     [
-        ("number", "five", '`x`: number is wanted, not "five"'),
-        ("number", "", '`x`: number is wanted, not ""'),
-        ("number", "1,5", "number is wanted"),
-        ("number", "1_000", "number is wanted"),
-        ("number", "0x10", "number is wanted"),
-        ("number", "NaN", "number is wanted"),
-        ("number", "Infinity", "number is wanted"),
-        ("number", "1e999", "number is wanted"),
-        ("number", "9" * 5000, "number is wanted"),
-        ("number", "true", "number is wanted"),
-        ("number", '"5"', "number is wanted"),
-        ("boolean", "yes", '`x`: boolean is wanted, not "yes"'),
-        ("boolean", "True", "boolean is wanted"),
-        ("boolean", "1", "boolean is wanted"),
-        ('"low" | "high"', "LOW", '`x`: "low" | "high" is wanted, not "LOW"'),
-        ('"low" | "high"', " low", '"low" | "high" is wanted'),
-        ("1 | 2", "1.5", "1 | 2 is wanted"),
-        ("text[]", "a,b", '`x`: text[] is wanted as JSON, not "a,b"'),
-        ("text[]", "[1]", "`x[0]`: text is wanted, not number 1"),
+        ("number", "five", '`x`: expected number, found "five"'),
+        ("number", "", '`x`: expected number, found ""'),
+        ("number", "1,5", "expected number"),
+        ("number", "1_000", "expected number"),
+        ("number", "0x10", "expected number"),
+        ("number", "NaN", "expected number"),
+        ("number", "Infinity", "expected number"),
+        ("number", "1e999", "expected number"),
+        ("number", "9" * 5000, "expected number"),
+        ("number", "true", "expected number"),
+        ("number", '"5"', "expected number"),
+        ("boolean", "yes", '`x`: expected boolean, found "yes"'),
+        ("boolean", "True", "expected boolean"),
+        ("boolean", "1", "expected boolean"),
+        ('"low" | "high"', "LOW", '`x`: expected "low" | "high", found "LOW"'),
+        ('"low" | "high"', " low", 'expected "low" | "high"'),
+        ("1 | 2", "1.5", "expected 1 | 2"),
+        ("text[]", "a,b", '`x`: expected text[] as JSON, found "a,b"'),
+        ("text[]", "[1]", "`x[0]`: expected text, found number 1"),
         ("Person", "{}", "`x`: the field `name` is missing"),
-        ("Person", '{"name": "A", "age": "3"}', '`x.age`: number is wanted, not text "3"'),
-        ("Person[]", '[{"name": 3}]', "`x[0].name`: text is wanted, not number 3"),
-        ("json", "hello", '`x`: json is wanted as JSON, not "hello"'),
-        ("json", "[" * 100_000, "json is wanted as JSON"),
-        ("json", "[NaN]", "json is wanted as JSON"),
-        ("number[]", "[1e999]", "number[] is wanted as JSON"),
+        ("Person", '{"name": "A", "age": "3"}', '`x.age`: expected number, found text "3"'),
+        ("Person[]", '[{"name": 3}]', "`x[0].name`: expected text, found number 3"),
+        ("json", "hello", '`x`: expected json as JSON, found "hello"'),
+        ("json", "[" * 100_000, "expected json as JSON"),
+        ("json", "[NaN]", "expected json as JSON"),
+        ("number[]", "[1e999]", "expected number[] as JSON"),
         ("number", "\x1b[31m" + "9x" * 100, "…"),
     ],
 )
@@ -147,9 +147,9 @@ def test_python_gives_values_and_no_texts_for_them(tmp_path: Path):
     with pytest.raises(VibeError) as error:
         loaded.run(n="3", tgas=[], on=1)
     assert str(error.value).split("\n") == [
-        '`n`: number is wanted, not text "3"',
+        '`n`: expected number, found text "3"',
         "there is no input `tgas`; did you mean `tags`?",
-        "`on`: boolean is wanted, not number 1",
+        "`on`: expected boolean, found number 1",
     ]
     assert error.value.code == "V0925"
     with pytest.raises(VibeError, match="`n` is not given"):
@@ -248,7 +248,7 @@ def test_an_object_may_be_the_last_expression_and_a_block_has_no_value(last: str
 def test_returns_is_checked_when_only_the_run_can_know():
     loaded = loads("input x: json\nreturns number[]\nx\n")
     assert loaded.run(x=[1, 2]).value == [1, 2]
-    with pytest.raises(VibeError, match="number is wanted") as error:
+    with pytest.raises(VibeError, match="expected number") as error:
         loaded.run(x=["a"])
     assert error.value.code == "V0902"
 

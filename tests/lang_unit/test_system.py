@@ -104,7 +104,7 @@ def test_files_are_copied_moved_listed_and_removed():
     [
         ('readText("notes.tx")', "there is no file `notes.tx`"),
         ('readText("d")', "`d` is a directory, not a file"),
-        ('list("notes.txt")', "`notes.txt` is no directory, or goes through something that is none"),
+        ('list("notes.txt")', "`notes.txt` is not a directory, or contains a part that is not one"),
         ('copy("none", "d")', "there is no file `none`"),
         ('move("none", "x/y")', "there is no file `none`"),
         ('remove("none")', "there is no file `none`"),
@@ -195,12 +195,12 @@ def test_a_csv_is_read_as_the_type_that_is_declared():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("item,qty\na,1\nb,two", 'line 3 of the CSV: `qty`: number is wanted, not "two"'),
-        ("item,qty\na,", 'line 2 of the CSV: `qty`: number is wanted, not ""'),
+        ("item,qty\na,1\nb,two", 'line 3 of the CSV: `qty`: expected number, found "two"'),
+        ("item,qty\na,", 'line 2 of the CSV: `qty`: expected number, found ""'),
         ("item\na", "line 2 of the CSV: the field `qty` is missing"),
         ("item,qty\na,1,2", "line 2 of the CSV has 3 cells, and its first 2"),
         ("qty,qty\n1,1", 'the CSV has two columns named "qty"'),
-        ('item,qty\n"a,1', "this is no CSV: line 2: unexpected end of data"),
+        ('item,qty\n"a,1', "this is not CSV: line 2: unexpected end of data"),
     ],
 )
 def test_a_csv_that_does_not_fit_names_the_line(text: str, said: str):
@@ -241,11 +241,11 @@ def test_yaml_and_toml_are_values_of_the_language():
     assert printed(f'{DATA}type T {{ a: number }}\nconst t: T = parseToml("a = 1")\nprint(t.a + 1)') == ["2"]
     assert failed(f'{DATA}parseToml("a =")')[0] == "V0943"
     assert failed(f'{DATA}parseYaml("a: [")')[0] == "V0943"
-    assert failed(f'{DATA}parseJsonLines("1\\n{{")')[1].startswith("line 2 of the JSON lines: this is no JSON")
+    assert failed(f'{DATA}parseJsonLines("1\\n{{")')[1].startswith("line 2 of the JSON lines: this is not JSON")
     typed = f'{DATA}const rows: {{ n: number }}[] = parseJsonLines(\'\\{{"n": 1\\}}\\n\\n\\{{"n": "x"\\}}\')'
-    assert failed(typed) == ("V0943", 'line 3 of the JSON lines: `n`: number is wanted, not text "x"')
+    assert failed(typed) == ("V0943", 'line 3 of the JSON lines: `n`: expected number, found text "x"')
     code, message = failed(f'{DATA}type T {{ a: text }}\nconst t: T = parseToml("a = 1")')
-    assert (code, message) == ("V0902", "`a`: text is wanted, not number 1")
+    assert (code, message) == ("V0902", "`a`: expected text, found number 1")
 
 
 # Effects
@@ -458,8 +458,8 @@ def test_what_a_tool_cannot_do_for_a_program_is_an_error(here: Path):
         ('parseJson("{\\"a\\":1,\\"a\\":2}")', 'there are two fields "a"'),
         ('parseJson("[1e400]")', "number out of range: 1e400"),
         ('parseYaml("a: 1\\nb: 2\\na: 3")', "the key 'a' is there twice, in line 3"),
-        ('parseYaml("a: .inf")', "`inf` is no number here"),
-        ('parseToml("a = nan")', "`nan` is no number here"),
+        ('parseYaml("a: .inf")', "`inf` is not a number here"),
+        ('parseToml("a = nan")', "`nan` is not a number here"),
     ],
 )
 def test_data_that_cannot_be_given_as_it_was_said_is_an_error(call: str, said: str):

@@ -88,9 +88,9 @@ def test_arguments_may_be_named_and_those_before_left_out():
 
 
 def test_what_is_no_time_is_told():
-    assert failed("time", 'parts("tomorrow")') == ("V0945", "'tomorrow' is no time of ISO 8601")
-    assert failed("time", 'parseTime("1.2.", "%Y")') == ("V0945", "'1.2.' is no time in the format '%Y'")
-    assert failed("time", 'today("Europe/Olso")') == ("V0945", "there is no time zone 'Europe/Olso'")
+    assert failed("time", 'parts("tomorrow")') == ("V0945", "'tomorrow' is not a time in ISO 8601")
+    assert failed("time", 'parseTime("1.2.", "%Y")') == ("V0945", "'1.2.' is not a time in the format '%Y'")
+    assert failed("time", 'today("Europe/Olso")') == ("V0945", "there is not a time zone 'Europe/Olso'")
     assert failed("time", 'add("9999-12-31", { days: 1 })')[0] == "V0945"
     assert failed("time", "fromUnix(1e300)")[0] == "V0945"
     assert failed("time", 'add("2026-01-01", { months: 0.5 })')[0] == "V0904"
@@ -122,7 +122,7 @@ def test_regular_expressions_find_replace_and_split():
 def test_templates_are_filled():
     program = r'print(fill("\{user.name}: \{items[1]} { 1 } {}", { user: { name: "Ann" }, items: [1, [2]] }))'
     assert printed("text", program) == ["Ann: [2] { 1 } {}"]
-    said = "the template has a hole {user.nam}, and there is no value for it"
+    said = "the template has the interpolation {user.nam}, and there is no value for it"
     assert failed("text", r'fill("\{user.nam}", { user: { name: "Ann" } })') == ("V0944", said)
 
 
@@ -177,7 +177,7 @@ def test_hashes_are_of_texts_and_bytes():
     assert printed("hash", 'print(md5("é"), md5([195, 169]), sha1(""), sha256("abc").length, sha512("").length)') == [
         f"{_MD5} {_MD5} da39a3ee5e6b4b0d3255bfef95601890afd80709 64 128"
     ]
-    assert failed("hash", "md5([256])") == ("V0904", "bytes are whole numbers from 0 to 255")
+    assert failed("hash", "md5([256])") == ("V0904", "bytes are integers from 0 to 255")
 
 
 # The web
@@ -344,7 +344,7 @@ def test_objects_that_have_no_json_form_are_made_again_and_calls_of_classes_are_
         ("day.yaer", "did you mean `year`?"),
         ("day.isofromat()", "did you mean `isoformat`?"),
         ("day.isoformat", "`isoformat` is a method and must be called"),
-        ("day.year()", "`year` of a Python date is no method"),
+        ("day.year()", "`year` of a Python date is not a method"),
         ("day.__class__", "a Python date has no `__class__`"),
     ],
 )

@@ -332,7 +332,7 @@ def test_the_columns_of_a_table_are_the_inputs():
     ran = antiphon("map", write("p.vibe", TYPED), rows)
     assert [each.get("value") for each in lines(ran.out)] == [[1, "5", ["a"], [1], None], [2, "b", [], None, 3], None]
     assert lines(ran.out)[2]["outcome"] == "invalid"
-    assert '`n`: number is wanted, not text "many"' in lines(ran.out)[2]["error"]
+    assert '`n`: expected number, found text "many"' in lines(ran.out)[2]["error"]
     assert ran.err.count("no input 'more'") == 1
     ran = antiphon("map", "p.vibe", write("r.jsonl", '{"n": 1, "any": "[1]"}\n{"n": "1"}\n'), "--set", "tags=[]")
     assert [each["outcome"] for each in lines(ran.out)] == ["done", "invalid"]
@@ -343,14 +343,14 @@ def test_an_empty_cell_is_not_given_unless_it_is_a_text_or_needed():
     program = write("p.vibe", 'input n: number\ninput days: number = 3\ninput who: text = "x"\n[n, days, who]\n')
     ran = antiphon("map", program, write("r.csv", "n,days,who\n1,,\n,4,a\n"))
     assert lines(ran.out)[0]["value"] == [1, 3, ""]
-    assert '`n`: number is wanted, not text ""' in lines(ran.out)[1]["error"]
+    assert '`n`: expected number, found text ""' in lines(ran.out)[1]["error"]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("who\na\n", "row 1 has no `n`, which the program needs; it has: who"),
-        ("n,any\n1,hello\n", 'row 1: `any`: json is wanted as JSON, not "hello"'),
+        ("n,any\n1,hello\n", 'row 1: `any`: expected json as JSON, found "hello"'),
     ],
 )
 def test_a_table_without_what_the_program_needs_is_told_before_anything_runs(text: str, said: str):

@@ -137,10 +137,10 @@ def test_what_a_form_says_is_read_and_kept_with_the_run(journal: Journal, folder
         (
             {"city": "x", "days": "five", "units": "Metric", "detailed": "yes", "places": "home", "town": "x"},
             {
-                "days": '`days`: number is wanted, not "five"',
-                "units": '`units`: "metric" | "imperial" is wanted, not "Metric"',
-                "detailed": '`detailed`: boolean is wanted, not "yes"',
-                "places": '`places`: Place[] is wanted as JSON, not "home"',
+                "days": '`days`: expected number, found "five"',
+                "units": '`units`: expected "metric" | "imperial", found "Metric"',
+                "detailed": '`detailed`: expected boolean, found "yes"',
+                "places": '`places`: expected Place[] as JSON, found "home"',
                 "town": "there is no input `town`",
             },
         ),

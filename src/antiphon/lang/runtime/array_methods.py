@@ -60,7 +60,7 @@ def _sort_by(items: Items, function: Function) -> Items:
     if not is_sortable(keys):
         odd = next((key for key in keys if not _is_number(key) and not isinstance(key, str)), 0)
         what = "numbers and texts have no common order" if odd == 0 else f"{get_kind_name(odd)} has no order"
-        raise VibeError("V0902", f"`sortBy` wants a number or a text for each item: {what}")
+        raise VibeError("V0902", f"`sortBy` needs a number or a text for each item: {what}")
     return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
 
 
@@ -86,7 +86,7 @@ def _group_by(items: Items, function: Function) -> dict[str, Items]:
         if key.__class__ is not str:
             key = unwrap_answer(key)
             if not isinstance(key, str):
-                raise VibeError("V0902", f"`groupBy` wants a text for each item, not {get_kind_name(key)}")
+                raise VibeError("V0902", f"`groupBy` needs a text for each item, not {get_kind_name(key)}")
         if key in groups:
             groups[key].append(item)
         else:

@@ -108,7 +108,7 @@ class IterationAborted(ProgramAborted):
     """Part of the program was cancelled because another part failed."""
 
     def __init__(self) -> None:
-        super().__init__(VibeError("V0927", "stopped because another round failed"))
+        super().__init__(VibeError("V0927", "stopped because another iteration failed"))
 
 
 def _leave_unstyled(_: str, text: str) -> str:

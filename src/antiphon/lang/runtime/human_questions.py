@@ -103,7 +103,7 @@ def parse_human_answer(answer: str, wanted: Type) -> tuple[Any, str]:
         return None, ""
     if wanted == BOOLEAN:
         word = said.lower()
-        return (word in _YES_WORDS, "") if word in _YES_WORDS + _NO_WORDS else (answer, "yes or no is wanted")
+        return (word in _YES_WORDS, "") if word in _YES_WORDS + _NO_WORDS else (answer, "expected yes or no")
     if wanted == NUMBER:
         return _parse_number(said)
     for option in union_options(wanted):
@@ -119,7 +119,7 @@ def _parse_structured(answer: str, said: str, wanted: Type) -> tuple[Any, str]:
         fault = next((fault for _, fault in parts if fault), "")
         return [part.strip() if isinstance(part, str) else part for part, _ in parts], fault
     if value is None or describe_mismatch(value, wanted, ""):
-        return answer, f"{describe_wanted_type(wanted)} is wanted"
+        return answer, f"expected {describe_wanted_type(wanted)}"
     return cast(Any, value), ""
 
 
@@ -127,7 +127,7 @@ def _parse_number(said: str) -> tuple[Any, str]:
     value = _parse_json_or_default(said, None)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
-    return said, "a number is wanted"
+    return said, "expected a number"
 
 
 def _parse_json_or_default(said: str, otherwise: Any) -> Any:

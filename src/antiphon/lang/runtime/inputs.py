@@ -24,7 +24,7 @@ from antiphon.lang.typecheck.types import JSON, NULL, PROMPT, TEXT, Array, Liter
 #: At most so many characters of an invalid value are quoted.
 _MAX_QUOTED_LENGTH = 60
 #: Stands for a private value in messages.
-_PRIVATE_VALUE_TEXT = "what was given, which is private"
+_PRIVATE_VALUE_TEXT = "a private value"
 
 
 class InputFault(NamedTuple):
@@ -77,7 +77,7 @@ def convert_inputs(code: ModuleCode, given: Mapping[str, Any], take: Callable[[s
         except InputMismatch as wrong:
             is_private = known[name].is_private
             said = (
-                f"`{name}`: {format_type(known[name].type)} is wanted, not {_PRIVATE_VALUE_TEXT}"
+                f"`{name}`: expected {format_type(known[name].type)}, found {_PRIVATE_VALUE_TEXT}"
                 if is_private
                 else str(wrong)
             )
@@ -103,9 +103,9 @@ def parse_text_input(name: str, wanted: Type, text: str) -> Any:
         value = decode_json(text)
     except (ValueError, RecursionError):
         how = " as JSON" if wanted == JSON or any(isinstance(each, Array | Map | Object) for each in options) else ""
-        raise InputMismatch(f"`{name}`: {format_type(wanted)} is wanted{how}, not {_quote_text(text)}") from None
+        raise InputMismatch(f"`{name}`: expected {format_type(wanted)}{how}, found {_quote_text(text)}") from None
     if isinstance(value, str | int | float | bool | None) and describe_mismatch(value, wanted, name):
-        raise InputMismatch(f"`{name}`: {format_type(wanted)} is wanted, not {_quote_text(text)}")
+        raise InputMismatch(f"`{name}`: expected {format_type(wanted)}, found {_quote_text(text)}")
     return check_input_value(name, wanted, value)
 
 

@@ -112,7 +112,7 @@ def get_required_field(value: Any, name: str) -> Any:
     """Return a field that a pattern takes; raise V0909 if it is missing."""
     value = unwrap_answer(value)
     if not isinstance(value, dict):
-        raise VibeError("V0909", f"an object with the field `{name}` is wanted, not {get_kind_name(value)}")
+        raise VibeError("V0909", f"expected an object with the field `{name}`, found {get_kind_name(value)}")
     fields = cast(dict[str, Any], value)
     if name not in fields:
         raise VibeError("V0909", f"the field `{name}` is missing")
@@ -186,8 +186,8 @@ def require_integer(value: Any, what: str) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if is_number(value):
-        raise VibeError("V0904", f"{what} is a whole number, not {to_text(value)}")
-    raise VibeError("V0902", f"{what} is a whole number, not {get_kind_name(value)}")
+        raise VibeError("V0904", f"{what} must be an integer, not {to_text(value)}")
+    raise VibeError("V0902", f"{what} must be an integer, not {get_kind_name(value)}")
 
 
 def slice_value(value: Any, first: Any, last: Any = None, step: Any = None) -> Any:
@@ -213,12 +213,12 @@ def iterate_value(value: Any) -> Any:
     if isinstance(value, (list, range)):
         return cast(Any, value)
     if is_number(value):
-        return range(require_integer(value, "the number of rounds"))
+        return range(require_integer(value, "the number of iterations"))
     hints = {
         str: "`.split()` gives its words, `.lines()` its lines",
         dict: "write `for key, value in x`; `.keys()` gives its names",
     }
-    raise VibeError("V0908", f"`for` cannot go through {get_kind_name(value)}", hints.get(value.__class__, ""))
+    raise VibeError("V0908", f"`for` cannot iterate over {get_kind_name(value)}", hints.get(value.__class__, ""))
 
 
 def iterate_entries(value: Any) -> Any:
@@ -226,7 +226,7 @@ def iterate_entries(value: Any) -> Any:
     value = unwrap_answer(value)
     if isinstance(value, dict):
         return cast(dict[str, Any], value).items()
-    raise VibeError("V0908", f"`for key, value in …` goes through a map or an object, not {get_kind_name(value)}")
+    raise VibeError("V0908", f"`for key, value in …` iterates over a map or an object, not {get_kind_name(value)}")
 
 
 def make_range(first: Any, last: Any) -> range:
@@ -238,7 +238,7 @@ def make_range_array(first: Any, last: Any) -> list[int]:
     """Return a range as an array."""
     numbers = make_range(first, last)
     if numbers and numbers[-1] - numbers[0] > 50_000_000:
-        raise VibeError("V0904", "the array would be too long", "a `for` loop goes through a range without making one")
+        raise VibeError("V0904", "the array would be too long", "a `for` loop needs no array of its range")
     return list(numbers)
 
 
@@ -317,17 +317,17 @@ def contains_item(item: Any, place: Any) -> bool:
             what = "the parts of a text" if isinstance(place, str) else "the keys of an object"
             raise VibeError("V0902", f"{what} are text, not {get_kind_name(item)}")
         return item in place
-    raise VibeError("V0902", f"`in` looks into arrays, text and objects, not into {get_kind_name(place)}")
+    raise VibeError("V0902", f"`in` searches arrays, text and objects, not {get_kind_name(place)}")
 
 
 def unpack_items(value: Any, count: int) -> list[Any]:
     """Return the items of an array; raise an error unless there are exactly `count`."""
     value = unwrap_answer(value)
     if not isinstance(value, list):
-        raise VibeError("V0909", f"an array of {count} items is wanted, not {get_kind_name(value)}")
+        raise VibeError("V0909", f"expected an array of {count} items, found {get_kind_name(value)}")
     items = cast(list[Any], value)
     if len(items) != count:
-        raise VibeError("V0909", f"an array of {count} items is wanted, and this one has {len(items)}")
+        raise VibeError("V0909", f"expected an array of {count} items, found one of {len(items)}")
     return items
 
 
@@ -335,7 +335,7 @@ def spread_array(value: Any) -> list[Any]:
     """Return the items of `...value` in an array."""
     value = unwrap_answer(value)
     if not isinstance(value, list):
-        raise VibeError("V0902", f"only an array can be put into an array, not {get_kind_name(value)}")
+        raise VibeError("V0902", f"only an array can be spread into an array, not {get_kind_name(value)}")
     return cast(list[Any], value)
 
 
@@ -343,5 +343,5 @@ def spread_object(value: Any) -> dict[str, Any]:
     """Return the fields of `...value` in an object."""
     value = unwrap_answer(value)
     if not isinstance(value, dict):
-        raise VibeError("V0902", f"only an object can be put into an object, not {get_kind_name(value)}")
+        raise VibeError("V0902", f"only an object can be spread into an object, not {get_kind_name(value)}")
     return cast(dict[str, Any], value)

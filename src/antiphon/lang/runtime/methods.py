@@ -59,7 +59,7 @@ def _to_number(value: str) -> int | float:
         number = math.nan
     if not math.isfinite(number):
         hint = "a number is digits, perhaps with a `-` and a point; for other texts, `try { … } catch error { … }`"
-        raise VibeError("V0911", f"{value[:60]!r} is no number", hint)
+        raise VibeError("V0911", f"{value[:60]!r} is not a number", hint)
     return number
 
 
@@ -295,13 +295,13 @@ def _call_python_method(value: Any, name: str, arguments: tuple[Any, ...], named
     """Call a method of a Python object, with arguments and result converted as for Python functions."""
     method = get_python_attribute(value, name) if name != "toString" else lambda: to_text(value)
     if not callable(method):
-        raise VibeError("V0902", f"`{name}` of {get_kind_name(value)} is no method", f"write `.{name}`")
+        raise VibeError("V0902", f"`{name}` of {get_kind_name(value)} is not a method", f"write `.{name}`")
     return from_python(method(*map(to_plain_value, arguments), **named), f"`{name}`")
 
 
 def _require_function(value: Any, name: str) -> Any:
     if not callable(value):
-        raise VibeError("V0902", f"`{name}` wants a function, not {get_kind_name(value)}")
+        raise VibeError("V0902", f"`{name}` needs a function, not {get_kind_name(value)}")
     return value
 
 

@@ -62,7 +62,7 @@ class ModuleRuntime:
             if not fault:
                 return value
             question = f"{prompt}\n({fault})"
-        raise VibeError("V0924", f"no usable answer to {prompt[:80]!r}: {describe_wanted_type(wanted)} is wanted")
+        raise VibeError("V0924", f"no usable answer to {prompt[:80]!r}: expected {describe_wanted_type(wanted)}")
 
     def _asked(self, question: str) -> str:
         host, title = self.execution.host, self.execution.title

@@ -330,4 +330,6 @@ def decode_source(data: bytes, name: str) -> Source:
         return Source(name, data.decode())
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise VibeError("V0607", f"{name} is no UTF-8: byte {error.start} in line {line}", "save it as UTF-8") from None
+        raise VibeError(
+            "V0607", f"{name} is not UTF-8: byte {error.start} in line {line}", "save it as UTF-8"
+        ) from None

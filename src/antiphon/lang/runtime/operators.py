@@ -74,7 +74,7 @@ def power(left: Any, right: Any) -> Any:
     except OverflowError:
         raise _make_overflow_error() from None
     if value.__class__ is complex:
-        raise VibeError("V0904", f"{to_text(left)} ** {to_text(right)} is no real number")
+        raise VibeError("V0904", f"{to_text(left)} ** {to_text(right)} is not a real number")
     return value
 
 
@@ -82,7 +82,7 @@ def negate(value: Any) -> Any:
     """Return `-value`."""
     value = unwrap_answer(value)
     if not is_number(value):
-        raise VibeError("V0902", f"`-` wants a number, not {get_kind_name(value)}")
+        raise VibeError("V0902", f"`-` needs a number, not {get_kind_name(value)}")
     return -value
 
 

@@ -142,7 +142,7 @@ def read_python_exports(file: Path, path: str, files: PythonSources) -> ModuleEx
         return ModuleExports(problem=f"cannot read `{path}`: {error.strerror or error}")
     except (SyntaxError, ValueError, RecursionError) as error:
         said = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
-        return ModuleExports(problem=f"`{path}` is no Python: {said}")
+        return ModuleExports(problem=f"`{path}` is not valid Python: {said}")
     names: dict[str, Symbol] = {}
     complete = True
     for node in tree.body:

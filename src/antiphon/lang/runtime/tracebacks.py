@@ -64,13 +64,13 @@ def convert_python_error(error: BaseException, trace: TracebackType | None) -> V
         case MemoryError():
             return VibeError("V0904", "there is not enough memory for this")
         case TypeError() if "indices must be integers" in _get_message(error):
-            return VibeError("V0902", "an index is a whole number")
+            return VibeError("V0902", "an index must be an integer")
         case TypeError() if "object is not callable" in _get_message(error) and _is_raised_by_program(trace):
-            return VibeError("V0902", "this is no function, and cannot be called")
+            return VibeError("V0902", "this is not a function and cannot be called")
         case KeyError() if not _may_involve_python(trace):
             return VibeError("V0907", f"the object has no field `{_get_message(error)[1:-1]}`")
         case _ if not _may_involve_python(trace):
-            return VibeError("V0902", "a value of another kind is wanted here")
+            return VibeError("V0902", "this value has the wrong type for this operation")
         case _:
             words = _get_message(error)
             said = f"{type(error).__name__}: {words}" if words else type(error).__name__

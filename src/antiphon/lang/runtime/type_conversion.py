@@ -145,7 +145,7 @@ def describe_mismatch(value: Any, wanted: Type, path: str) -> str:
             return describe_mismatch(value, inner, path)
         case _:
             return ""
-    return f"{_format_path(path)}{format_type(wanted)} is wanted, not {_describe_value(value)}"
+    return f"{_format_path(path)}expected {format_type(wanted)}, found {_describe_value(value)}"
 
 
 def is_of_type(value: Any, tested: Type) -> bool:

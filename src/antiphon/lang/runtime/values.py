@@ -85,7 +85,7 @@ def to_plain_value(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: to_plain_value(item) for key, item in cast(dict[str, Any], value).items()}
     except RecursionError:
-        raise VibeError("V0906", "a value that contains itself or is nested too deeply cannot leave here") from None
+        raise VibeError("V0906", "a value that contains itself or is nested too deeply cannot be passed on") from None
     return value
 
 
@@ -139,7 +139,7 @@ def _convert_key(key: object, where: str) -> str:
         return key
     if isinstance(key, int | float | bool) or key is None:
         return to_text(key)
-    raise VibeError("V0906", f"{where} gave an object with a key that is no text: {key!r:.60}")
+    raise VibeError("V0906", f"{where} gave an object with a key that is not text: {key!r:.60}")
 
 
 def get_kind_name(value: Any) -> str:
@@ -233,7 +233,9 @@ def to_json_text(value: Any, indent: int | None = None) -> str:
             to_json_value(value), ensure_ascii=False, indent=indent, separators=None if indent else (",", ":")
         )
     except RecursionError:
-        raise VibeError("V0906", "a value that contains itself or is nested too deeply has no text") from None
+        raise VibeError(
+            "V0906", "a value that contains itself or is nested too deeply cannot be converted to text"
+        ) from None
 
 
 def to_json_value(value: Any, depth: int = 0) -> Any:
@@ -263,4 +265,4 @@ def parse_json(source: str) -> Any:
         raise VibeError("V0910", "this JSON is nested too deeply") from None
     except ValueError as error:
         hint = 'JSON has names and texts in double quotes, `{"a": "b"}`, and no comma behind the last'
-        raise VibeError("V0910", f"this is no JSON: {error}", hint) from None
+        raise VibeError("V0910", f"this is not JSON: {error}", hint) from None

@@ -45,7 +45,7 @@ def _read_rows(source: str, separator: str) -> list[tuple[int, list[str]]]:
     try:
         return [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise VibeError("V0943", f"this is no CSV: line {reader.line_num}: {error}") from None
+        raise VibeError("V0943", f"this is not CSV: line {reader.line_num}: {error}") from None
 
 
 def _make_record(names: list[str], row: list[str], type_: Type, line: int) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _to_json_lines(rows: Any) -> str:
 
 def _require_rows(rows: Any, name: str) -> list[Any]:
     if not isinstance(rows, list):
-        raise VibeError("V0902", f"`{name}` wants an array of rows, not {get_kind_name(rows)}")
+        raise VibeError("V0902", f"`{name}` needs an array of rows, not {get_kind_name(rows)}")
     return cast(list[Any], rows)
 
 
@@ -144,7 +144,7 @@ def _parse_toml(source: str, _: Type) -> Any:
     try:
         return _normalize_value(tomllib.loads(source.removeprefix("\ufeff")))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise VibeError("V0943", f"this is no TOML: {error}") from None
+        raise VibeError("V0943", f"this is not TOML: {error}") from None
 
 
 def _parse_yaml(source: str, _: Type) -> Any:
@@ -152,7 +152,7 @@ def _parse_yaml(source: str, _: Type) -> Any:
     try:
         return from_python(_normalize_value(yaml.load(source, Loader=_make_yaml_loader(yaml))), "the YAML")
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise VibeError("V0943", f"this is no YAML: {' '.join(str(error).split())}") from None
+        raise VibeError("V0943", f"this is not YAML: {' '.join(str(error).split())}") from None
 
 
 def _to_yaml(value: Any) -> str:
@@ -194,7 +194,7 @@ def _make_yaml_loader(yaml: Any) -> Any:
 def _normalize_value(value: Any) -> Any:
     """Return a parsed value with dates and times as ISO 8601 text; reject infinity and NaN."""
     if isinstance(value, float) and value - value != 0:
-        raise VibeError("V0943", f"`{value}` is no number here")
+        raise VibeError("V0943", f"`{value}` is not a number here")
     if isinstance(value, date | datetime | time):
         return value.isoformat()
     if isinstance(value, Mapping):

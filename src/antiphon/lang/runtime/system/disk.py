@@ -205,7 +205,7 @@ def _translate_os_errors(path: str) -> Generator[None]:
 
 _ERROR_MESSAGES: dict[type[OSError], str] = {
     IsADirectoryError: "{} is a directory, not a file",
-    NotADirectoryError: "{} is no directory, or goes through something that is none",
+    NotADirectoryError: "{} is not a directory, or contains a part that is not one",
     PermissionError: "{} may not be used: permission denied",
     FileExistsError: "{} is there already",
 }

@@ -17,7 +17,7 @@ def _digest(make: Callable[..., Any], value: str | list[int]) -> str:
     try:
         data = encode_text(value) if isinstance(value, str) else bytes(value)
     except (ValueError, TypeError):
-        raise VibeError("V0904", "bytes are whole numbers from 0 to 255") from None
+        raise VibeError("V0904", "bytes are integers from 0 to 255") from None
     return make(data, usedforsecurity=False).hexdigest()
 
 

@@ -41,7 +41,7 @@ def _seed(execution: ProgramExecution, number: float) -> None:
 
 def _require_array(items: Any, name: str) -> list[Any]:
     if not isinstance(items, list):
-        raise VibeError("V0902", f"`{name}` wants an array, not {get_kind_name(items)}")
+        raise VibeError("V0902", f"`{name}` needs an array, not {get_kind_name(items)}")
     return cast(list[Any], items)
 
 

@@ -22,7 +22,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        message = f"{pattern!r:.80} is no regular expression: {error}"
+        message = f"{pattern!r:.80} is not a regular expression: {error}"
         raise VibeError("V0944", message, "`\\\\d` in a string is `\\d` in the pattern") from None
 
 
@@ -49,7 +49,7 @@ def _replace(text: str, pattern: str, by: str) -> str:
         return _compile_pattern(pattern).sub(by, text)
     except (re.error, IndexError) as error:
         hint = "`\\\\1` stands for the first group, `\\\\g<name>` for one that has a name"
-        raise VibeError("V0944", f"{by!r:.80} is no replacement: {error}", hint) from None
+        raise VibeError("V0944", f"{by!r:.80} is not a replacement: {error}", hint) from None
 
 
 def _split(text: str, pattern: str) -> list[str]:
@@ -75,7 +75,7 @@ def _resolve_path(path: str, values: Any) -> Any:
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(cast(list[Any], value)):
             value = cast(list[Any], value)[int(step)]
         else:
-            raise VibeError("V0944", f"the template has a hole {{{path}}}, and there is no value for it")
+            raise VibeError("V0944", f"the template has the interpolation {{{path}}}, and there is no value for it")
     return value
 
 

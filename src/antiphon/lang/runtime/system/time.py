@@ -34,7 +34,7 @@ def _parse_time(text: str, format: str | None = None, zone: str = "UTC") -> str:
     except ValueError:
         how = f"in the format {format!r}" if format else "of ISO 8601"
         hint = "" if format else 'name its format: `parseTime("31.01.2026", "%d.%m.%Y")`'
-        raise VibeError("V0945", f"{text!r:.60} is no time {how}", hint) from None
+        raise VibeError("V0945", f"{text!r:.60} is not a time {how}", hint) from None
     return (found if found.tzinfo else _localize(found, zone)).isoformat()
 
 
@@ -50,7 +50,7 @@ def _format_time(time: str, format: str, zone: str = "") -> str:
     try:
         return _parse_moment(time, zone).strftime(format)
     except ValueError:
-        raise VibeError("V0945", f"{format!r:.60} is no format for a time") from None
+        raise VibeError("V0945", f"{format!r:.60} is not a format for times") from None
 
 
 def _in_zone(time: str, zone: str) -> str:
@@ -104,7 +104,7 @@ def _from_unix(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (ValueError, OverflowError, OSError):
-        raise VibeError("V0945", f"{seconds:g} seconds are no time") from None
+        raise VibeError("V0945", f"{seconds:g} seconds are not a valid time") from None
 
 
 def _parse_moment(time: str, zone: str = "") -> datetime:
@@ -112,7 +112,7 @@ def _parse_moment(time: str, zone: str = "") -> datetime:
     try:
         found = datetime.fromisoformat(time.strip())
     except ValueError:
-        raise VibeError("V0945", f"{time!r:.60} is no time of ISO 8601", "`parseTime` reads other formats") from None
+        raise VibeError("V0945", f"{time!r:.60} is not a time in ISO 8601", "`parseTime` reads other formats") from None
     at = found if found.tzinfo else found.replace(tzinfo=UTC)
     return at.astimezone(_get_zone(zone)) if zone and not _is_date(time) else at
 
@@ -134,7 +134,7 @@ def _get_zone(name: str) -> ZoneInfo:
 
         near = suggest_name(name, available_timezones())
         hint = f'did you mean "{near}"?' if near else 'zones have names such as "Europe/Oslo"'
-        raise VibeError("V0945", f"there is no time zone {name!r:.60}", hint) from None
+        raise VibeError("V0945", f"there is not a time zone {name!r:.60}", hint) from None
 
 
 _TIME = {"time": TEXT}
