@@ -21,7 +21,7 @@ from antiphon.team.events import TeamFinished, TurnPaused
 from antiphon.team.roles import SOLO_ROLE
 from antiphon.team.tools import make_write_tools
 from antiphon.tools import Policy, Rule, execute
-from tests.session.scripted import calls
+from tests.session.scripted import ScriptedStream, calls
 from tests.team.teams import (
     APPROVE,
     CHANGES,
@@ -98,7 +98,7 @@ def test_a_team_interviews_plans_writes_tests_reviews_and_merges(
     assert f"git merge antiphon/{team.id}/main" in said(team)[-1][2]
 
 
-def two_coders(where: Path, repo: Path, *given: Any, **more: Any) -> Team:
+def two_coders(where: Path, repo: Path, *given: Any, meet: bool = False, **more: Any) -> Team:
     """A team of two whose coders do what the title of their task says: `FILE:OLD:NEW`."""
 
     def code(conversation: Any) -> Any:
@@ -112,13 +112,36 @@ def two_coders(where: Path, repo: Path, *given: Any, **more: Any) -> Team:
         return calls("submit_work", summary=title)
 
     architect = Script(tasks(*given), *[APPROVE] * 9)
-    more = {"coder": Acting(code), **more}
+    more = {"coder": Meeting(code) if meet else Acting(code), **more}
     return begin(where, repo, pm=Script(SPEC), architect=architect, coders=2, **more)
+
+
+class Meeting(Acting):
+    """A model that gives no plan before it is asked for two of them."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(answer)
+        self.plans = asyncio.Barrier(2)
+
+    def astream(self, conversation: Conversation, **options: Any) -> ScriptedStream:
+        del options
+        return MeetingStream(self, conversation, self.plans if "short plan" in told(conversation) else None)
+
+
+class MeetingStream(ScriptedStream):
+    def __init__(self, model: Meeting, conversation: Conversation, plans: asyncio.Barrier | None) -> None:
+        super().__init__(model, conversation)
+        self._plans = plans
+
+    async def __aenter__(self) -> ScriptedStream:
+        if self._plans is not None:
+            await asyncio.wait_for(self._plans.wait(), 60)
+        return self
 
 
 def test_two_coders_work_side_by_side(tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo", {"a": "one\n", "b": "two\n", "check.sh": "true\n"})
-    team = two_coders(tmp_path, repo, "a:one:1", "b:two:2")
+    team = two_coders(tmp_path, repo, "a:one:1", "b:two:2", meet=True)
     state = accept(team)
     assert [task.state for task in state.tasks.values()] == ["merged", "merged"]
     assert {task.coder for task in state.tasks.values()} == {"@coder-1", "@coder-2"}
