@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.lang.analysis import Analysis, analyse
+    from antiphon.lang.analysis import Analysis, analyse, parse_type_text
     from antiphon.lang.formatter import format_source
     from antiphon.lang.highlight import VibeLexer
     from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
@@ -25,8 +25,18 @@ _HOMES = {
     "VibeLexer": "highlight",
     "analyse": "analysis",
     "format_source": "formatter",
+    "parse_type_text": "analysis",
 }
 
-__all__ = ["Analysis", "Diagnostic", "ProgramErrors", "Source", "VibeLexer", "analyse", "format_source"]
+__all__ = [
+    "Analysis",
+    "Diagnostic",
+    "ProgramErrors",
+    "Source",
+    "VibeLexer",
+    "analyse",
+    "format_source",
+    "parse_type_text",
+]
 
 __getattr__ = make_lazy_getattr(__name__, _HOMES)

@@ -12,12 +12,15 @@ from typing import Any
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.dedupe_diagnostics import merge_diagnostics
-from antiphon.lang.syntax.diagnostics import Diagnostic
-from antiphon.lang.syntax.parser.source_parser import parse_source
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.parser.source_parser import parse_source, parse_type_source
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck import check_program
-from antiphon.lang.typecheck.scopes import Scope
+from antiphon.lang.typecheck.reporter import Reporter
+from antiphon.lang.typecheck.scopes import Scope, ScopeStack
 from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
+from antiphon.lang.typecheck.type_annotations import TypeResolver
+from antiphon.lang.typecheck.types import Type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -73,6 +76,21 @@ def analyse(
         # Python that cannot be read has been reported by the parser.
         found = [each for each in found if each.code != "V0608"]
     return Analysis(source, program, merge_diagnostics(source, unread, found), checked.scope, checked.exports)
+
+
+def parse_type_text(text: str, *, name: str = "type") -> Type:
+    """Return the type that a text means, such as `{ name: text, age: number }`.
+
+    Raise `ProgramErrors` with all diagnostics if it is no type; `name` stands for the text in them.
+    """
+    source = Source(name, text)
+    node, diagnostics = parse_type_source(source)
+    reporter = Reporter(source)
+    if not diagnostics:
+        type_ = TypeResolver(reporter, ScopeStack(reporter, Scope())).resolve(node)
+        if not reporter.diagnostics:
+            return type_
+    raise ProgramErrors((source, each) for each in (*diagnostics, *reporter.diagnostics))
 
 
 def _declared_symbol(node: Any) -> Symbol | None:

@@ -71,21 +71,10 @@ def resolve_answer_type(returns: str | None, schema: str | None) -> Any:
 
 def _written_type(text: str) -> Any:
     """A type of the language, such as `{name: text, age: number}`, as Python's; what is wrong with it is an error."""
+    from antiphon.lang import parse_type_text
     from antiphon.lang.runtime.tools_and_types import to_python_type
-    from antiphon.lang.syntax.diagnostics import ProgramErrors
-    from antiphon.lang.syntax.parser.source_parser import parse_type_source
-    from antiphon.lang.syntax.source import Source
-    from antiphon.lang.typecheck.checker import Checker
-    from antiphon.lang.typecheck.scopes import Scope
-    from antiphon.lang.typecheck.type_annotations import resolve_annotation
 
-    source = Source("--returns", text)
-    node, unread = parse_type_source(source)
-    checker = Checker(source, Scope())
-    found = None if unread else resolve_annotation(checker, node)
-    if faults := [*unread, *checker.diagnostics]:
-        raise ProgramErrors((source, each) for each in faults)
-    wanted = None if found is None else to_python_type(found)
+    wanted = to_python_type(parse_type_text(text, name="--returns"))
     if wanted is None:
         raise OptionError("`--returns null` asks for nothing; name the type of the answer")
     return wanted

@@ -13,8 +13,8 @@ from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
 from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
-from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items, is_fresh_value
+from antiphon.lang.typecheck.assignability import exposes_hidden_field, is_assignable
+from antiphon.lang.typecheck.invariance import can_share, has_immutable_items, is_fresh_value
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import (
     BOOLEAN,
@@ -29,7 +29,6 @@ from antiphon.lang.typecheck.types import (
     strip_ai_result,
 )
 from antiphon.lang.typecheck.types import CallableType as Signature
-from antiphon.lang.typecheck.width_subtyping import exposes_hidden_field
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]

@@ -17,7 +17,8 @@ from antiphon.lang.codegen.purity import is_pure_expression
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.inputs import evaluate_constant, is_required_input
+from antiphon.lang.typecheck.constants import evaluate_constant
+from antiphon.lang.typecheck.declarations import is_required_input
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import (
     JSON,

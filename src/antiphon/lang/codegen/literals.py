@@ -11,7 +11,7 @@ from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expressi
 from antiphon.lang.codegen.members import drop_null_fields, make_exact_fields_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.mutability.invariance import can_share, has_immutable_items, is_fresh_value
+from antiphon.lang.typecheck.invariance import can_share, has_immutable_items, is_fresh_value
 from antiphon.lang.typecheck.types import (
     JSON,
     NUMBER,

@@ -30,7 +30,7 @@ from antiphon.lang.codegen.members import hide_extra_fields
 from antiphon.lang.codegen.postfix import compile_lenient
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.mutability.invariance import is_fresh_value
+from antiphon.lang.typecheck.invariance import is_fresh_value
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import (
     BOOLEAN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.codegen.compiler import Compiler, get_expression_type
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.members import find_field_function
+from antiphon.lang.typecheck.method_calls import find_field_function
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import JSON, NUMBER, TEXT, Array, Map
 from antiphon.lang.typecheck.types import CallableType as Signature

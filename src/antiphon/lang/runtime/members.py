@@ -15,10 +15,9 @@ from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.operators import is_equal, is_number
 from antiphon.lang.runtime.type_conversion import describe_mismatch
 from antiphon.lang.runtime.values import from_python, get_kind_name, is_python_object, to_text, unwrap_answer
-from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck.assignability import exposes_hidden_field, is_assignable
 from antiphon.lang.typecheck.types import AI_MEMBER_NAMES, Array, Map, Object, Type, Union
 from antiphon.lang.typecheck.types import strip_ai_result as plain_type
-from antiphon.lang.typecheck.width_subtyping import exposes_hidden_field
 from antiphon.results.plain_json import NestableResult
 from antiphon.session.result import AIResult
 

@@ -16,10 +16,8 @@ from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_SIGNS
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck import (
     assignments,
+    blocks,
     declarations,
-    functions,
-    imports,
-    inputs,
     literals,
     members,
     names,
@@ -30,11 +28,10 @@ from antiphon.lang.typecheck import lambdas as function_values
 from antiphon.lang.typecheck import match as choices
 from antiphon.lang.typecheck import model_calls as asks
 from antiphon.lang.typecheck import model_settings as models
+from antiphon.lang.typecheck.blocks import check_statements
 from antiphon.lang.typecheck.checker import EXPRESSION_RULES, STATEMENT_RULES, Checker
-from antiphon.lang.typecheck.mutability.alias_check import check_recorded_aliases
 from antiphon.lang.typecheck.scopes import UNBOUNDED_END, Scope, make_outer_scope
 from antiphon.lang.typecheck.symbols import ModuleExports
-from antiphon.lang.typecheck.use_before_declaration import check_early_calls
 
 __all__ = ["CheckResult", "check_program"]
 
@@ -66,14 +63,11 @@ def check_program(
     before = dict(module.names)
     module.begin(program.statements, program.start, UNBOUNDED_END if in_repl else program.end)
     module.parent = make_outer_scope(program.lost)
-    c = Checker(source, module, imports, untrusted, in_repl)
-    inputs.check_program_result(c, program.statements, c.statements(program.statements))
-    check_recorded_aliases(c)
-    check_early_calls(c)
-    c.warn_unused_imports()
+    c = Checker(source, module, imports, untrusted=untrusted, in_repl=in_repl)
+    declarations.check_program_result(c, program.statements, check_statements(c, program.statements))
+    c.aliases.check_recorded()
+    c.usage.report()
     _warn_of_divisions(c, program)
-    if not c.shows_variables:
-        c.diagnostics += c.unread
     found = sorted(c.diagnostics, key=lambda each: (each.start, each.end, each.code))
     if before and any(each.severity == "error" for each in found):
         # A program with errors does not run, so its declarations are discarded.
@@ -89,10 +83,7 @@ def _warn_of_divisions(c: Checker, program: nodes.Program) -> None:
         if _DIVISION_COMMENT.fullmatch(text, start, end) and _BEFORE_DIVISION.search(
             text, text.rfind("\n", 0, start) + 1, start
         ):
-            line = text.rfind("\n", 0, start) + 1
-            c.diagnostics[:] = [
-                each for each in c.diagnostics if each.code != "V0704" or not line <= each.start < start
-            ]
+            c.withdraw("V0704", text.rfind("\n", 0, start) + 1, start)
             c.warn("V0708", "`//` begins a comment, and divides nothing", (start, end), FOREIGN_SIGNS["//"][1])
 
 
@@ -127,12 +118,12 @@ STATEMENT_RULES.update(
     {
         nodes.Let: declarations.check_let,
         nodes.Destructure: declarations.check_destructure,
-        nodes.Input: inputs.check_input,
-        nodes.Returns: inputs.check_returns,
+        nodes.Input: declarations.check_input,
+        nodes.Returns: declarations.check_returns,
         nodes.TypeDecl: declarations.check_type_declaration,
-        nodes.Function: functions.check_function,
+        nodes.Function: blocks.check_function,
         nodes.ModelDecl: models.check_model_declaration,
-        nodes.Import: imports.check_import,
+        nodes.Import: declarations.check_import,
         nodes.Assign: assignments.check_assignment,
         nodes.If: statements.check_if,
         nodes.MatchStatement: choices.check_match_statement,
@@ -146,7 +137,7 @@ STATEMENT_RULES.update(
         nodes.Try: statements.check_try,
         nodes.Test: statements.check_test,
         nodes.ExprStatement: statements.check_expression_statement,
-        nodes.Block: statements.check_block_statement,
+        nodes.Block: blocks.check_block,
         nodes.BadStatement: statements.check_bad_statement,
         nodes.AsyncAsk: declarations.check_async_ask,
     }

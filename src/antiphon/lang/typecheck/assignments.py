@@ -9,15 +9,11 @@ from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, get_r
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.dynamic_fields import check_keyed_assignment
-from antiphon.lang.typecheck.members import infer_item_slot, infer_member, record_mutation
-from antiphon.lang.typecheck.names import label_declaration, resolve_name
-from antiphon.lang.typecheck.narrowing import (
-    get_narrowed_type,
-    invalidate_members,
-    record_assignment,
-    record_part_assignment,
-)
-from antiphon.lang.typecheck.nullability import require_non_null
+from antiphon.lang.typecheck.fix_hints import report_mismatch
+from antiphon.lang.typecheck.members import infer_item_slot, infer_member
+from antiphon.lang.typecheck.method_calls import record_mutation
+from antiphon.lang.typecheck.name_usage import label_declaration
+from antiphon.lang.typecheck.names import resolve_name
 from antiphon.lang.typecheck.operators import ASK_NODES, infer_arithmetic
 from antiphon.lang.typecheck.scopes import Scope
 from antiphon.lang.typecheck.side_effects import ALL_ITEMS, members_changed_by_index
@@ -47,62 +43,56 @@ def check_assignment(c: Checker, node: Assign) -> bool:
     elif isinstance(target, Member | Index):
         _check_part_assignment(c, node, target)
     else:
-        c.expr(target)
-        c.expr(node.value)
+        c.infer(target)
+        c.infer(node.value)
     return False
 
 
 def _report_undeclared(c: Checker, node: Assign, target: Name) -> None:
     """Report an assignment to an undeclared name once, and treat the name as known from here on."""
-    if node.op != "=" or c.scope.find_later_declaration(target.name) is not None:
+    if node.op != "=" or c.scopes.current.find_later_declaration(target.name) is not None:
         resolve_name(c, target)
     else:
         target.type = JSON
-        hint = f"declare it: `let {target.name} = {c.source_text(node.value)}`"
-        near = c.nearest(target.name, _iterate_module_names(c))
+        hint = f"declare it: `let {target.name} = {c.quote(node.value)}`"
+        near = c.find_similar(target.name, _iterate_module_names(c))
         hint += f"; or did you mean `{near}`?" if near else ""
         c.report("V0201", f"there is no `{target.name}` here", target, hint, is_habit=True)
-    _suppress_unknown_name(c, target.name)
-
-
-def _suppress_unknown_name(c: Checker, name: str) -> None:
-    """Declare a name around the module, so that its further uses are not reported."""
-    if c.module.parent is not None:
-        c.module.parent.names[name] = Symbol(name, "let", JSON, used=True)
+    c.scopes.suppress_unknown_name(target.name)
 
 
 def _iterate_module_names(c: Checker) -> Iterator[str]:
     """Yield the visible names that the module has declared so far."""
-    scope: Scope | None = c.scope
-    while scope is not None and scope is not c.module.parent:
+    scope: Scope | None = c.scopes.current
+    while scope is not None and scope is not c.scopes.module.parent:
         yield from scope.names
         scope = scope.parent
 
 
 def _check_name_assignment(c: Checker, node: Assign, target: Name) -> None:
-    symbol = target.symbol = c.scope.find(target.name)
+    symbol = target.symbol = c.scopes.find(target.name)
     if symbol is None:
-        c.expr(node.value)
+        c.infer(node.value)
         _report_undeclared(c, node, target)
         return
     target.type = wanted = symbol.type
     if symbol.is_constant:
-        symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
+        symbol.is_captured = symbol.is_captured or symbol.owner is not c.scopes.frame.node
         _report_constant(c, target, symbol)
-        c.expr(node.value)
+        c.infer(node.value)
         return
-    if c.is_outside_async_for(symbol):
+    if c.scopes.is_outside_async_for(symbol):
         message = f"`{symbol.name}` is outside this `async for`, and cannot be assigned in it"
         c.report("V0505", message, target, "its iterations run at the same time; `yield` what each of them gives")
     if node.op == "=" and type(node.value) is Name and node.value.name == target.name:
         c.warn("V0706", f"`{target.name}` is assigned to itself", node)
     _mark_assigned(c, symbol)
-    record_assignment(c, symbol, _check_assigned_value(c, node, wanted, target.name))
+    c.narrowing.record_assignment(symbol, _check_assigned_value(c, node, wanted, target.name))
 
 
 def _mark_assigned(c: Checker, symbol: Symbol) -> None:
     symbol.is_assigned = True
-    where = c.frame.node
+    where = c.scopes.frame.node
     if where is not symbol.owner and (not symbol.assigned_in or symbol.assigned_in[-1] is not where):
         symbol.assigned_in += (where,)
 
@@ -110,25 +100,25 @@ def _mark_assigned(c: Checker, symbol: Symbol) -> None:
 def _check_assigned_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     if node.op == "=":
         before = len(c.diagnostics)
-        found = c.want(node.value, wanted, name)
+        found = c.check_value(node.value, wanted, name)
         _hint_union_type(c, node, wanted, before)
         return found
     target = node.target
-    held = get_narrowed_type(c, target, wanted) if c.narrowed_types else wanted
-    target.type = held = require_non_null(c, target, held)
+    held = c.narrowing.get_type(target, wanted)
+    target.type = held = c.require_non_null(target, held)
     if node.op == "+=" and isinstance(kind := get_operand_type(held), Array):
-        given = c.expr(node.value, kind)
+        given = c.infer(node.value, kind)
         if is_assignable(given, kind.item) and not is_assignable(given, kind):
             message = f"`+=` puts another array behind `{name}`, found `{format_type_general(given)}`"
-            c.report("V0301", message, node.value, f"write `{name}.push({c.source_text(node.value)})`")
+            c.report("V0301", message, node.value, f"write `{name}.push({c.quote(node.value)})`")
         else:
-            c.want(node.value, kind, name)
+            c.check_value(node.value, kind, name)
         return held
-    value = require_non_null(c, node.value, c.expr(node.value, held if type(node.value) in ASK_NODES else None))
+    value = c.require_non_null(node.value, c.infer(node.value, held if type(node.value) in ASK_NODES else None))
     before = len(c.diagnostics)
     result = infer_arithmetic(c, node.op[:-1], held, value, (node.start, node.end))
     if not is_assignable(result, wanted) and len(c.diagnostics) == before:
-        c.report_mismatch(node, result, wanted, name)
+        report_mismatch(c, node, result, wanted, name)
     return result
 
 
@@ -161,18 +151,18 @@ def _report_constant(c: Checker, target: Name, symbol: Symbol) -> None:
         hint = f"take another name: `let my_{symbol.name} = …`"
         if symbol.kind == "builtin":
             hint = f"declare one of your own: `let {symbol.name} = …`"
-            _suppress_unknown_name(c, target.name)
+            c.scopes.suppress_unknown_name(target.name)
         c.report("V0403", f"`{symbol.name}` is {what}, and cannot be assigned", target, hint, labels)
 
 
 def _check_part_assignment(c: Checker, node: Assign, target: Member | Index) -> None:
     before = len(c.diagnostics)
-    wanted = target.type = _infer_slot(c, target, c.expr(target.object))
+    wanted = target.type = _infer_slot(c, target, c.infer(target.object))
     root = get_root_symbol(target)
     if len(c.diagnostics) == before:
         record_mutation(c, root, target, "and what is in it cannot be assigned")
         if len(c.diagnostics) > before:
-            c.expr(node.value)
+            c.infer(node.value)
             return
     if (
         node.op == "="
@@ -183,8 +173,8 @@ def _check_part_assignment(c: Checker, node: Assign, target: Member | Index) -> 
     ):
         c.warn("V0706", "this is assigned to itself", node)
     found = _check_assigned_value(c, node, wanted, target.name if isinstance(target, Member) else "")
-    invalidate_members(c, _changed_members(target))
-    record_part_assignment(c, target, wanted, found)
+    c.narrowing.invalidate_members(_changed_members(target))
+    c.narrowing.record_part_assignment(target, wanted, found)
 
 
 def _changed_members(target: Member | Index) -> set[str]:
@@ -202,11 +192,11 @@ def _changed_members(target: Member | Index) -> set[str]:
 def _infer_slot(c: Checker, target: Member | Index, owner: Type) -> Type:
     """Return the type that may be assigned to a member or index."""
     if isinstance(target, Member):
-        owner = require_non_null(c, target.object, owner)
+        owner = c.require_non_null(target.object, owner)
     kind = get_operand_type(owner)
     if isinstance(target, Index):
         if kind is TEXT:
-            c.expr(target.index)
+            c.infer(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
             return JSON
         wanted = infer_item_slot(c, target, owner)
@@ -220,7 +210,7 @@ def _infer_slot(c: Checker, target: Member | Index, owner: Type) -> Type:
     if isinstance(kind, Object) and (field := kind.fields.get(target.name)) is not None:
         return field.read
     if isinstance(kind, Object):
-        hint = c.meant(target.name, kind.fields)
+        hint = c.hint_similar(target.name, kind.fields)
         if not hint and not kind.name:
             hint = "declare the variable as `json` to add fields later"
         c.report("V0306", f"`{format_type_general(kind)}` has no field `{target.name}`", where, hint)
@@ -237,7 +227,7 @@ def _infer_common_slot(c: Checker, target: Member, kind: Union, where: tuple[int
     """Return the type that may be assigned to a field of a union of objects, if it is the same in each."""
     types = list(dict.fromkeys(each.fields[target.name].read for each in kind.options if isinstance(each, Object)))
     if len(types) > 1:
-        hint = f"assign a whole one: `{c.receiver_text(target.object)} = {{ … }}`"
+        hint = f"assign a whole one: `{c.quote_receiver(target.object)} = {{ … }}`"
         c.report(
             "V0306", f"the field `{target.name}` is not the same in every `{format_type_general(kind)}`", where, hint
         )

@@ -5,23 +5,25 @@ from __future__ import annotations
 from itertools import islice
 
 from antiphon.lang.syntax.foreign_syntax.table import GLOBAL_NAME_HINTS, METHOD_ARGUMENT_HINTS
-from antiphon.lang.syntax.nodes import Call, Name, TextLit
+from antiphon.lang.syntax.nodes import Call, Expr, Name, TextLit
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.invalid_operations import check_len_argument
 from antiphon.lang.typecheck.lint import warn_of_placeholders, warn_of_swapped_arguments
 from antiphon.lang.typecheck.methods import BUILTINS
-from antiphon.lang.typecheck.mutability.alias_check import check_argument_aliases
-from antiphon.lang.typecheck.names import label_declaration, resolve_name
-from antiphon.lang.typecheck.narrowing import get_narrowed_type, invalidate_by_call, invalidate_by_unknown_call
+from antiphon.lang.typecheck.name_usage import label_declaration
+from antiphon.lang.typecheck.names import resolve_name
 from antiphon.lang.typecheck.regex_groups import infer_match_result
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
+    BOOLEAN,
     JSON,
     MODEL,
     NEVER,
+    NULL,
+    NUMBER,
     TEXT,
+    TOOL,
     Array,
     CallableType,
     Map,
@@ -36,27 +38,32 @@ from antiphon.lang.typecheck.types import (
     widen_type,
 )
 from antiphon.lang.typecheck.unions import make_union
-from antiphon.lang.typecheck.use_before_declaration import record_call
 
+_TYPES_WITHOUT_LENGTH: tuple[Type, ...] = (NUMBER, BOOLEAN, NULL, MODEL, TOOL)
 _WITHOUT_NAME = "give it without a name, in its place"
 
 
 def infer_name_call(c: Checker, node: Call, callee: Name, wanted: Type | None = None) -> Type:
     """Return the type of `name(arguments)`."""
     symbol = resolve_name(c, callee)
-    type_ = get_narrowed_type(c, callee, symbol.type) if symbol is not None else JSON
+    type_ = c.narrowing.get_type(callee, symbol.type) if symbol is not None else JSON
     callee.type = type_ = merge_callables(type_) if type(type_) is Union else type_
     if type(type_) is CallableType and symbol is not None:
-        if symbol.kind == "builtin" and not c.is_in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
+        if (
+            symbol.kind == "builtin"
+            and not c.scopes.is_in_test()
+            and symbol.name in BUILTINS
+            and BUILTINS[symbol.name].in_tests
+        ):
             c.report("V0208", f"`{symbol.name}` is only for tests", callee, 'use it in `test "…" { … }`')
         if symbol.kind not in ("function", "tool", "builtin", "import"):
             found = infer_function_call(c, node, type_, callee.name, (callee.start, callee.end))
         else:
             found = _infer_declared_call(c, node, type_, symbol, callee, wanted)
-        invalidate_by_call(c, symbol)
-        record_call(c, callee, symbol)
+        c.narrowing.invalidate_by_call(symbol)
+        c.usage.record_call(callee, symbol)
         return found
-    invalidate_by_unknown_call(c)
+    c.narrowing.invalidate_by_unknown_call()
     infer_arguments(c, node)
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"
@@ -83,7 +90,7 @@ def merge_callables(type_: Union) -> Type:
 
 def hint_not_callable(c: Checker, node: Call, type_: Type) -> str:
     """Return the hint for a call of a value that cannot be called."""
-    kind, written = get_operand_type(type_), c.receiver_text(node.callee)
+    kind, written = get_operand_type(type_), c.quote_receiver(node.callee)
     if written == "args":
         return GLOBAL_NAME_HINTS["getArg"]
     if kind is MODEL:
@@ -93,7 +100,7 @@ def hint_not_callable(c: Checker, node: Call, type_: Type) -> str:
     if isinstance(kind, Union) and any(isinstance(each, CallableType) for each in kind.options):
         return "only functions that take the same can be called without knowing which it is"
     if len(node.arguments) == 1 and (kind is TEXT or isinstance(kind, Array | Map)):
-        return f"an item is `{written}[{c.source_text(node.arguments[0])}]`"
+        return f"an item is `{written}[{c.quote(node.arguments[0])}]`"
     return "leave out the parentheses" if not node.arguments else ""
 
 
@@ -103,7 +110,7 @@ def infer_function_call(c: Checker, node: Call, type_: CallableType, name: str, 
         infer_arguments(c, node)
     else:
         check_call_arguments(c, node, name, where, type_.parameters, type_.required, type_)
-    invalidate_by_unknown_call(c)
+    c.narrowing.invalidate_by_unknown_call()
     return type_.returns
 
 
@@ -115,11 +122,11 @@ def _infer_declared_call(
     else:
         where = callee.start, callee.end
         check_call_arguments(c, node, callee.name, where, type_.parameters, type_.required, type_, is_declared=True)
-        check_argument_aliases(c, node, symbol, type_.parameters)
+        c.aliases.check_arguments(node, symbol, type_.parameters)
         if symbol.kind == "import" or type_.names:
             warn_of_swapped_arguments(c, node, callee.name, type_)
     if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
-        check_len_argument(c, node.arguments[0])
+        _check_len_argument(c, node.arguments[0])
     elif symbol.kind == "builtin" and symbol.name in ("print", "note") and len(node.arguments) > 1:
         warn_of_placeholders(c, node)
     return _infer_dependent_result(node, type_, wanted) if type_.gives else type_.returns
@@ -161,24 +168,24 @@ def check_call_arguments(
     elif node.named:
         reject_named_arguments(c, node, name)
         for each in node.named:
-            c.expr(each.value)
+            c.infer(each.value)
     elif len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {format_argument_count(required, len(types), variadic)}, got {len(given)}"
         hint = METHOD_ARGUMENT_HINTS.get(name, "") if callable_ is None or not callable_.parameters else ""
         c.report("V0310", message, where, hint or _hint_signature(name, callable_, types, required))
         # It is unknown which argument belongs to which parameter.
         for each in given:
-            c.expr(each)
+            c.infer(each)
         return
     names = callable_.names if callable_ is not None else ()
-    take = c.fit if is_declared else c.want
+    take = c.check_assignable if is_declared else c.check_value
     for i, argument in enumerate(given):
         if i < len(types):
             take(argument, types[i], names[i] if i < len(names) else name)
         elif variadic:
             take(argument, types[-1], name)
         else:
-            c.expr(argument)
+            c.infer(argument)
 
 
 def _check_named_arguments(c: Checker, node: Call, name: str, where: tuple[int, int], callable_: CallableType) -> None:
@@ -190,14 +197,14 @@ def _check_named_arguments(c: Checker, node: Call, name: str, where: tuple[int, 
     for each in node.named:
         at = each.start, each.start + len(each.name)
         if each.name not in names:
-            hint = c.meant(each.name, names) or (_hint_signature(name, callable_) if names else _WITHOUT_NAME)
+            hint = c.hint_similar(each.name, names) or (_hint_signature(name, callable_) if names else _WITHOUT_NAME)
             c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, hint)
-            c.expr(each.value)
+            c.infer(each.value)
             continue
         if each.name in given:
             c.report("V0363", f"`{each.name}` is given twice", at, "leave one of them out")
         given.add(each.name)
-        c.want(each.value, types[names.index(each.name)], each.name)
+        c.check_value(each.value, types[names.index(each.name)], each.name)
     missing = [f"`{each}`" for each in names[:required] if each not in given]
     if names and missing and not is_unknown:
         c.report("V0310", f"`{name}` is not given {' and '.join(missing)}", where, _hint_signature(name, callable_))
@@ -208,9 +215,9 @@ def _check_named_arguments(c: Checker, node: Call, name: str, where: tuple[int, 
 def infer_arguments(c: Checker, node: Call) -> None:
     """Infer the types of arguments whose parameters are unknown."""
     for each in node.arguments:
-        c.expr(each)
+        c.infer(each)
     for named in node.named:
-        c.expr(named.value)
+        c.infer(named.value)
 
 
 def reject_named_arguments(c: Checker, node: Call, name: str) -> None:
@@ -241,3 +248,12 @@ def _hint_signature(name: str, callable_: CallableType | None, types: tuple[Type
     pairs = islice(enumerate(zip(callable_.names, callable_.parameters, strict=False)), 8)
     written = ", ".join(f"{each}{'?' * (at >= required)}: {format_type_short(type_)}" for at, (each, type_) in pairs)
     return f"it is `{name}({written}{', …' * (len(callable_.names) > 8)})`"
+
+
+def _check_len_argument(c: Checker, node: Expr) -> None:
+    """Report `len` of a value without a length."""
+    if node.type is None:
+        return
+    kind = get_operand_type(c.require_non_null(node, node.type))
+    if kind in _TYPES_WITHOUT_LENGTH or isinstance(kind, CallableType):
+        c.report("V0302", f"`len` counts characters, items or fields, found `{format_type_general(kind)}`", node)

@@ -17,7 +17,7 @@ from antiphon.lang.syntax.nodes import (
     Spread,
     Unary,
 )
-from antiphon.lang.typecheck.mutability.invariance import can_share
+from antiphon.lang.typecheck.invariance import can_share
 from antiphon.lang.typecheck.types import (
     JSON,
     NULL,
@@ -37,11 +37,13 @@ ConditionFact = tuple[Expr, Type]
 #: Expressions whose values can be narrowed, and those among them that are steps of a path.
 _PATH_STEPS = (Member, Index, Slice)
 _NARROWABLE = (Name, *_PATH_STEPS)
+#: The maximum number of terms of a condition that are examined.
+_MAX_TERMS = 50
 #: The values of a condition that does not hold.
 _FALSY = make_union((NULL, Literal(False)))
 
 
-def infer_facts(node: Expr, holds: bool, most: int) -> Iterator[ConditionFact]:
+def infer_facts(node: Expr, holds: bool, most: int = _MAX_TERMS) -> Iterator[ConditionFact]:
     """Yield the facts where a condition holds, or where it does not; at most `most` of its terms are examined."""
     while most > 0:
         most -= 1
@@ -64,7 +66,7 @@ def infer_facts(node: Expr, holds: bool, most: int) -> Iterator[ConditionFact]:
                 return
             case Is():
                 if node.tested.type is not None:
-                    yield from _infer_tested_facts(node.value, node.tested.type, holds)
+                    yield from infer_tested_facts(node.value, node.tested.type, holds)
                 return
             case _:
                 if holds:
@@ -91,11 +93,6 @@ def _value_key(node: Expr) -> object:
     return (inner, node.name) if isinstance(node, Member) and inner is not None else None
 
 
-def infer_type_facts(node: Expr, tested: Type, holds: bool) -> Iterator[ConditionFact]:
-    """Yield the facts about a value that is, or is not, of the tested type."""
-    yield from _infer_tested_facts(node, tested, holds)
-
-
 def _infer_equality_facts(node: Binary, equal: bool) -> Iterator[ConditionFact]:
     for one, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(other, NullLit):
@@ -103,7 +100,7 @@ def _infer_equality_facts(node: Binary, equal: bool) -> Iterator[ConditionFact]:
                 yield from _infer_non_null_facts(one)
         elif isinstance(found := strip_ai_result(other.type) if other.type is not None else JSON, Literal):
             if one.type is not None and strip_ai_result(one.type) != JSON:
-                yield from _infer_tested_facts(one, found, equal)
+                yield from infer_tested_facts(one, found, equal)
         elif equal and not is_nullable(found) and found != JSON:
             # A value that equals a non-null value is not null.
             yield from _infer_non_null_facts(one)
@@ -116,7 +113,7 @@ def _infer_membership_facts(node: Binary, holds: bool) -> Iterator[ConditionFact
     found = [each.type for each in node.right.items if not isinstance(each, Spread) and each.type is not None]
     literals = [strip_ai_result(each) for each in found]
     if len(literals) == len(node.right.items) and all(isinstance(each, Literal) for each in literals):
-        yield from _infer_tested_facts(node.left, make_union(literals), holds)
+        yield from infer_tested_facts(node.left, make_union(literals), holds)
 
 
 def _infer_non_null_facts(node: Expr) -> Iterator[ConditionFact]:
@@ -134,7 +131,8 @@ def _infer_receiver_facts(node: Expr) -> Iterator[ConditionFact]:
         node = node.object
 
 
-def _infer_tested_facts(node: Expr, tested: Type, holds: bool) -> Iterator[ConditionFact]:
+def infer_tested_facts(node: Expr, tested: Type, holds: bool) -> Iterator[ConditionFact]:
+    """Yield the facts about a value that is, or is not, of the tested type."""
     type_ = node.type
     if type_ is None or not isinstance(node, _NARROWABLE):
         return

@@ -21,9 +21,8 @@ from antiphon.lang.syntax.nodes import (
 )
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.mutability.alias_check import check_alias
+from antiphon.lang.typecheck.fix_hints import report_mismatch
 from antiphon.lang.typecheck.symbols import Symbol, SymbolKind
-from antiphon.lang.typecheck.type_annotations import resolve_annotation
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -46,17 +45,17 @@ def infer_destructured(c: Checker, node: Destructure, kind: SymbolKind) -> list[
     asks = isinstance(node.value, ModelCall | AskHuman)
     if isinstance(pattern, ArrayPattern):
         wanted = _infer_asked_items(c, pattern) if asks else None
-        type_ = c.expr(node.value, wanted)
+        type_ = c.infer(node.value, wanted)
         _check_item_count(c, pattern, node.value)
         return _make_item_symbols(c, pattern, type_, node.value, kind, node.end, node.is_private)
     leaves: list[PatternField] = []
     if asks:
         wanted = _infer_pattern(c, pattern, leaves)
-        type_ = c.expr(node.value, wanted)
+        type_ = c.infer(node.value, wanted)
         _reject_quoted_types(c, leaves)
     else:
         # From an existing object, a pattern takes only the fields it names.
-        type_ = c.expr(node.value)
+        type_ = c.infer(node.value)
         wanted = _infer_pattern(c, pattern, leaves, seen=_get_value_fields(type_))
     _check_destructurable(c, pattern, node.value, type_, wanted)
     _check_field_aliases(c, pattern, node.value, type_)
@@ -97,7 +96,7 @@ def _infer_asked_items(c: Checker, pattern: ArrayPattern) -> Type | None:
             where = each.start, each.start + len(each.name)
             c.report("V0406", f"`{each.name}` has no type", where, f"write `{each.name}: text`, or another type")
         else:
-            types.append(resolve_annotation(c, each.declared))
+            types.append(c.types.resolve(each.declared))
     if not types:
         return None
     found = types[0]
@@ -123,16 +122,18 @@ def _make_item_symbols(
     item = _infer_destructured_item(c, type_, node)
     symbols: dict[str, Symbol] = {}
     for each in pattern.items:
-        found = resolve_annotation(c, each.declared) if each.declared is not None else item
+        found = c.types.resolve(each.declared) if each.declared is not None else item
         if not is_assignable(item, found):
-            c.report_mismatch(each, item, found, each.name)
+            report_mismatch(c, each, item, found, each.name)
         else:
-            check_alias(c, node, item, found)
+            c.aliases.check(node, item, found)
         if each.name in symbols:
             _report_duplicate(c, each, symbols[each.name])
             each.symbol = symbols[each.name]
             continue
-        each.symbol = symbols[each.name] = c.symbol(each.name, kind, found, each.start, since, private=private)
+        each.symbol = symbols[each.name] = c.scopes.make_symbol(
+            each.name, kind, found, each.start, since, private=private
+        )
     return list(symbols.values())
 
 
@@ -160,7 +161,7 @@ def _make_field_symbols(
             continue
         is_private = private or each.is_private
         found = _get_field_type(each) or JSON
-        symbol = each.symbol = c.symbol(each.name, kind, found, each.name_start, since, private=is_private)
+        symbol = each.symbol = c.scopes.make_symbol(each.name, kind, found, each.name_start, since, private=is_private)
         taken[each.name] = symbol
     return list(taken.values())
 
@@ -213,16 +214,16 @@ def _infer_pattern_field(
             c, node.nested, leaves, None if of is None else inner, None if of else _get_value_fields(inner)
         )
         if node.default is not None:
-            c.want(node.default, type_, node.name)
+            c.check_value(node.default, type_, node.name)
         return type_
     leaves.append(node)
     if node.declared is not None:
-        type_ = JSON if _is_rename(c, node) else resolve_annotation(c, node.declared)
+        type_ = JSON if _is_rename(c, node) else c.types.resolve(node.declared)
         if type_ is MODEL:
             c.report("V0301", f"the field `{node.name}` cannot be a model", node.declared)
     elif of is not None and known is None and node.default is not None and get_base_type(strip_ai_result(of)) != JSON:
         # The value has no such field, so the type is that of the default.
-        node.type = widen_type(strip_ai_result(c.expr(node.default)))
+        node.type = widen_type(strip_ai_result(c.infer(node.default)))
         return node.type
     elif of is not None:
         found = JSON if known is None else known.type if node.default is not None else known.read
@@ -234,7 +235,7 @@ def _infer_pattern_field(
         c.report("V0406", f"the field `{node.name}` has no type", _name_span(node), hint, is_habit=True)
         type_ = JSON
     if node.default is not None:
-        c.want(node.default, type_, node.name)
+        c.check_value(node.default, type_, node.name)
     return type_
 
 
@@ -247,12 +248,12 @@ def _is_rename(c: Checker, node: PatternField) -> bool:
         or declared.name.lower() in FOREIGN_TYPES
     ):
         return False
-    if c.scope.find(declared.name) is not None or c.module.parent is None:
+    if c.scopes.find(declared.name) is not None:
         return False
     hint = f"a type stands behind the `:`; for another name write `const {declared.name} = x.{node.name}`"
     c.report("V0206", f"there is no type `{declared.name}`", declared, hint, is_habit=True)
     declared.type = JSON
-    c.module.parent.names[declared.name] = Symbol(declared.name, "let", JSON, used=True)
+    c.scopes.suppress_unknown_name(declared.name)
     return True
 
 
@@ -269,7 +270,7 @@ def _check_destructurable(c: Checker, pattern: Pattern, value: Expr, type_: Type
     if is_assignable(kind, wanted):
         return
     if not isinstance(kind, Object):
-        c.report_mismatch(value, kind, wanted, "")
+        report_mismatch(c, value, kind, wanted, "")
         return
     _check_pattern_fields(c, pattern, kind)
 
@@ -291,7 +292,7 @@ def _check_pattern_fields(c: Checker, pattern: Pattern, kind: Object) -> None:
         given = kind.fields.get(each.name)
         inner = given.type if given is not None else None
         if given is None and each.default is None:
-            hint = c.meant(each.name, kind.fields)
+            hint = c.hint_similar(each.name, kind.fields)
             c.report("V0306", f"`{format_type_general(kind)}` has no field `{each.name}`", _name_span(each), hint)
         elif given is not None and given.optional and each.default is None and not _is_field_nullable(each):
             default, null = (
@@ -303,7 +304,7 @@ def _check_pattern_fields(c: Checker, pattern: Pattern, kind: Object) -> None:
         elif each.nested is not None and isinstance(inner, Object):
             _check_pattern_fields(c, each.nested, inner)
         elif inner is not None and (wanted := _get_field_type(each)) is not None and not is_assignable(inner, wanted):
-            c.report_mismatch(each, inner, wanted, each.name)
+            report_mismatch(c, each, inner, wanted, each.name)
 
 
 def _check_field_aliases(c: Checker, pattern: Pattern, value: Expr, type_: Type) -> None:
@@ -316,7 +317,7 @@ def _check_field_aliases(c: Checker, pattern: Pattern, value: Expr, type_: Type)
         if each.nested is not None:
             _check_field_aliases(c, each.nested, value, field.type)
         elif is_assignable(field.type, wanted):
-            check_alias(c, value, field.type, wanted, json_too=True)
+            c.aliases.check(value, field.type, wanted, json_too=True)
 
 
 def _is_field_nullable(node: PatternField) -> bool:

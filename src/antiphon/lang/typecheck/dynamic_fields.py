@@ -8,7 +8,7 @@ from functools import reduce
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Member
 from antiphon.lang.typecheck.assignability import join_or_union, join_types
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.mutability.invariance import can_share
+from antiphon.lang.typecheck.invariance import can_share
 from antiphon.lang.typecheck.type_printer import format_type_general, hint_fields
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -36,7 +36,7 @@ def infer_keyed_field(c: Checker, node: Index, kind: Object) -> Type:
     for key in keys:
         field = kind.fields.get(key)
         if field is None:
-            hint = c.meant(key, kind.fields) or hint_fields(kind)
+            hint = c.hint_similar(key, kind.fields) or hint_fields(kind)
             if not kind.name:
                 hint += f"; for other keys declare a map, `{{ [text]: {format_type_general(join_field_types(kind))} }}`"
             c.report("V0306", f"`{format_type_general(kind)}` has no field `{key}`", node.index, hint)

@@ -67,7 +67,7 @@ def hint_conversion(left: Type, right: Type) -> str:
 def _hint_error_text(c: Checker, node: Binary, left: Type, right: Type) -> str:
     """Return a hint which part of a caught error to compare."""
     error = node.left if left is ERROR else node.right if right is ERROR else None
-    return f"compare its text, `{c.source_text(error)}.message`, or its `.code`" if error is not None else ""
+    return f"compare its text, `{c.quote(error)}.message`, or its `.code`" if error is not None else ""
 
 
 def _warn_of_untyped_answer(c: Checker, node: Binary, left: Type, right: Type) -> None:
@@ -79,7 +79,7 @@ def _warn_of_untyped_answer(c: Checker, node: Binary, left: Type, right: Type) -
             and get_base_type(strip_ai_result(other)) in (NUMBER, BOOLEAN)
         ):
             kind = format_type_general(get_base_type(strip_ai_result(other)))
-            name = c.source_text(each) if isinstance(each, Name) else "x"
+            name = c.quote(each) if isinstance(each, Name) else "x"
             hint = f"say what is wanted: `const {name}: {kind} = do …`"
             c.warn("V0711", f"an answer that no type was declared for is text, and never a {kind}", each, hint)
 
@@ -93,7 +93,7 @@ def _warn_never_null(c: Checker, node: Binary) -> None:
         case Index(object=of) if isinstance(kind := get_operand_type(of.type or JSON), Array) and _is_never_null(
             kind.item
         ):
-            hint = f"an item that is not there is an error: look at `{c.receiver_text(of)}.length` before"
+            hint = f"an item that is not there is an error: look at `{c.quote_receiver(of)}.length` before"
         case _:
             return
     always = "false" if node.op == "==" else "true"
@@ -137,5 +137,5 @@ def suggest_literal(c: Checker, left: Type, right: Type) -> str:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Literal) and isinstance(one.value, str):
             known = (each.value for each in _non_null_options(other) if isinstance(each, Literal))
-            return c.meant(one.value, (each for each in known if isinstance(each, str))).replace("`", '"')
+            return c.hint_similar(one.value, (each for each in known if isinstance(each, str))).replace("`", '"')
     return ""

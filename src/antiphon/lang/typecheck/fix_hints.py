@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
+from antiphon.lang.syntax.foreign_syntax.table import METHOD_HINTS
 from antiphon.lang.syntax.nodes import (
     Assign,
     Call,
+    Expr,
     Index,
     Member,
     Name,
@@ -19,10 +22,11 @@ from antiphon.lang.syntax.nodes import (
     TextLit,
 )
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.methods import NUMBER_METHODS, TEXT_METHODS, MethodSignature
-from antiphon.lang.typecheck.type_printer import format_type_short
+from antiphon.lang.typecheck.methods import NUMBER_METHODS, TEXT_METHODS, MethodSignature, get_methods, name_kind
+from antiphon.lang.typecheck.reporter import Reporter
+from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short, hint_fields
 from antiphon.lang.typecheck.types import (
+    AI_MEMBER_NAMES,
     BOOLEAN,
     ERROR,
     JSON,
@@ -31,6 +35,7 @@ from antiphon.lang.typecheck.types import (
     NUMBER,
     TEXT,
     TOOL,
+    AIResultType,
     Array,
     CallableType,
     Literal,
@@ -39,13 +44,16 @@ from antiphon.lang.typecheck.types import (
     Type,
     Union,
     get_base_type,
+    get_operand_type,
     has_function,
+    has_literals,
     is_json_data,
     is_nullable,
     remove_null,
     strip_ai_result,
     union_options,
 )
+from antiphon.lang.typecheck.unions import find_discriminator
 
 _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (NUMBER, TEXT): "toString",
@@ -57,32 +65,43 @@ _BOOLEAN_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
 _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
-def hint_mismatch(c: Checker, node: Node, found: Type, wanted: Type) -> str:
+def report_mismatch(c: Reporter, node: Node, found: Type, wanted: Type, place: str) -> None:
+    """Report a value whose type does not fit its place; `place` is its name in messages."""
+    goal = f" for `{place}`" if place else ""
+    # The literal itself matters only where literals are expected.
+    what = format_type_short(found) if has_literals(wanted) else format_type_general(found)
+    hint = _hint_mismatch(c, node, found, wanted)
+    if place == "returns" and not hint:
+        hint = f"give what is declared, or declare `returns {what}`"
+    c.report("V0301", f"expected `{format_type_short(wanted)}`{goal}, found `{what}`", node, hint)
+
+
+def _hint_mismatch(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
     """Return what to write instead of a value that does not fit, or ""."""
     if wanted is TOOL:
         return _hint_tool(c, node, found)
     if isinstance(node, NumberLit | TextLit | NullLit):
         return _hint_literal(c, node, wanted)
     if found is MODEL:
-        return f'a model is no data: it is asked, `do "…" {c.source_text(node)}`'
+        return f'a model is no data: it is asked, `do "…" {c.quote(node)}`'
     if found is NULL:
         return hint_no_result(c, node) if isinstance(node, Call) else ""
     if (hint := _hint_array(c, node, found, wanted)) and not is_nullable(found):
         return hint
     if is_nullable(found) and not is_nullable(wanted):
-        return f"it may be null: give a value for that case, `{c.source_text(node)} ?? …`, or test `!= null` before"
+        return f"it may be null: give a value for that case, `{c.quote(node)} ?? …`, or test `!= null` before"
     if not is_json_data(found) and is_json_data(wanted) and not isinstance(found, CallableType) and has_function(found):
         return "there is a function in it, and that is no data"
     if not is_json_data(found) and (isinstance(found, CallableType) or isinstance(wanted, CallableType)):
         return hint_function(found, wanted)
     if found is ERROR and get_base_type(wanted) is TEXT:
-        return f"its text is `{c.source_text(node)}.message`"
+        return f"its text is `{c.quote(node)}.message`"
     if isinstance(strip_ai_result(found), Object | Map) and isinstance(
         aim := remove_null(strip_ai_result(wanted)), Object | Map
     ):
-        return _hint_map(c.source_text(node), found, aim)
+        return _hint_map(c.quote(node), found, aim)
     if wanted is BOOLEAN and (test := _BOOLEAN_TESTS.get(get_base_type(found))):
-        return f"there is no truthiness: write `{c.receiver_text(node)} {test}`"
+        return f"there is no truthiness: write `{c.quote_receiver(node)} {test}`"
     if strip_ai_result(found) is TEXT and (words := _literal_texts(wanted)):
         return _hint_literals(c, node, words)
     if isinstance(goal := get_base_type(remove_null(strip_ai_result(wanted))), Object) and not isinstance(
@@ -97,31 +116,29 @@ def hint_mismatch(c: Checker, node: Node, found: Type, wanted: Type) -> str:
         if get_base_type(strip_ai_result(of)) == get_base_type(found)
         else None
     )
-    return f"write `{c.receiver_text(node)}.{name}()`" if name else ""
+    return f"write `{c.quote_receiver(node)}.{name}()`" if name else ""
 
 
-def _hint_tool(c: Checker, node: Node, found: Type) -> str:
+def _hint_tool(c: Reporter, node: Node, found: Type) -> str:
     if isinstance(found, CallableType):
         return "declare it with `tool` instead of `function`"
     if isinstance(node, Call):
-        return f"name it, and do not call it: `{c.source_text(node.callee)}`"
+        return f"name it, and do not call it: `{c.quote(node.callee)}`"
     return "name it without quotes: a tool that is declared, or imported from `system/tools`"
 
 
-def hint_no_result(c: Checker, node: Call) -> str:
+def hint_no_result(c: Reporter, node: Call) -> str:
     """Return the hint for a call that returns nothing."""
     callee = node.callee
     if isinstance(callee, Member):
-        return (
-            f"`{callee.name}` changes `{c.source_text(callee.object)}` itself, and gives nothing: write it on its own"
-        )
+        return f"`{callee.name}` changes `{c.quote(callee.object)}` itself, and gives nothing: write it on its own"
     return "nothing is given here: the function returns nothing"
 
 
-def _hint_array(c: Checker, node: Node, found: Type, wanted: Type) -> str:
+def _hint_array(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
     """Return the hint for a single value where an array is expected, and the reverse."""
     given, goal = get_base_type(strip_ai_result(found)), get_base_type(remove_null(strip_ai_result(wanted)))
-    text = c.source_text(node)
+    text = c.quote(node)
     if isinstance(goal, Array) and not isinstance(given, Array) and is_assignable(found, goal.item):
         return f"put it into an array: `[{text}]`"
     if isinstance(given, Array) and not isinstance(goal, Array) and goal != JSON and is_assignable(given.item, goal):
@@ -129,7 +146,7 @@ def _hint_array(c: Checker, node: Node, found: Type, wanted: Type) -> str:
     return ""
 
 
-def _hint_literal(c: Checker, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
+def _hint_literal(c: Reporter, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
     if isinstance(node, NullLit):
         return f"declare it as `{format_type_short(wanted)} | null`"
     if wanted is BOOLEAN:
@@ -146,7 +163,7 @@ def _hint_literal(c: Checker, node: NumberLit | TextLit | NullLit, wanted: Type)
     if isinstance(node, TextLit) and isinstance(wanted, Union):
         known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
         shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
-        return c.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
+        return c.hint_similar(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
     return ""
 
 
@@ -156,13 +173,13 @@ def _literal_texts(wanted: Type) -> list[str]:
     return [format_type_short(each) for each in options] if all(isinstance(each, Literal) for each in options) else []
 
 
-def _hint_literals(c: Checker, node: Node, words: list[str]) -> str:
+def _hint_literals(c: Reporter, node: Node, words: list[str]) -> str:
     if isinstance(node, Assign):
-        return f"if it may be any text, declare it so: `let {c.source_text(node.target)}: text = …`"
+        return f"if it may be any text, declare it so: `let {c.quote(node.target)}: text = …`"
     if not isinstance(node, Name | Member | Index | Call):
         return ""
     listed = ", ".join([*words[:3], *(["…"] if len(words) > 3 else [])])
-    name = "x" if isinstance(node, Call) else c.source_text(node)
+    name = "x" if isinstance(node, Call) else c.quote(node)
     return f"look before whether it is one of them: `if {name} in [{listed}] {{ … }}`"
 
 
@@ -206,9 +223,9 @@ def _hint_field(found: Object, wanted: Object) -> str:
     return ""
 
 
-def hint_methods(c: Checker, node: Member, kind: Type, table: dict[str, MethodSignature]) -> str:
+def hint_methods(c: Reporter, node: Member, kind: Type, table: dict[str, MethodSignature]) -> str:
     """Return the hint for an unknown method: the kind of values that has it, or the methods there are."""
-    written = c.receiver_text(node.object)
+    written = c.quote_receiver(node.object)
     if isinstance(kind, CallableType):
         given = f'"{node.name}"' if written == "env" and node.name != "get" else "…"
         return f"a function has no members: call it, `{written}({given})`"
@@ -224,17 +241,84 @@ def hint_methods(c: Checker, node: Member, kind: Type, table: dict[str, MethodSi
     return f"there are {', '.join(f'`{each}`' for each in known)}" if known else ""
 
 
-def hint_index(c: Checker, node: Index, kind: Type) -> str:
+def hint_index(c: Reporter, node: Index, kind: Type) -> str:
     """Return the hint for an index of an array or a text that is not a number."""
-    written, index = c.receiver_text(node.object), node.index
+    written, index = c.quote_receiver(node.object), node.index
     if isinstance(index, Range):
         return f"a part is `{written}[a:b]`, up to the position `b` and without it"
     said = c.source.text[index.start + 1 : index.end - 1] if isinstance(index, TextLit) else ""
     if said.isdigit():
         return f"write `{written}[{said}]`, without quotes"
     if isinstance(kind, Array) and isinstance(kind.item, Object):
-        return (
-            f"find it: `{written}.find(x => x.name == {c.source_text(index)})`; the items have"
-            f" fields, `{written}[0].name`"
-        )
-    return f"write `{written}.indexOf({c.source_text(index)})` to find where it is"
+        return f"find it: `{written}.find(x => x.name == {c.quote(index)})`; the items have fields, `{written}[0].name`"
+    return f"write `{written}.indexOf({c.quote(index)})` to find where it is"
+
+
+def report_unknown_method(
+    c: Reporter, node: Member, type_: Type, receiver: Type, table: dict[str, MethodSignature]
+) -> None:
+    """Report a method that does not exist."""
+    where = node.name_start, node.name_start + len(node.name)
+    kind = get_operand_type(receiver)
+    if isinstance(kind, Object) and node.name in kind.fields:
+        hint = f"leave out the parentheses: `{c.quote(node)}`"
+        c.report("V0311", f"the field `{node.name}` of `{format_type_general(kind)}` cannot be called", where, hint)
+        return
+    other = _hint_foreign_member(kind, node.name) if kind is not NULL else ""
+    hint = other or c.hint_similar(node.name, table)
+    if kind is ERROR:
+        hint = f"the text of an error is `{c.quote(node.object)}.message`"
+    if isinstance(kind, Union) and not hint:
+        hint = f"test which it is: `if {c.quote(node.object)} is {format_type_short(kind.options[0])} {{ … }}`"
+    hint = hint or hint_methods(c, node, kind, table)
+    c.report("V0307", f"`{format_type_general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
+
+
+def _hint_foreign_member(kind: Type, name: str, *, is_member: bool = False) -> str:
+    """Return what to write for a method or member of another language, or ""."""
+    own = METHOD_HINTS.get(name_kind(kind), {})
+    return own.get(name) or ("" if is_member and name == "length" else METHOD_HINTS[""].get(name, ""))
+
+
+def _format_type_test(c: Reporter, node: Expr, kind: Union, one: Object) -> str:
+    """Return the test that identifies one object of a union: by a discriminating field, or by its type."""
+    told = find_discriminator(kind, one)
+    if told is None:
+        return f"{c.quote(node)} is {format_type_short(one)}"
+    name, literals = told
+    return f"{c.quote_receiver(node)}.{name} == {format_type_short(literals[0])}"
+
+
+def report_unknown_member(c: Reporter, node: Member, type_: Type, kind: Type) -> None:
+    """Report a member that does not exist."""
+    where = node.name_start, node.name_start + len(node.name)
+    table = get_methods(kind) or {}
+    if node.name in table:
+        hint = f"write `{c.quote(node)}({'…' if table[node.name].required else ''})`"
+        c.report("V0308", f"`{node.name}` is a method and must be called", where, hint)
+        return
+    if isinstance(kind, Map):
+        hint = f'a map has keys, not fields: `{c.quote_receiver(node.object)}["{node.name}"]`'
+        if node.name in METHOD_HINTS[""]:
+            hint = f"{METHOD_HINTS[''][node.name]}; {hint}"
+        c.report("V0306", f"`{format_type_general(type_)}` has no field `{node.name}`", where, hint)
+        return
+    fields = kind.fields if isinstance(kind, Object) else ("length",)
+    if isinstance(kind, Union):
+        some = next((each for each in kind.options if isinstance(each, Object) and node.name in each.fields), None)
+        hint = f"look which it is: `{_format_type_test(c, node.object, kind, some)}`" if some is not None else ""
+        c.report("V0306", f"not every `{format_type_general(type_)}` has a field `{node.name}`", where, hint)
+        return
+    own = [*AI_MEMBER_NAMES] if isinstance(type_, AIResultType) else []
+    is_apart = c.source.text[node.object.end : node.object.end + 1].isspace()
+    joins = "write `+` to join texts" if kind is TEXT and is_apart else ""
+    hint = (
+        joins
+        or (_hint_foreign_member(kind, node.name, is_member=True) if table or kind is MODEL else "")
+        or c.hint_similar(node.name, chain(fields, own, table))
+    )
+    if isinstance(kind, Object) and not hint:
+        hint = hint_fields(kind)
+    hint = hint or hint_methods(c, node, kind, table)
+    what = "field" if isinstance(kind, Object) else "member"
+    c.report("V0306", f"`{format_type_general(type_)}` has no {what} `{node.name}`", where, hint)

@@ -8,7 +8,8 @@ from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.calls import format_argument_count
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.condition_facts import infer_facts
-from antiphon.lang.typecheck.fix_hints import hint_function
+from antiphon.lang.typecheck.fix_hints import hint_function, report_mismatch
+from antiphon.lang.typecheck.invariance import widen_fresh
 from antiphon.lang.typecheck.iteration import is_private_value, refine_receiver_items
 from antiphon.lang.typecheck.lambdas import check_lambda, report_wrong_arity
 from antiphon.lang.typecheck.methods import (
@@ -20,10 +21,6 @@ from antiphon.lang.typecheck.methods import (
     parse_signature_type,
     substitute_type,
 )
-from antiphon.lang.typecheck.mutability.alias_check import check_alias
-from antiphon.lang.typecheck.mutability.freshness import widen_fresh
-from antiphon.lang.typecheck.narrowing import invalidate_by_call, invalidate_by_unknown_call
-from antiphon.lang.typecheck.nullability import require_non_null
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -38,7 +35,6 @@ from antiphon.lang.typecheck.types import (
     strip_ai_result,
 )
 from antiphon.lang.typecheck.unions import inhabited_options, intersect_type
-from antiphon.lang.typecheck.use_before_declaration import record_call
 
 #: Methods that take a function.
 METHODS_WITH_FUNCTION = frozenset(
@@ -47,8 +43,6 @@ METHODS_WITH_FUNCTION = frozenset(
 #: The form of a `reduce` call, for hints; and methods that keep the items for which the function returns true.
 _REDUCE_FORM = "`reduce((all, x) => …, 0)`"
 _FILTERING_METHODS = frozenset(("filter", "find"))
-#: The maximum number of terms of a test that are examined.
-_MAX_TERMS = 50
 #: Methods that pass each item, and its position if the function takes two parameters.
 METHODS_WITH_POSITION = METHODS_WITH_FUNCTION - {"reduce"}
 
@@ -66,7 +60,7 @@ def infer_generic_method(c: Checker, call: Call, node: Member, receiver: Array, 
     where = node.name_start, node.name_start + len(node.name)
     if not method.required <= len(given) <= len(method.parameters):
         for each in given:
-            c.expr(each)
+            c.infer(each)
         hint = (
             f"give the first value too: {_REDUCE_FORM}"
             if node.name == "reduce"
@@ -84,7 +78,7 @@ def infer_generic_method(c: Checker, call: Call, node: Member, receiver: Array, 
         _infer_from_wanted(method, strip_ai_result(wanted), known)
     if node.name == "sortBy" and _is_comparator(c, given[0]):
         for each in given:
-            c.expr(each)
+            c.infer(each)
         hint = "write `sortBy(x => x.age)`, with what to sort by; `-x` turns the order of numbers around"
         c.report("V0341", "`sortBy` takes what to sort by, and compares by itself", given[0], hint)
         return receiver
@@ -111,7 +105,7 @@ def _is_comparator(c: Checker, node: Expr) -> bool:
     if not isinstance(body, Binary) or body.op not in ("-", "<", ">", "<=", ">="):
         return False
     first, second = (each.name for each in node.parameters)
-    sides = {c.source_text(body.left), c.source_text(body.right)}
+    sides = {c.quote(body.left), c.quote(body.right)}
     return any(sides == {each, second + each.removeprefix(first)} for each in sides if each.startswith(first))
 
 
@@ -122,7 +116,7 @@ def _narrow_filtered_items(function: Lambda, item: Type) -> Type:
         test = only.value
     if test is None or isinstance(test, Block) or not (len(inhabited_options(item)) > 1 or item == JSON):
         return item
-    for node, type_ in infer_facts(test, True, _MAX_TERMS):
+    for node, type_ in infer_facts(test, True):
         if isinstance(node, Name) and function.parameters and node.symbol is function.parameters[0].symbol:
             item = intersect_type(item, type_)
     return item
@@ -153,13 +147,13 @@ def _infer_flat_item(c: Checker, receiver: Array, where: tuple[int, int]) -> Typ
 def _check_value_argument(c: Checker, argument: Expr, name: str, type_: Type, known: dict[Type, Type]) -> None:
     """Check an argument that is no function, and infer `U` from it."""
     if U in known:
-        c.want(argument, substitute_type(type_, known), name)
+        c.check_value(argument, substitute_type(type_, known), name)
         return
-    found = c.expr(argument)
+    found = c.infer(argument)
     if type_ is U:
         known[U] = widen_fresh(argument, strip_ai_result(found))
         return
-    inner = get_operand_type(require_non_null(c, argument, found))
+    inner = get_operand_type(c.require_non_null(argument, found))
     wide = widen_fresh(argument, inner)
     known[U] = wide.item if isinstance(wide, Array) else JSON
     if not isinstance(inner, Array) and inner is not JSON:
@@ -187,11 +181,11 @@ def _record_function_call(c: Checker, argument: Expr) -> None:
     """Record that a function that was passed by value is called with the items."""
     symbol = argument.symbol if isinstance(argument, Name) else None
     if isinstance(argument, Name) and symbol is not None:
-        record_call(c, argument, symbol)
+        c.usage.record_call(argument, symbol)
     if symbol is not None and isinstance(symbol.node, Function):
-        invalidate_by_call(c, symbol)
+        c.narrowing.invalidate_by_call(symbol)
         return
-    invalidate_by_unknown_call(c)
+    c.narrowing.invalidate_by_unknown_call()
 
 
 def _infer_function_result(
@@ -207,23 +201,23 @@ def _infer_function_result(
         argument.type = found
         goal = CallableType(places[:count], count, found.returns)
         if count in (len(parameters), len(places)) and not is_assignable(found, goal):
-            c.report_mismatch(argument, found, goal, node.name)
+            report_mismatch(c, argument, found, goal, node.name)
         return found.returns if count in (len(parameters), len(places)) else None
     before = len(c.diagnostics)
-    found = c.expr(argument)
+    found = c.infer(argument)
     _record_function_call(c, argument)
     if isinstance(found, CallableType):
         called = places if found.required == len(places) else parameters
         goal = CallableType(called, len(called), wanted or (JSON if found.is_unchecked else found.returns))
         if is_assignable(found, goal):
-            check_alias(c, argument, found, goal)
+            c.aliases.check(argument, found, goal)
             return goal.returns
-        c.report_mismatch(argument, found, goal, node.name)
+        report_mismatch(c, argument, found, goal, node.name)
     else:
         # An unknown name in it is the missing parameter.
         if any(each.is_habit for each in c.diagnostics[before:]):
             return None
-        c.diagnostics[before:] = [each for each in c.diagnostics[before:] if each.code != "V0201"]
+        c.withdraw("V0201", argument.start, argument.end)
         letters = "(a, b)" if len(parameters) == 2 else "x"
         called = "…"
         if isinstance(argument, Name) and argument.symbol is not None and argument.symbol.kind == "import":

@@ -5,10 +5,9 @@ from __future__ import annotations
 from antiphon.lang.syntax.nodes import ArrayLit, AsyncFor, Binary, Expr, Member, Name, Spread, get_root_symbol
 from antiphon.lang.typecheck.assignability import join_types
 from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.constants import check_integer
 from antiphon.lang.typecheck.dynamic_fields import union_field_types
-from antiphon.lang.typecheck.integer_constants import check_integer
-from antiphon.lang.typecheck.mutability.invariance import yielded_expressions
-from antiphon.lang.typecheck.nullability import require_non_null
+from antiphon.lang.typecheck.invariance import yielded_expressions
 from antiphon.lang.typecheck.type_printer import format_type_general
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -30,7 +29,7 @@ from antiphon.lang.typecheck.unions import inhabited_options, make_union, union_
 
 def infer_loop_item(c: Checker, node: Expr, type_: Type) -> Type:
     """Return the type of a loop variable."""
-    type_ = require_non_null(c, node, type_)
+    type_ = c.require_non_null(node, type_)
     kind = get_operand_type(type_)
     if isinstance(kind, Array):
         return get_written_items(node) or kind.item
@@ -39,7 +38,7 @@ def infer_loop_item(c: Checker, node: Expr, type_: Type) -> Type:
         return make_union(each.item for each in arrays)
     if isinstance(type_, AIResultType):
         message = "Cannot iterate over AIResult directly. Use .toolCalls or .value"
-        text = c.receiver_text(node)
+        text = c.quote_receiver(node)
         c.report("V0305", message, node, f"write `{text}.value` or `{text}.toolCalls`")
         return JSON
     if kind is NUMBER or kind is JSON:
@@ -113,7 +112,7 @@ def _union_of_kinds(types: list[Type]) -> Type | None:
 
 def infer_loop_entry(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
     """Return the types of key and value in `for key, value in …`; report a value without keys."""
-    kind = get_operand_type(require_non_null(c, node, type_))
+    kind = get_operand_type(c.require_non_null(node, type_))
     if isinstance(kind, Map):
         return TEXT, kind.value
     if isinstance(kind, Object):
@@ -122,7 +121,7 @@ def infer_loop_entry(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
         return TEXT, JSON
     hint = "with two names, a loop goes through a map or an object"
     if isinstance(kind, Array):
-        text = c.receiver_text(node)
+        text = c.quote_receiver(node)
         hint = f"go through the positions: `for i in {text}.length`, with `{text}[i]`"
         if isinstance(item := get_base_type(kind.item), Object) and item.fields:
             names = ", ".join(list(item.fields)[:2])
@@ -132,7 +131,7 @@ def infer_loop_entry(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
 
 
 def _hint_not_iterable(c: Checker, node: Expr, kind: Type) -> str:
-    text = c.receiver_text(node)
+    text = c.quote_receiver(node)
     if kind is TEXT:
         return f'go through its characters, `{text}.split("")`, or its lines, `{text}.lines()`'
     if isinstance(kind, Object):

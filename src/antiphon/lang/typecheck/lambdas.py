@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
 from antiphon.lang.syntax.nodes import Block, Expr, Lambda, Parameter
-from antiphon.lang.typecheck.checker import Checker, FunctionFrame
-from antiphon.lang.typecheck.mutability.freshness import widen_fresh
-from antiphon.lang.typecheck.narrowing import invalidate_by_node, lasting_facts
-from antiphon.lang.typecheck.scopes import Scope
+from antiphon.lang.typecheck.blocks import check_block
+from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.invariance import widen_fresh
+from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.type_annotations import resolve_annotation
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -50,23 +49,25 @@ def check_lambda(
 
     `now` means that it is called immediately and not stored; `private`, that its arguments are private.
     """
-    outer, scope, before = c.frame, c.scope, c.narrowed_types
     if now:
-        invalidate_by_node(c, node)
-    c.narrowed_types = dict(before) if now else lasting_facts(c)
-    c.frame = FunctionFrame(node, outer, returns, is_called_immediately=now, loops=[])
+        c.narrowing.invalidate_by_node(node)
+    outside = c.narrowing.begin_branch() if now else c.narrowing.begin_function(is_lambda=True)
+    frame = FunctionFrame(node, returns=returns, is_called_immediately=now)
+    c.scopes.enter_frame(frame)
     symbols = _declare_parameters(c, node, parameters, private)
     if isinstance(node.body, Block):
-        ends = c.block(node.body, {each.name: each for each in symbols}.values())
+        ends = check_block(c, node.body, {each.name: each for each in symbols}.values())
     else:
         ends = _check_expression_body(c, node.body, symbols)
-    frame = c.frame
-    c.frame, c.scope, c.narrowed_types = outer, scope, before
+    c.scopes.leave_frame()
+    c.narrowing.restore(outside)
     if returns is None:
-        returns = frame.given or NULL
-        returns = returns if ends or frame.given is None else make_nullable(returns) if returns != JSON else JSON
+        returns = frame.inferred_returns or NULL
+        returns = (
+            returns if ends or frame.inferred_returns is None else make_nullable(returns) if returns != JSON else JSON
+        )
         if isinstance(node.body, Block) and is_mutable(returns):
-            c.combined_values.append(node)
+            c.aliases.record_combined(node)
     elif not ends and returns != JSON and not is_nullable(returns):
         hint = "end every way through it with `return …`"
         c.report("V0501", f"the function does not always return `{format_type_short(returns)}`", node, hint)
@@ -75,9 +76,11 @@ def check_lambda(
 
 def infer_returned_value(c: Checker, node: Expr | None) -> None:
     """Add a returned value to the inferred return type of the current lambda."""
-    type_ = c.expr(node) if node is not None else NULL
+    type_ = c.infer(node) if node is not None else NULL
     type_ = widen_fresh(node, strip_ai_result(type_)) if node is not None and type_ is not NULL else NULL
-    c.frame.given = type_ if c.frame.given is None else join_or_widen(c.frame.given, type_)
+    c.scopes.frame.inferred_returns = (
+        type_ if c.scopes.frame.inferred_returns is None else join_or_widen(c.scopes.frame.inferred_returns, type_)
+    )
 
 
 def report_wrong_arity(c: Checker, node: Lambda, wanted: int) -> None:
@@ -101,9 +104,8 @@ def _declare_parameters(c: Checker, node: Lambda, types: tuple[Type, ...], priva
     symbols: list[Symbol] = []
     for i, each in enumerate(node.parameters):
         type_ = types[i] if i < len(types) else JSON
-        type_ = resolve_annotation(c, each.declared) if each.declared is not None else type_
-        symbol = each.symbol = c.symbol(each.name, "parameter", type_, each.start, node.body.start, private=private)
-        symbol.until, symbol.is_global = node.body.end, False
+        type_ = c.types.resolve(each.declared) if each.declared is not None else type_
+        symbol = each.symbol = c.scopes.make_local(each.name, "parameter", type_, each.start, node.body, private)
         first = next((other for other in symbols if other.name == each.name), None)
         if first is not None and each.name != "_":
             where = (DiagnosticLabel(first.start, first.end, "first here"),)
@@ -117,9 +119,10 @@ def _name_span(node: Parameter) -> tuple[int, int]:
 
 
 def _check_expression_body(c: Checker, body: Expr, symbols: list[Symbol]) -> bool:
-    c.scope = Scope({each.name: each for each in symbols}, c.scope, body.start, body.end, [], [])
-    if c.frame.returns is None:
+    c.scopes.enter_scope(body, [], {each.name: each for each in symbols})
+    if c.scopes.frame.returns is None:
         infer_returned_value(c, body)
     else:
-        c.want(body, c.frame.returns, "")
+        c.check_value(body, c.scopes.frame.returns, "")
+    c.scopes.leave_scope()
     return True

@@ -58,7 +58,7 @@ def warn_of_double_braces(c: Checker, hole: Interpolation) -> None:
 
 
 def _is_known_name(c: Checker, name: str, kinds: frozenset[str]) -> bool:
-    symbol = c.scope.find(name)
+    symbol = c.scopes.find(name)
     return symbol is not None and symbol.kind in kinds
 
 
@@ -73,7 +73,7 @@ def warn_of_placeholders(c: Checker, node: Call) -> None:
         return
     found = re.compile(_PLACEHOLDER).search(c.source.text, first.start, first.end)
     if found is not None:
-        other = c.source_text(node.arguments[1])
+        other = c.quote(node.arguments[1])
         hole = f"{{{other}}}" if isinstance(node.arguments[1], Name) else f"${{{other}}}"
         _warn_at_match(c, f"`{found[0]}` is text here: nothing is put into it", found, f"write `{hole}` in its place")
 
@@ -82,13 +82,13 @@ def warn_of_swapped_arguments(c: Checker, node: Call, name: str, callable_: Call
     """Warn of a pattern in place of a text, of a text in place of a path, and of foreign time formats."""
     names, given = callable_.names, node.arguments
     if given and names[:1] == ("text",) and name.startswith("parse") and _looks_like_path(given[0]):
-        hint = f"read it before: `{name}(readText({c.source_text(given[0])}))`"
+        hint = f"read it before: `{name}(readText({c.quote(given[0])}))`"
         c.warn("V0709", f"`{name}` takes the text itself, and this reads like a path", given[0], hint)
     if len(given) < 2:
         return
     if names[:2] == ("text", "pattern") and _looks_like_pattern(given[0]) and not _looks_like_pattern(given[1]):
-        others = "".join(f", {c.source_text(each)}" for each in given[2:])
-        hint = f"the text comes first: `{name}({c.source_text(given[1])}, {c.source_text(given[0])}{others})`"
+        others = "".join(f", {c.quote(each)}" for each in given[2:])
+        hint = f"the text comes first: `{name}({c.quote(given[1])}, {c.quote(given[0])}{others})`"
         c.warn("V0709", f"the first argument of `{name}` is the text, and this reads like a pattern", given[0], hint)
     elif (
         names[:2] == ("path", "text")
@@ -96,7 +96,7 @@ def warn_of_swapped_arguments(c: Checker, node: Call, name: str, callable_: Call
         and not _looks_like_path(given[0])
         and _get_literal_text(given[0])
     ):
-        hint = f"the path comes first: `{name}({c.source_text(given[1])}, …)`"
+        hint = f"the path comes first: `{name}({c.quote(given[1])}, …)`"
         c.warn("V0709", f"the first argument of `{name}` is the path, and this reads like a text", given[0], hint)
     elif names[:2] == ("time", "format"):
         _warn_of_time_format(c, given[0], given[1], name)
@@ -104,7 +104,7 @@ def warn_of_swapped_arguments(c: Checker, node: Call, name: str, callable_: Call
 
 def _warn_of_time_format(c: Checker, time: Expr, format_: Expr, name: str) -> None:
     if "%" in _get_literal_text(time):
-        hint = f"the time comes first: `{name}({c.source_text(format_)}, {c.source_text(time)})`"
+        hint = f"the time comes first: `{name}({c.quote(format_)}, {c.quote(time)})`"
         c.warn("V0709", f"the first argument of `{name}` is the time, and this reads like a format", time, hint)
     elif (said := _get_literal_text(format_)) and "%" not in said:
         message = "nothing of the time stands in this format"

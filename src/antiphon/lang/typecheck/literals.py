@@ -6,6 +6,7 @@ from antiphon.lang.syntax.diagnostics import DiagnosticLabel
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     BadExpr,
+    Binary,
     BoolLit,
     Expr,
     Interpolation,
@@ -19,17 +20,11 @@ from antiphon.lang.syntax.nodes import (
 )
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.fix_hints import report_mismatch
+from antiphon.lang.typecheck.invariance import widen_fresh
 from antiphon.lang.typecheck.lint import warn_of_double_braces, warn_of_plain_braces
-from antiphon.lang.typecheck.mutability.freshness import widen_fresh
 from antiphon.lang.typecheck.names import check_interpolation, infer_tool_name
-from antiphon.lang.typecheck.nullability import check_prompt_values
-from antiphon.lang.typecheck.spread import (
-    add_spread_fields,
-    check_spread_items,
-    check_spread_values,
-    infer_spread_items,
-)
-from antiphon.lang.typecheck.type_printer import format_type_short, hint_fields
+from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short, hint_fields
 from antiphon.lang.typecheck.types import (
     JSON,
     NEVER,
@@ -44,10 +39,15 @@ from antiphon.lang.typecheck.types import (
     ObjectField,
     Type,
     Union,
+    get_base_type,
     is_json_data,
     is_mutable,
+    is_nullable,
+    make_literal,
+    remove_null,
     strip_ai_result,
     union_options,
+    widen_type,
 )
 
 _TRUE, _FALSE = Literal(True), Literal(False)
@@ -56,9 +56,9 @@ _COMPOSITE_CLASSES = (Array, Object)
 _MAX_DEPTH, _MAX_SIZE = 12, 100
 
 
-def infer_number(c: Checker, node: NumberLit, _: Type | None) -> Type:
+def infer_number(_: Checker, node: NumberLit, __: Type | None) -> Type:
     """Return the literal type of `42`."""
-    return c.get_number_literal(node.value)
+    return make_literal(node.value)
 
 
 def infer_boolean(_: Checker, node: BoolLit, __: Type | None) -> Type:
@@ -80,13 +80,13 @@ def infer_text(c: Checker, node: TextLit, wanted: Type | None) -> Type:
     """Return the type of a string: a literal type, or text if it has interpolations."""
     parts = node.parts
     if not parts:
-        return c.get_text_literal("")
+        return make_literal("")
     for part in parts:
         if isinstance(part, str) and ("{" in part or "$" in part):
             warn_of_plain_braces(c, node)
             break
     if len(parts) == 1 and type(parts[0]) is str:
-        return c.get_text_literal(parts[0])
+        return make_literal(parts[0])
     for part in parts:
         if isinstance(part, Interpolation):
             check_interpolation(c, part)
@@ -107,9 +107,9 @@ def infer_array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
                 continue
             tool = infer_tool_name(c, item) if type(item) is Name and not isinstance(goal.item, CallableType) else None
             if tool is None:
-                c.want(item, goal.item, "")
+                c.check_value(item, goal.item, "")
             elif goal.item is not tool:
-                c.report_mismatch(item, tool, goal.item, "")
+                report_mismatch(c, item, tool, goal.item, "")
         return wanted if wanted is not None and not isinstance(wanted, Union) else goal
     type_: Type = NEVER
     for item in node.items:
@@ -119,23 +119,23 @@ def infer_array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
             )
             continue
         found = infer_tool_name(c, item) if type(item) is Name else None
-        held = found or widen_fresh(item, _limit_nested_type(c.expr(item)), whole=False)
+        held = found or widen_fresh(item, _limit_nested_type(c.infer(item)), whole=False)
         type_ = held if type_ is NEVER else type_ if held is type_ else join_types(type_, held)
     if wanted is None and len(node.items) > 1 and is_mutable(type_):
-        c.combined_values.append(node)
+        c.aliases.record_combined(node)
     return Array(type_)
 
 
 def infer_object(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     """Return the type of `{a: 1}`: the expected type, which each field must fit, or one of just these fields."""
-    goal = _find_wanted_object(c, node, wanted) or _find_wanted_type(wanted, Map)
+    goal = _find_wanted_object(node, wanted) or _find_wanted_type(wanted, Map)
     if isinstance(goal, Map):
         _index_entries(c, node)
         for entry in node.entries:
             if isinstance(entry, Spread):
                 check_spread_values(c, entry, goal)
             else:
-                c.want(entry.value, goal.value, entry.key)
+                c.check_value(entry.value, goal.value, entry.key)
         return goal
     if isinstance(goal, Object):
         return goal if _check_object_fields(c, node, goal) else JSON
@@ -146,44 +146,44 @@ def infer_object(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
         if isinstance(entry, Spread):
             known = add_spread_fields(c, entry, fields, None) and known
             if wanted is None:
-                c.combined_values.append(node)
+                c.aliases.record_combined(node)
         else:
-            fields[entry.key] = ObjectField(_limit_nested_type(c.expr(entry.value)))
+            fields[entry.key] = ObjectField(_limit_nested_type(c.infer(entry.value)))
     return Object(fields) if known else JSON
 
 
-def _find_wanted_object(c: Checker, node: ObjectLit, wanted: Type | None) -> Object | None:
+def _find_wanted_object(node: ObjectLit, wanted: Type | None) -> Object | None:
     """Return the only object type among the expected options; of several, the one that fits the written entries."""
     fitting = [each for each in union_options(wanted) if isinstance(each, Object)] if wanted is not None else []
     for rule in (_can_match_values, _has_matching_keys):
         if len(fitting) > 1:
-            fitting = [each for each in fitting if rule(c, node, each)]
+            fitting = [each for each in fitting if rule(node, each)]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _can_match_values(c: Checker, node: ObjectLit, option: Object) -> bool:
+def _can_match_values(node: ObjectLit, option: Object) -> bool:
     for entry in node.entries:
         field = option.fields.get(entry.key) if isinstance(entry, ObjectEntry) else None
-        said = _infer_written_literal(c, entry.value) if field is not None else None
+        said = _infer_written_literal(entry.value) if field is not None else None
         if field is not None and said is not None and not is_assignable(said, field.read):
             return False
     return True
 
 
-def _infer_written_literal(c: Checker, node: Expr) -> Type | None:
+def _infer_written_literal(node: Expr) -> Type | None:
     """Return the type of a literal value, as in `kind: "circle"`, or None."""
     match node:
         case TextLit(parts=[str() as said]):
-            return c.get_text_literal(said)
+            return make_literal(said)
         case NumberLit():
-            return c.get_number_literal(node.value)
+            return make_literal(node.value)
         case BoolLit():
             return _TRUE if node.value else _FALSE
         case _:
             return None
 
 
-def _has_matching_keys(_: Checker, node: ObjectLit, option: Object) -> bool:
+def _has_matching_keys(node: ObjectLit, option: Object) -> bool:
     keys = {entry.key for entry in node.entries if isinstance(entry, ObjectEntry)}
     whole = len(keys) == len(node.entries)
     return keys <= option.fields.keys() and not (
@@ -216,14 +216,14 @@ def _check_object_fields(c: Checker, node: ObjectLit, goal: Object) -> bool:
             continue
         field = goal.fields.get(entry.key)
         if field is None:
-            meant = c.nearest(entry.key, (each for each in goal.fields if each not in seen))
+            meant = c.find_similar(entry.key, (each for each in goal.fields if each not in seen))
             hint = f"did you mean `{meant}`?" if meant else hint_fields(goal)
             c.report("V0313", f"`{format_type_short(goal)}` has no field `{entry.key}`", _key_span(entry), hint)
-            c.expr(entry.value)
+            c.infer(entry.value)
             if meant:
                 seen[meant] = entry
         else:
-            c.want(entry.value, field.read if field.optional else field.type, entry.key)
+            c.check_value(entry.value, field.read if field.optional else field.type, entry.key)
     there = {*seen, *(name for name, field in spread.items() if not field.optional)}
     missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in there]
     if missing and known:
@@ -287,3 +287,93 @@ def _measure_type(type_: Type, depth: int) -> int:
         if total > _MAX_SIZE:
             break
     return total
+
+
+def infer_spread_items(c: Checker, node: Spread, wanted: Type | None = None) -> Type:
+    """Return the type of the items that a spread inserts into an array."""
+    kind = _require_spread_value(c, node, c.infer(node.value, wanted), "[]")
+    if isinstance(kind, Array):
+        return widen_type(kind.item) if wanted is None and not is_mutable(kind.item) else kind.item
+    if kind != JSON:
+        hint = "the fields of an object go into an object: `{ ...o }`" if isinstance(kind, Object) else ""
+        hint = f'its characters are `...{c.quote_receiver(node.value)}.split("")`' if kind is TEXT else hint
+        c.report(
+            "V0362", f"only an array can be put into an array, found `{format_type_general(kind)}`", node.value, hint
+        )
+    return JSON
+
+
+def check_spread_items(c: Checker, node: Spread, goal: Array) -> None:
+    """Check that the items of a spread fit the expected array."""
+    item = infer_spread_items(c, node, goal)
+    if not is_assignable(item, goal.item):
+        report_mismatch(c, node.value, Array(item), goal, "")
+    else:
+        c.aliases.check(node.value, item, goal.item)
+
+
+def check_spread_values(c: Checker, node: Spread, goal: Map) -> None:
+    """Check that the values of a spread fit the expected map."""
+    kind = _require_spread_value(c, node, c.infer(node.value, goal), "{}")
+    values = [kind.value] if isinstance(kind, Map) else [each.type for each in _get_fields(kind).values()]
+    if not isinstance(kind, Map | Object) and kind != JSON:
+        c.report(
+            "V0362", f"only a map or an object can be put into a map, found `{format_type_general(kind)}`", node.value
+        )
+    for each in values:
+        if not is_assignable(each, goal.value):
+            report_mismatch(c, node.value, each, goal.value, "")
+            return
+        c.aliases.check(node.value, each, goal.value)
+
+
+def _get_fields(type_: Type) -> dict[str, ObjectField]:
+    return type_.fields if isinstance(type_, Object) else {}
+
+
+def add_spread_fields(c: Checker, node: Spread, fields: dict[str, ObjectField], goal: Object | None) -> bool:
+    """Add the fields of a spread object to `fields`. Return False if they are known only at run time."""
+    kind = _require_spread_value(c, node, c.infer(node.value), "{}")
+    if not isinstance(kind, Object):
+        if kind != JSON and not isinstance(kind, Map):
+            hint = "the items of an array go into an array: `[...xs]`" if isinstance(kind, Array) else ""
+            c.report(
+                "V0362",
+                f"only an object can be put into an object, found `{format_type_general(kind)}`",
+                node.value,
+                hint,
+            )
+        return False
+    for name, field in kind.fields.items():
+        before = fields.get(name)
+        if field.optional and before is not None:
+            fields[name] = ObjectField(join_types(before.type, field.type), before.optional, field.description)
+        else:
+            fields[name] = field
+        wanted = goal.fields.get(name) if goal is not None else None
+        if wanted is not None and not is_assignable(field.type, wanted.type):
+            report_mismatch(c, node.value, field.type, wanted.type, name)
+        elif wanted is not None:
+            c.aliases.check(node.value, field.type, wanted.type)
+    return True
+
+
+def _require_spread_value(c: Checker, node: Spread, type_: Type, empty: str) -> Type:
+    """Return the base type of a spread value without null; report a nullable one."""
+    if is_nullable(type_):
+        hint = f"write `...({c.quote(node.value)} ?? {empty})`"
+        c.report("V0362", f"what may be null cannot be put in, `{format_type_general(type_)}`", node.value, hint)
+    return get_base_type(remove_null(strip_ai_result(type_)))
+
+
+def check_prompt_values(c: Checker, prompt: Expr) -> None:
+    """Report nullable values that are interpolated into a prompt: a model would read `null`."""
+    todo = [prompt]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Binary) and node.op == "+":
+            todo += (node.right, node.left)
+        elif isinstance(node, TextLit):
+            for part in node.parts:
+                if isinstance(part, Interpolation) and part.value.type is not None:
+                    c.require_non_null(part.value, part.value.type)

@@ -20,11 +20,11 @@ from antiphon.lang.syntax.nodes import (
     TypeNode,
 )
 from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck.blocks import check_block, check_statements
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.condition_facts import infer_type_facts
-from antiphon.lang.typecheck.narrowing import filter_valid_facts, merge_facts, narrow_by_condition, record_facts
+from antiphon.lang.typecheck.condition_facts import infer_tested_facts
+from antiphon.lang.typecheck.fix_hints import report_mismatch
 from antiphon.lang.typecheck.operators import check_condition, warn_constant_condition
-from antiphon.lang.typecheck.type_annotations import resolve_annotation
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
     BOOLEAN,
@@ -54,20 +54,19 @@ from antiphon.lang.typecheck.unions import (
 
 def infer_conditional(c: Checker, node: Conditional, wanted: Type | None) -> Type:
     """Infer the type of `c ? a : b`: the expected type if both branches fit, else their common type."""
-    check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
+    check_condition(c, node.condition, c.infer(node.condition, BOOLEAN))
     warn_constant_condition(c, node.condition)
-    before = c.narrowed_types
     for branch, holds in ((node.then, True), (node.otherwise, False)):
-        c.narrowed_types = dict(before)
-        narrow_by_condition(c, node.condition, holds)
-        c.expr(branch, wanted)
-    c.narrowed_types = before
+        outside = c.narrowing.begin_branch()
+        c.narrowing.narrow_by_condition(node.condition, holds)
+        c.infer(branch, wanted)
+        c.narrowing.restore(outside)
     return _join_values(c, node, [node.then, node.otherwise], wanted)
 
 
 def infer_is_test(c: Checker, node: Is, _: Type | None) -> Type:
     """Check `x is T`; a test with a constant result is reported."""
-    type_ = c.expr(node.value)
+    type_ = c.infer(node.value)
     tested = _resolve_tested_type(c, node.tested)
     possible = _check_test_possible(c, node.value, node.tested, type_, tested)
     if possible and strip_ai_result(type_) != JSON and is_never(subtract_type(type_, tested)):
@@ -80,9 +79,9 @@ def infer_match(c: Checker, node: Match, wanted: Type | None) -> Type:
     values: list[Expr] = []
     for arm in _narrow_arms(c, node):
         if isinstance(arm.body, Throw):
-            c.statements([arm.body])
+            check_statements(c, [arm.body])
         elif not isinstance(arm.body, Block):
-            c.expr(arm.body, wanted)
+            c.infer(arm.body, wanted)
             values.append(arm.body)
     return _join_values(c, node, values, wanted)
 
@@ -90,12 +89,12 @@ def infer_match(c: Checker, node: Match, wanted: Type | None) -> Type:
 def check_match_statement(c: Checker, node: MatchStatement) -> bool:
     """Check a `match` statement. The code after it is unreachable if the ends of all arms are."""
     ways = [
-        filter_valid_facts(c, c.left)
+        c.narrowing.facts_after_block()
         for arm in _narrow_arms(c, node)
-        if isinstance(arm.body, Block) and not c.block(arm.body)
+        if isinstance(arm.body, Block) and not check_block(c, arm.body)
     ]
     if ways:
-        merge_facts(c, ways)
+        c.narrowing.merge(ways)
     return bool(node.arms) and not ways
 
 
@@ -104,12 +103,12 @@ def _join_values(c: Checker, node: Expr, values: list[Expr], wanted: Type | None
     goal = strip_ai_result(wanted) if wanted is not None else JSON
     found = [each.type or JSON for each in values]
     if wanted is None and any(map(is_mutable, found)):
-        c.combined_values.append(node)
+        c.aliases.record_combined(node)
     if goal in (JSON, NEVER) or not values:
         return join_branches(found)
     for node, type_ in zip(values, found, strict=True):
         if not is_assignable(type_, goal):
-            c.report_mismatch(node, type_, goal, "")
+            report_mismatch(c, node, type_, goal, "")
     return AIResultType(goal) if all(isinstance(each, AIResultType) for each in found) else goal
 
 
@@ -118,16 +117,18 @@ def _narrow_arms(c: Checker, node: Match | MatchStatement) -> Iterator[Arm]:
     patterns = [[(each, _resolve_tested_type(c, each)) for each in arm.patterns] for arm in node.arms]
     has_else = any(arm.is_else for arm in node.arms)
     type_ = _infer_matched_value(c, node.value, [type_ for each in patterns for _, type_ in each], has_else)
-    before, covered, left = c.narrowed_types, list[Type](), type_
+    covered, left = list[Type](), type_
     for arm, own in zip(node.arms, patterns, strict=True):
         types = [each for _, each in own]
         _check_arm_reachable(c, node.value, arm, own, type_, left, covered)
-        c.narrowed_types = dict(before)
-        record_facts(c, infer_type_facts(node.value, make_union(covered if arm.is_else else types), not arm.is_else))
+        outside = c.narrowing.begin_branch()
+        c.narrowing.record(
+            infer_tested_facts(node.value, make_union(covered if arm.is_else else types), not arm.is_else)
+        )
         yield arm
+        c.narrowing.restore(outside)
         covered += types if not arm.is_else else [type_]
         left = subtract_type(left, make_union(types)) if not arm.is_else else NEVER
-    c.narrowed_types = before
     if not is_never(left) and not any(each is JSON for _, each in chain(*patterns)):
         _report_missing_arm(c, node, left)
 
@@ -140,14 +141,14 @@ def _infer_matched_value(c: Checker, node: Expr, types: list[Type], has_else: bo
     wanted = None
     if isinstance(node, ModelCall | AskHuman) and types:
         wanted = make_union(get_base_type(each) if has_else and isinstance(each, Literal) else each for each in types)
-    type_ = c.expr(node, wanted)
+    type_ = c.infer(node, wanted)
     # The value of a constant may be edited later, so its base type is matched.
     return widen_type(type_) if isinstance(strip_ai_result(type_), Literal) and wanted is None else type_
 
 
 def _resolve_tested_type(c: Checker, node: TypeNode) -> Type:
     """Return a type that values can be tested for; report functions and other types that are not data."""
-    type_ = resolve_annotation(c, node)
+    type_ = c.types.resolve(node)
     if not is_assignable(type_, JSON) or any(isinstance(each, CallableType) for each in inhabited_options(type_)):
         c.report(
             "V0360",
@@ -174,7 +175,7 @@ def _check_test_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, t
     known = [
         each.value for each in inhabited_options(type_) if isinstance(each, Literal) and isinstance(each.value, str)
     ]
-    meant = isinstance(tested, Literal) and isinstance(tested.value, str) and c.nearest(tested.value, known)
+    meant = isinstance(tested, Literal) and isinstance(tested.value, str) and c.find_similar(tested.value, known)
     hint = f'did you mean "{meant}"?' if meant else "leave it out"
     c.report("V0303", f"`{format_type_short(type_)}` is never `{format_type_short(tested)}`", node, hint)
     return False

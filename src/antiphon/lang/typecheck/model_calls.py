@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+
 from antiphon.lang.syntax.nodes import AskHuman, AsyncFor, Expr, ModelCall, PyBlock
+from antiphon.lang.syntax.python_block import dedent_code
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.checker import Checker, FunctionFrame
+from antiphon.lang.typecheck.blocks import check_block
+from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.iteration import infer_loop_item, is_private_value
+from antiphon.lang.typecheck.literals import check_prompt_values
 from antiphon.lang.typecheck.names import check_model_reference, resolve_name
-from antiphon.lang.typecheck.narrowing import invalidate_by_node
-from antiphon.lang.typecheck.nullability import check_prompt_values, require_non_null
-from antiphon.lang.typecheck.python_blocks import find_python_error
+from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
     AI_MEMBER_NAMES,
@@ -38,13 +42,13 @@ def infer_ask_model(c: Checker, node: ModelCall, wanted: Type | None) -> Type:
     if node.model is not None:
         check_model_reference(c, node.model)
     if node.context in ("default", "local"):
-        c.shows_variables = True
+        c.usage.record_shown_variables()
     node.wanted = _resolve_answer_type(c, node, wanted)
     for each in inhabited_options(node.wanted) if node.wanted is not None else ():
         if isinstance(each, Object) and each.name:
             _check_answer_fields(c, node, each)
     # The model may call tools of the program, which may change values.
-    invalidate_by_node(c, node)
+    c.narrowing.invalidate_by_node(node)
     return wanted if wanted is not None and has_function(wanted) else AIResultType(node.wanted or JSON)
 
 
@@ -87,29 +91,29 @@ def infer_python_block(c: Checker, node: PyBlock, _: Type | None) -> Type:
 
 def infer_async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
     """Infer the type of `async for x in xs { yield … }`: an array of the yielded values."""
-    item = infer_loop_item(c, node.iterable, c.expr(node.iterable))
+    item = infer_loop_item(c, node.iterable, c.infer(node.iterable))
     goal = strip_ai_result(wanted) if wanted is not None else None
-    frame, outer = FunctionFrame(node, c.frame, None, is_async_for=True), c.frame
-    frame.wanted = goal.item if isinstance(goal, Array) else None
-    c.frame = frame
-    symbol = node.symbol = c.symbol(
+    frame, outer = FunctionFrame(node, c.scopes.frame, None, is_async_for=True), c.scopes.frame
+    frame.wanted_item = goal.item if isinstance(goal, Array) else None
+    c.scopes.frame = frame
+    symbol = node.symbol = c.scopes.make_symbol(
         node.name, "loop", item, node.name_start, node.body.start, private=is_private_value(node.iterable)
     )
     symbol.until, symbol.is_global = node.body.end, False
-    invalidate_by_node(c, node.body)
-    c.block(node.body, (symbol,))
-    c.frame = outer
-    if frame.wanted is None and frame.yields is not None and is_mutable(frame.yields):
-        c.combined_values.append(node)
+    c.narrowing.invalidate_by_node(node.body)
+    check_block(c, node.body, (symbol,))
+    c.scopes.frame = outer
+    if frame.wanted_item is None and frame.yields is not None and is_mutable(frame.yields):
+        c.aliases.record_combined(node)
     return Array(frame.yields or NEVER)
 
 
 def _check_prompt(c: Checker, node: Expr) -> None:
-    type_ = require_non_null(c, node, c.expr(node))
+    type_ = c.require_non_null(node, c.infer(node))
     check_prompt_values(c, node)
     kind = get_operand_type(type_)
     if kind is not TEXT and kind is not JSON:
-        hint = f'put it into a text: `"${{{c.source_text(node)}}}"`' if is_assignable(type_, JSON) else ""
+        hint = f'put it into a text: `"${{{c.quote(node)}}}"`' if is_assignable(type_, JSON) else ""
         if kind is BOOLEAN:
             hint = 'a prompt that is chosen stands in parentheses: `do (c ? "…" : "…")`'
         c.report("V0314", f"a prompt is text, found `{format_type_general(kind)}`", node, hint)
@@ -128,3 +132,28 @@ def _resolve_answer_type(c: Checker, node: ModelCall | AskHuman, wanted: Type | 
     if type_ in (JSON, NEVER, MODEL, TOOL):
         return None
     return type_
+
+
+def find_python_error(code: str, parameters: Sequence[str] = ()) -> tuple[str, int] | None:
+    """Return Python's message for the first syntax error and its offset, or None. The code is compiled, not run."""
+    text, skipped = dedent_code(code)
+    body = "\n".join(" " + each if each else "" for each in text.split("\n"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(f"def _({', '.join(parameters)}):\n pass\n{body}\n", "<py>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error.msg, _map_to_block_offset(code, text, (error.lineno or 3) - 3, skipped, (error.offset or 1) - 2)
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        return str(error) or "it is nested too deeply", 0
+    return None
+
+
+def _map_to_block_offset(code: str, text: str, line: int, skipped: int, column: int) -> int:
+    """Return the offset in the block of a position in the dedented code."""
+    written, read = code.split("\n"), text.split("\n")
+    line = min(max(line, 0), len(read) - 1, len(written) - 1 - skipped)
+    whole = written[line + skipped]
+    indent = max(0, whole.find(read[line])) if read[line] else 0
+    start = sum(len(each) + 1 for each in written[: line + skipped])
+    return min(start + indent + max(column, 0), len(code))

@@ -20,6 +20,7 @@ from antiphon.lang.syntax.nodes import (
     Unary,
 )
 from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.fix_hints import report_mismatch
 from antiphon.lang.typecheck.names import infer_tool_name
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, strip_ai_result
@@ -86,7 +87,7 @@ def check_model_declaration(c: Checker, node: ModelDecl) -> bool:
             seen.add("name")
             continue
         if isinstance(entry, Spread):
-            c.expr(entry.value)
+            c.infer(entry.value)
             c.report("V0362", "the settings of a model are written out", entry, "name each of them")
             continue
         if entry.key in seen:
@@ -97,12 +98,10 @@ def check_model_declaration(c: Checker, node: ModelDecl) -> bool:
     if "name" not in seen:
         c.report("V0411", f"the model `{node.name}` has no `name`", where, 'add `name: "provider/model"`')
     node.settings.type = JSON
-    symbol = node.symbol = c.symbol(node.name, "model", MODEL, node.name_start, node.end, node=node)
+    symbol = node.symbol = c.scopes.make_symbol(node.name, "model", MODEL, node.name_start, node.end, node=node)
     if node.exported:
-        from antiphon.lang.typecheck.declarations import mark_exported
-
-        mark_exported(c, node, symbol)
-    c.declare_symbol(symbol)
+        c.scopes.export(node, symbol)
+    c.scopes.declare(symbol)
     return False
 
 
@@ -112,18 +111,18 @@ def _check_setting(c: Checker, entry: ObjectEntry) -> None:
         habit = habits.MODEL_SETTING_HINTS.get(entry.key, "")
         hint = (
             habit
-            or c.meant(entry.key, MODEL_SETTINGS)
+            or c.hint_similar(entry.key, MODEL_SETTINGS)
             or f"there are {', '.join(f'`{each}`' for each in MODEL_SETTINGS)}"
         )
         c.report("V0409", f"a model has no setting `{entry.key}`", _key_span(entry), hint, is_habit=bool(habit))
-        c.expr(entry.value)
+        c.infer(entry.value)
     elif entry.key == "tools":
         _check_tools_setting(c, entry.value)
     elif setting.type is TEXT and _is_unquoted_text(c, entry.value):
         written = c.source.text[entry.value.start : entry.value.end]
         c.report("V0201", f"there is no `{written}` here", entry.value, f'it stands in quotes: `"{written}"`')
     else:
-        c.want(entry.value, setting.type, entry.key)
+        c.check_value(entry.value, setting.type, entry.key)
         _check_number_range(c, entry, setting)
 
 
@@ -131,12 +130,12 @@ def _is_unquoted_text(c: Checker, node: Expr) -> bool:
     """Return True if a text such as `gpt-5` is written without quotes."""
     while isinstance(node, Binary | Member):
         node = node.left if isinstance(node, Binary) else node.object
-    return isinstance(node, Name) and c.scope.find(node.name) is None
+    return isinstance(node, Name) and c.scopes.find(node.name) is None
 
 
 def _check_tools_setting(c: Checker, node: Expr) -> None:
     if not isinstance(node, ArrayLit):
-        type_ = strip_ai_result(c.expr(node))
+        type_ = strip_ai_result(c.infer(node))
         if type_ != JSON and type_ != MODEL_SETTINGS["tools"].type:
             message = f"expected an array of tools for `tools`, found `{format_type_short(type_)}`"
             c.report("V0301", message, node, "write `[readFile, weather]`: their names, in brackets")
@@ -145,18 +144,18 @@ def _check_tools_setting(c: Checker, node: Expr) -> None:
     for item in node.items:
         if isinstance(item, Spread):
             hint = "write the bundle itself: `tools: [readonlyTools, mine]`"
-            c.expr(item.value)
+            c.infer(item.value)
             c.report("V0362", "bundles of tools stand among the tools as they are", item, hint)
             continue
         if isinstance(item, Name) and infer_tool_name(c, item) is not None:
             continue
         if isinstance(item, Call) and isinstance(item.callee, Name) and infer_tool_name(c, item.callee) is not None:
-            c.report_mismatch(item, TEXT, TOOL, "tools")
+            report_mismatch(c, item, TEXT, TOOL, "tools")
             continue
-        type_ = strip_ai_result(c.expr(item))
+        type_ = strip_ai_result(c.infer(item))
         # An item may be a bundle: an array of tools.
         if type_ not in (JSON, TOOL, MODEL_SETTINGS["tools"].type):
-            c.report_mismatch(item, type_, TOOL, "tools")
+            report_mismatch(c, item, type_, TOOL, "tools")
 
 
 def _check_number_range(c: Checker, entry: ObjectEntry, setting: ModelSetting) -> None:

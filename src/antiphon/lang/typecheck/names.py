@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
 from antiphon.lang.syntax.foreign_syntax.names import is_type_name
 from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_TYPES, GLOBAL_NAME_HINTS
-from antiphon.lang.syntax.nodes import Index, Interpolation, Lambda, Member, Name, Node, Slice
+from antiphon.lang.syntax.nodes import Expr, Index, Interpolation, Lambda, Member, Name, Node, Slice
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.methods import BUILTINS
-from antiphon.lang.typecheck.narrowing import get_narrowed_type
+from antiphon.lang.typecheck.name_usage import label_declaration
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import (
@@ -29,6 +30,7 @@ from antiphon.lang.typecheck.types import (
 from antiphon.lang.typecheck.unions import inhabited_options
 
 _PATH_STEPS = (Member, Index, Slice)
+_DECLARE_HINT = "declare it before, or import it"
 _MEMBER_ACCESS = re.compile(r"\.([^\W\d]\w*)")
 
 
@@ -46,7 +48,7 @@ def infer_name(c: Checker, node: Name, _: Type | None) -> Type:
         if symbol.kind == "builtin" and BUILTINS[symbol.name].in_tests:
             c.report("V0208", f"`{symbol.name}` is only for tests, and can only be called", node)
         return type_
-    return get_narrowed_type(c, node, type_) if c.narrowed_types else type_
+    return c.narrowing.get_type(node, type_)
 
 
 def _hint_literal(c: Checker, node: Name, type_: Type) -> str:
@@ -63,19 +65,17 @@ def _hint_literal(c: Checker, node: Name, type_: Type) -> str:
 
 def resolve_name(c: Checker, node: Name) -> Symbol | None:
     """Return the symbol of a name, recorded on its node; report an unknown name."""
-    symbol = node.symbol = c.scope.find(node.name)
+    symbol = node.symbol = c.scopes.current.find(node.name)
     if symbol is None:
         _report_unknown_name(c, node)
     else:
-        symbol.used = True
-        if symbol.owner is not c.frame.node:
-            symbol.is_captured = True
+        c.scopes.record_use(symbol)
     return symbol
 
 
 def infer_tool_name(c: Checker, node: Name) -> Type | None:
     """Return `TOOL` if the name is that of a tool, which may be an item of an array, else None."""
-    symbol = c.scope.find(node.name)
+    symbol = c.scopes.find(node.name)
     if symbol is None or type(symbol.type) is not CallableType or symbol.kind not in ("tool", "import"):
         return None
     symbol.used = True
@@ -86,16 +86,15 @@ def infer_tool_name(c: Checker, node: Name) -> Type | None:
 def check_model_reference(c: Checker, node: Name) -> None:
     """Check a name where a model is expected."""
     node.type = MODEL
-    symbol = node.symbol = c.scope.find(node.name)
+    symbol = node.symbol = c.scopes.find(node.name)
     if symbol is None:
-        models = (each for each in c.scope.iterate_names() if _is_model(c.scope.find(each)))
+        models = (each for each in c.scopes.current.iterate_names() if _is_model(c.scopes.find(each)))
         declare = "declare it: `model " + node.name + ' = { name: "…" }`'
         if is_type_name(node.name):
             declare = f"the type stands in the declaration: `const x: {FOREIGN_TYPES.get(node.name, node.name)} = do …`"
-        _report_unknown_name(c, node, c.meant(node.name, models) or declare)
+        _report_unknown_name(c, node, c.hint_similar(node.name, models) or declare)
         return
-    symbol.used = True
-    symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
+    c.scopes.record_use(symbol)
     if not _is_model(symbol) and symbol.type != JSON:
         hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
         if get_base_type(symbol.type) is TEXT:
@@ -105,13 +104,21 @@ def check_model_reference(c: Checker, node: Name) -> None:
 
 def check_interpolation(c: Checker, hole: Interpolation) -> None:
     """Check `${expr}` or `{path}` in a string."""
-    value = hole.value
-    if not hole.dollar:
-        root = value
-        while isinstance(root, _PATH_STEPS):
-            root = root.object
-        c.path_root = root
-    check_convertible_to_text(c, value, c.expr(value))
+    before = len(c.diagnostics)
+    check_convertible_to_text(c, hole.value, c.infer(hole.value))
+    if not hole.dollar and len(c.diagnostics) > before:
+        _hint_plain_brace(c, hole.value, before)
+
+
+def _hint_plain_brace(c: Checker, root: Expr, before: int) -> None:
+    """Add a hint how to write a brace as text to the report of an unknown name at the start of a `{path}`."""
+    while isinstance(root, _PATH_STEPS):
+        root = root.object
+    for at in range(before, len(c.diagnostics)):
+        found = c.diagnostics[at]
+        if isinstance(root, Name) and found.code == "V0201" and found.start == root.start and not found.labels:
+            hint = found.hint if found.hint != _DECLARE_HINT else ""
+            c.diagnostics[at] = replace(found, hint=f"{hint} for a brace as such, write `\\{{{root.name}`".strip())
 
 
 def check_convertible_to_text(c: Checker, node: Node, type_: Type) -> None:
@@ -128,37 +135,34 @@ def _is_model(symbol: Symbol | None) -> bool:
 
 def _report_unknown_name(c: Checker, node: Name, hint: str | None = None) -> None:
     node.type = JSON
-    later = c.scope.find_later_declaration(node.name)
+    later = c.scopes.current.find_later_declaration(node.name)
     if later is not None:
         where = (DiagnosticLabel(*later, "it is declared here"),)
         own = later[0] < node.start
         message = f"`{node.name}` is used {'in its own' if own else 'before its'} declaration"
         hint = "" if own else "move the declaration up"
-        if own and isinstance(c.frame.node, Lambda):
+        if own and isinstance(c.scopes.frame.node, Lambda):
             hint = f"to call itself it needs its type, `{node.name}: (number) => number`; or declare a `function`"
         c.report("V0202", message, node, hint, where)
         return
-    closed = c.closed.get(node.name)
-    if hint is None and closed is not None and closed.kind in ("let", "const", "loop", "caught"):
-        _report_out_of_scope(c, node, closed)
+    ended = c.scopes.ended.get(node.name)
+    if hint is None and ended is not None and ended.kind in ("let", "const", "loop", "caught"):
+        _report_out_of_scope(c, node, ended)
         return
     is_habit = False
     if hint is None:
         habit = _hint_foreign_name(c, node)
         is_habit = bool(habit)
-        hint = habit or c.meant(node.name, c.scope.iterate_names())
+        hint = habit or c.hint_similar(node.name, c.scopes.current.iterate_names())
         if node.name in TYPES_BY_NAME and not hint:
             hint = f"`{node.name}` is the name of a type"
-        if node is c.path_root:
-            hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
-        hint = hint or "declare it before, or import it"
+        hint = hint or _DECLARE_HINT
     c.report("V0201", f"there is no `{node.name}` here", node, hint, is_habit=is_habit)
 
 
 def _report_out_of_scope(c: Checker, node: Name, symbol: Symbol) -> None:
     """Report a name that is used after the block it was declared in."""
-    c.diagnostics[:] = [each for each in c.diagnostics if each.code != "V0702" or each.start != symbol.start]
-    c.unread[:] = [each for each in c.unread if each.start != symbol.start]
+    c.usage.withdraw_unused(symbol)
     hint = f"declare it before the block, `let {node.name} = …`, and assign it there"
     if symbol.kind in ("loop", "caught"):
         hint = f"use it in the block, or keep it: `let last = …` before, and `last = {node.name}` there"
@@ -171,10 +175,3 @@ def _hint_foreign_name(c: Checker, node: Name) -> str:
     return GLOBAL_NAME_HINTS.get(f"{node.name}.{member[1]}" if member else node.name) or GLOBAL_NAME_HINTS.get(
         node.name, ""
     )
-
-
-def label_declaration(symbol: Symbol) -> tuple[DiagnosticLabel, ...]:
-    """Return a label at a symbol's declaration, if it is in this file."""
-    if symbol.kind == "builtin" or symbol.end == 0:
-        return ()
-    return (DiagnosticLabel(symbol.start, symbol.end, "it is declared here"),)

@@ -6,18 +6,8 @@ from collections.abc import Iterable
 
 from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.checker import Checker, ValuePath
 from antiphon.lang.typecheck.condition_facts import ConditionFact, infer_facts
-from antiphon.lang.typecheck.side_effects import (
-    ALL_ITEMS,
-    ANY_MEMBER,
-    SideEffects,
-    collect_assigned_names,
-    collect_call_effects,
-    collect_concurrent_effects,
-    collect_effects,
-    collect_unknown_effects,
-)
+from antiphon.lang.typecheck.side_effects import ALL_ITEMS, ANY_MEMBER, SideEffectAnalysis, SideEffects
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import (
     BOOLEAN,
@@ -35,63 +25,180 @@ from antiphon.lang.typecheck.types import (
 )
 from antiphon.lang.typecheck.unions import is_never, make_union
 
-#: Limits on the terms of a condition and on the steps of a path.
-_MAX_TERMS, _MAX_STEPS = 50, 4
-#: The maximum number of facts, since they are copied with every block.
-_MAX_FACTS = 64
+#: The maximum number of steps of a path, and of facts, since they are copied with every block.
+_MAX_STEPS, _MAX_FACTS = 4, 64
 _PATH_NODES = (Member, Index)
-#: Narrowed types by the path of the value.
+#: The path of a narrowed value: its variable, then members and items; an index may be a variable.
+ValuePath = tuple[Symbol, tuple[str | int | Symbol, ...]]
+#: Narrowed types by the path of the value; and with the number of changes when they were recorded.
 NarrowedTypes = dict[ValuePath, Type]
+RecordedFacts = dict[ValuePath, tuple[int, Type]]
 #: Members of a tool call of which exactly one is null.
 _EXCLUSIVE_MEMBERS = {"error": "result", "result": "error"}
 
 
-def narrow_by_condition(c: Checker, condition: Expr, holds: bool) -> bool:
-    """Record what holds where a condition is true, or false. Return True if that is impossible."""
-    facts = [*infer_facts(condition, holds, _MAX_TERMS)]
-    impossible = False
-    if facts:
-        # One side of the condition may change what the other found.
-        effects = collect_effects(c, condition)
-        impossible = record_facts(c, [each for each in facts if not _may_change(effects, get_value_path(each[0]))])
-    missing = _find_null_value(condition, holds)
-    if isinstance(missing, Member) and missing.name in _EXCLUSIVE_MEMBERS and missing.object.type is TOOL_CALL:
-        narrow_value(c, Member(missing.start, missing.end, missing.object, _EXCLUSIVE_MEMBERS[missing.name]), TEXT)
-    return impossible
+class Narrowing:
+    """The narrowed types at the current place. A fact is valid until something its value depends on changes."""
 
+    __slots__ = ("_at_block_end", "_change_counts", "_effects", "_facts", "_in_repl")
 
-def record_facts(c: Checker, facts: Iterable[ConditionFact]) -> bool:
-    """Record facts. Return True if one of them is impossible."""
-    impossible = False
-    for node, type_ in facts:
-        impossible = narrow_value(c, node, type_) or impossible
-    return impossible
+    def __init__(self, effects: SideEffectAnalysis, *, in_repl: bool) -> None:
+        self._effects = effects
+        self._in_repl = in_repl
+        #: Narrowed types, each with the number of changes at that time.
+        self._facts: RecordedFacts = {}
+        self._at_block_end: RecordedFacts = {}
+        #: The number of changes so far, by variable or by name of a member.
+        self._change_counts: dict[Symbol | str, int] = {}
 
+    # Branches
 
-def narrow_value(c: Checker, node: Expr, type_: Type) -> bool:
-    """Record that a value has a narrower type, until something may change it. Return True if there is no such value."""
-    path = get_value_path(node)
-    if path is None or _changes_concurrently(c, path):
-        return False
-    if len(c.narrowed_types) < _MAX_FACTS or path in c.narrowed_types:
-        c.narrowed_types[path] = (_count_changes(c, path), type_)
-    return is_never(type_)
+    def begin_branch(self) -> RecordedFacts:
+        """Begin a branch, whose facts end with it, and return the facts before it, for `restore`."""
+        outside = self._facts
+        self._facts = dict(outside)
+        return outside
 
+    def begin_function(self, *, is_lambda: bool = False) -> RecordedFacts:
+        """Begin a function that is called later, and return the facts before it.
 
-def filter_valid_facts(c: Checker, known: dict[ValuePath, tuple[int, Type]]) -> NarrowedTypes:
-    """Return the facts that are still valid."""
-    return {path: type_ for path, (version, type_) in known.items() if version == _count_changes(c, path)}
+        In a lambda, facts about values that never change remain.
+        """
+        outside = self._facts
+        lasting = ((path, fact) for path, fact in outside.items() if not path[1] and self._is_never_assigned(path[0]))
+        self._facts = dict(lasting) if is_lambda else {}
+        return outside
 
+    def restore(self, outside: RecordedFacts) -> None:
+        """Return to the facts before a branch or function."""
+        self._facts = dict(outside)
 
-def merge_facts(c: Checker, ways: list[NarrowedTypes]) -> None:
-    """Continue where several branches join, with the facts that hold on each of them."""
-    first, *others = ways
-    c.narrowed_types = {
-        path: (_count_changes(c, path), found)
-        for path, type_ in first.items()
-        if all(path in each for each in others)
-        and (found := _join_certain([type_, *(each[path] for each in others)])) is not None
-    }
+    def end_block(self, outside: RecordedFacts) -> None:
+        """Return to the facts before a block, and keep those at its end for `facts_after_block`."""
+        self._at_block_end, self._facts = self._facts, outside
+
+    def facts_after_block(self) -> NarrowedTypes:
+        """Return the facts at the end of the last block that are still valid."""
+        return self._filter_valid(self._at_block_end)
+
+    def current_facts(self) -> NarrowedTypes:
+        """Return the facts that are valid here."""
+        return self._filter_valid(self._facts)
+
+    def merge(self, branches: list[NarrowedTypes]) -> None:
+        """Continue where several branches join, with the facts that hold on each of them."""
+        first, *others = branches
+        self._facts = {
+            path: (self._count_changes(path), found)
+            for path, type_ in first.items()
+            if all(path in each for each in others)
+            and (found := _join_certain([type_, *(each[path] for each in others)])) is not None
+        }
+
+    # Facts
+
+    def get_type(self, node: Name | Member | Index, type_: Type) -> Type:
+        """Return the type of a value, narrowed by the conditions around it."""
+        if not self._facts or (path := get_value_path(node)) is None:
+            return type_
+        found = self._facts.get(path)
+        return type_ if found is None or found[0] != self._count_changes(path) else found[1]
+
+    def narrow_by_condition(self, condition: Expr, holds: bool) -> bool:
+        """Record what holds where a condition is true, or false. Return True if that is impossible."""
+        facts = [*infer_facts(condition, holds)]
+        impossible = False
+        if facts:
+            # One side of the condition may change what the other found.
+            effects = self._effects.collect(condition)
+            impossible = self.record([each for each in facts if not _may_change(effects, get_value_path(each[0]))])
+        missing = _find_null_value(condition, holds)
+        if isinstance(missing, Member) and missing.name in _EXCLUSIVE_MEMBERS and missing.object.type is TOOL_CALL:
+            other = Member(missing.start, missing.end, missing.object, _EXCLUSIVE_MEMBERS[missing.name])
+            self._narrow(other, TEXT)
+        return impossible
+
+    def record(self, facts: Iterable[ConditionFact]) -> bool:
+        """Record facts. Return True if one of them is impossible."""
+        impossible = False
+        for node, type_ in facts:
+            impossible = self._narrow(node, type_) or impossible
+        return impossible
+
+    def record_assignment(self, symbol: Symbol, type_: Type) -> None:
+        """Invalidate the facts about a variable, and record the type of its new value."""
+        self._change_counts[symbol] = self._change_counts.get(symbol, 0) + 1
+        path: ValuePath = symbol, ()
+        if len(self._facts) >= _MAX_FACTS or self._changes_concurrently(path):
+            return
+        found = _narrow_untyped(type_) if symbol.is_open else _narrow_after_assignment(symbol.type, type_)
+        if found is not None:
+            self._facts[path] = (self._count_changes(path), found)
+
+    def record_part_assignment(self, node: Member | Index, slot: Type, type_: Type) -> None:
+        """Record that a value of this type was assigned to a member or an item."""
+        if (found := _narrow_after_assignment(slot, type_)) is not None:
+            self._narrow(node, found)
+
+    def _narrow(self, node: Expr, type_: Type) -> bool:
+        """Record that a value has a narrower type. Return True if there is no such value."""
+        path = get_value_path(node)
+        if path is None or self._changes_concurrently(path):
+            return False
+        if len(self._facts) < _MAX_FACTS or path in self._facts:
+            self._facts[path] = (self._count_changes(path), type_)
+        return is_never(type_)
+
+    # Changes
+
+    def invalidate_members(self, members: Iterable[str]) -> None:
+        """Invalidate the facts about members of these names, in every object."""
+        for each in members:
+            self._change_counts[each] = self._change_counts.get(each, 0) + 1
+
+    def invalidate_by_call(self, symbol: Symbol) -> None:
+        """Invalidate the facts that a call of a function or tool may change."""
+        if self._facts:
+            self._invalidate(self._effects.collect_call(symbol))
+
+    def invalidate_by_node(self, node: Node) -> None:
+        """Invalidate the facts that a node may change; it may run repeatedly, so they are unknown at its start."""
+        if self._facts:
+            self._invalidate(self._effects.collect(node))
+
+    def invalidate_by_unknown_call(self) -> None:
+        """Invalidate the facts that a call of an unknown function may change."""
+        if self._facts:
+            self._invalidate(self._effects.collect_unknown_call())
+
+    def _invalidate(self, effects: SideEffects) -> None:
+        for path in self._facts:
+            if path[0].name in effects.names and not path[0].is_constant:
+                self._change_counts[path[0]] = self._change_counts.get(path[0], 0) + 1
+        self.invalidate_members(effects.members)
+
+    def _filter_valid(self, known: RecordedFacts) -> NarrowedTypes:
+        return {path: type_ for path, (version, type_) in known.items() if version == self._count_changes(path)}
+
+    def _is_never_assigned(self, symbol: Symbol) -> bool:
+        if symbol.is_constant:
+            return True
+        return not self._effects.is_assigned(symbol.name) and not (self._in_repl and symbol.is_global)
+
+    def _count_changes(self, path: ValuePath) -> int:
+        """Return the number of changes to anything that a path depends on: a fact is valid for one such number."""
+        symbol, steps = path
+        counts = self._change_counts
+        total = counts.get(symbol, 0)
+        if steps:
+            total += counts.get(ANY_MEMBER, 0)
+            total += sum(counts.get(step, 0) for step in steps if isinstance(step, Symbol))
+            total += sum(counts.get(step if isinstance(step, str) else ALL_ITEMS, 0) for step in steps)
+        return total
+
+    def _changes_concurrently(self, path: ValuePath) -> bool:
+        """Return True if concurrent code may change the value at any time."""
+        return _may_change(self._effects.collect_concurrent(), path)
 
 
 def _join_certain(types: list[Type]) -> Type | None:
@@ -103,33 +210,6 @@ def _join_certain(types: list[Type]) -> Type | None:
             return None
         found = each if is_assignable(found, each, certain=True) else make_union((found, each))
     return found
-
-
-def get_narrowed_type(c: Checker, node: Name | Member | Index, type_: Type) -> Type:
-    """Return the type of a value, narrowed by the conditions around it."""
-    path = get_value_path(node)
-    found = c.narrowed_types.get(path) if path is not None else None
-    if path is None or found is None or found[0] != _count_changes(c, path):
-        return type_
-    return found[1]
-
-
-def record_assignment(c: Checker, symbol: Symbol, type_: Type | None = None) -> None:
-    """Invalidate the facts about a variable; `type_` is the type of its new value."""
-    c.change_counts[symbol] = c.change_counts.get(symbol, 0) + 1
-    path: ValuePath = symbol, ()
-    if type_ is None or len(c.narrowed_types) >= _MAX_FACTS or _changes_concurrently(c, path):
-        return
-    if (
-        found := _narrow_untyped(type_) if symbol.is_open else _narrow_after_assignment(symbol.type, type_)
-    ) is not None:
-        c.narrowed_types[path] = (_count_changes(c, path), found)
-
-
-def record_part_assignment(c: Checker, node: Member | Index, slot: Type, type_: Type) -> None:
-    """Record that a value of this type was assigned to a member or an item."""
-    if (found := _narrow_after_assignment(slot, type_)) is not None:
-        narrow_value(c, node, found)
 
 
 def _narrow_after_assignment(slot: Type, type_: Type) -> Type | None:
@@ -145,41 +225,6 @@ def _narrow_untyped(type_: Type) -> Type | None:
     """Return the type of an untyped variable after an assignment, if the value is null or immutable."""
     kind = get_base_type(type_)
     return kind if kind in (NULL, NUMBER, TEXT, BOOLEAN) else None
-
-
-def invalidate_members(c: Checker, members: Iterable[str]) -> None:
-    """Invalidate the facts about members of these names, in every object."""
-    for each in members:
-        c.change_counts[each] = c.change_counts.get(each, 0) + 1
-
-
-def invalidate_by_call(c: Checker, symbol: Symbol) -> None:
-    """Invalidate the facts that a call of a function or tool may change."""
-    if c.narrowed_types:
-        _invalidate(c, collect_call_effects(c, symbol))
-
-
-def invalidate_by_node(c: Checker, node: Node) -> None:
-    """Invalidate the facts that a node may change; it may run repeatedly, so they are unknown at its start."""
-    if c.narrowed_types:
-        _invalidate(c, collect_effects(c, node))
-
-
-def invalidate_by_unknown_call(c: Checker) -> None:
-    """Invalidate the facts that a call of an unknown function may change."""
-    if c.narrowed_types:
-        _invalidate(c, collect_unknown_effects(c))
-
-
-def lasting_facts(c: Checker) -> dict[ValuePath, tuple[int, Type]]:
-    """Return the facts that also hold in a function that is called later: those about values that never change."""
-    return {path: known for path, known in c.narrowed_types.items() if not path[1] and _is_never_reassigned(c, path[0])}
-
-
-def _is_never_reassigned(c: Checker, symbol: Symbol) -> bool:
-    if symbol.is_constant:
-        return True
-    return symbol.name not in collect_assigned_names(c) and not (c.in_repl and symbol.is_global)
 
 
 def get_value_path(node: Expr) -> ValuePath | None:
@@ -209,23 +254,6 @@ def _index_step(index: Expr) -> str | int | Symbol | None:
     return index.symbol if isinstance(index, Name) else None
 
 
-def _count_changes(c: Checker, path: ValuePath) -> int:
-    """Return the number of changes to anything that a path depends on: a fact is valid for one such number."""
-    symbol, steps = path
-    counts = c.change_counts
-    total = counts.get(symbol, 0)
-    total += sum(counts.get(step, 0) for step in steps if isinstance(step, Symbol))
-    if steps:
-        total += counts.get(ANY_MEMBER, 0)
-        total += sum(counts.get(step if isinstance(step, str) else ALL_ITEMS, 0) for step in steps)
-    return total
-
-
-def _changes_concurrently(c: Checker, path: ValuePath) -> bool:
-    """Return True if concurrent code may change the value at any time."""
-    return _may_change(collect_concurrent_effects(c), path)
-
-
 def _may_change(effects: SideEffects, path: ValuePath | None) -> bool:
     if path is None:
         return False
@@ -236,13 +264,6 @@ def _may_change(effects: SideEffects, path: ValuePath | None) -> bool:
     return bool(members) and any(
         ANY_MEMBER in members or (each if isinstance(each, str) else ALL_ITEMS) in members for each in steps
     )
-
-
-def _invalidate(c: Checker, effects: SideEffects) -> None:
-    for path in c.narrowed_types:
-        if path[0].name in effects.names and not path[0].is_constant:
-            c.change_counts[path[0]] = c.change_counts.get(path[0], 0) + 1
-    invalidate_members(c, effects.members)
 
 
 def _find_null_value(node: Expr, holds: bool) -> Expr | None:

@@ -22,11 +22,9 @@ from antiphon.lang.syntax.nodes import (
 )
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.constants import check_integer
 from antiphon.lang.typecheck.equality import can_be_equal, check_equality, hint_conversion, suggest_literal
-from antiphon.lang.typecheck.integer_constants import check_integer
 from antiphon.lang.typecheck.names import check_convertible_to_text
-from antiphon.lang.typecheck.narrowing import narrow_by_condition
-from antiphon.lang.typecheck.nullability import require_non_null
 from antiphon.lang.typecheck.type_printer import format_type_general
 from antiphon.lang.typecheck.types import (
     BOOLEAN,
@@ -44,6 +42,7 @@ from antiphon.lang.typecheck.types import (
     get_operand_type,
     is_mutable,
     is_nullable,
+    make_literal,
     make_nullable,
     remove_null,
     strip_ai_result,
@@ -54,14 +53,14 @@ from antiphon.lang.typecheck.unions import join_or_widen
 def infer_unary(c: Checker, node: Unary, _: Type | None) -> Type:
     """Infer the type of `-x` or `not x`."""
     if node.op == "not":
-        check_condition(c, node.operand, c.expr(node.operand, BOOLEAN))
+        check_condition(c, node.operand, c.infer(node.operand, BOOLEAN))
         return BOOLEAN
-    type_ = c.expr(node.operand, NUMBER if type(node.operand) in ASK_NODES else None)
+    type_ = c.infer(node.operand, NUMBER if type(node.operand) in ASK_NODES else None)
     if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
-        return c.get_number_literal(-type_.value)
-    type_ = require_non_null(c, node.operand, type_)
+        return make_literal(-type_.value)
+    type_ = c.require_non_null(node.operand, type_)
     if get_operand_type(type_) not in (NUMBER, JSON):
-        hint = f"write `-{c.receiver_text(node.operand)}.toNumber()`" if get_operand_type(type_) is TEXT else ""
+        hint = f"write `-{c.quote_receiver(node.operand)}.toNumber()`" if get_operand_type(type_) is TEXT else ""
         c.report("V0302", f"`-` needs a number, found `{format_type_general(type_)}`", node.operand, hint)
     return NUMBER
 
@@ -71,15 +70,22 @@ def infer_binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
     chain = [node]
     while type(left := chain[-1].left) is Binary:
         chain.append(left)
-    before = c.narrowed_types
-    type_ = c.expr(chain[-1].left, _infer_wanted_left(c, chain[-1], node, wanted))
+    is_logic = any(each.op in _LOGIC_OPERATORS for each in chain)
+    outside = c.narrowing.begin_branch() if is_logic else None
+    type_ = c.infer(chain[-1].left, _infer_wanted_left(c, chain[-1], node, wanted))
     for each in reversed(chain):
-        if each.op in _LOGIC_OPERATORS and not (type(each.left) is Binary and each.left.op == each.op):
-            c.narrowed_types = dict(before)
+        if outside is not None and each.op in _LOGIC_OPERATORS and not _continues_chain(each):
+            c.narrowing.restore(outside)
         rule = _OPERATOR_RULES[each.op]
         type_ = each.type = rule(c, each, type_) if each.op != "??" else _infer_coalesce(c, each, type_, wanted)
-    c.narrowed_types = before
+    if outside is not None:
+        c.narrowing.restore(outside)
     return type_
+
+
+def _continues_chain(node: Binary) -> bool:
+    """Return True if the left side ends with the same operator, as in `a and b and c`."""
+    return type(node.left) is Binary and node.left.op == node.op
 
 
 def _infer_wanted_left(c: Checker, first: Binary, last: Binary, wanted: Type | None) -> Type | None:
@@ -101,13 +107,13 @@ def get_wanted_operand(op: str, other: Type | None) -> Type | None:
 
 def _infer_asked_right(c: Checker, node: Binary, left: Type) -> Type:
     """Return the type of the right operand, where it is a question."""
-    return c.expr(node.right, get_wanted_operand(node.op, left))
+    return c.infer(node.right, get_wanted_operand(node.op, left))
 
 
 def _peek_type(c: Checker, node: Expr) -> Type:
     """Return the type of an expression that is checked later, without reporting anything."""
     before = len(c.diagnostics)
-    type_ = c.expr(node)
+    type_ = c.infer(node)
     del c.diagnostics[before:]
     return type_
 
@@ -170,12 +176,12 @@ def warn_constant_condition(c: Checker, node: Expr, *, unless: bool | None = Non
 def infer_range(c: Checker, node: Range, _: Type | None) -> Type:
     """Infer the type of `a..b`."""
     for each in (node.first, node.last):
-        type_ = require_non_null(c, each, c.expr(each, NUMBER if type(each) in ASK_NODES else None))
+        type_ = c.require_non_null(each, c.infer(each, NUMBER if type(each) in ASK_NODES else None))
         if get_operand_type(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{format_type_general(type_)}`", each)
         check_integer(c, each, "the end of a range")
     if isinstance(node.first, NumberLit) and node.first.value == 0 and (of := get_counted_value(node.last)) is not None:
-        hint = f"write `for i in {c.source_text(node.last)}`, or `0..{c.source_text(of)}.length - 1`"
+        hint = f"write `for i in {c.quote(node.last)}`, or `0..{c.quote(of)}.length - 1`"
         c.warn("V0710", "both ends belong to a range, and this one is a position too many", node.last, hint)
     return _NUMBER_ARRAY
 
@@ -202,27 +208,27 @@ ASK_NODES = frozenset((ModelCall, AskHuman))
 
 
 def _infer_arithmetic_operands(c: Checker, node: Binary, left: Type) -> Type:
-    right = require_non_null(
-        c, node.right, c.expr(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+    right = c.require_non_null(
+        node.right, c.infer(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
     )
-    return infer_arithmetic(c, node.op, require_non_null(c, node.left, left), right, (node.start, node.end))
+    return infer_arithmetic(c, node.op, c.require_non_null(node.left, left), right, (node.start, node.end))
 
 
 def _infer_plus(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.expr(node.right)
+    right = c.infer(node.right)
     if not (isinstance(get_operand_type(left), Array) and isinstance(get_operand_type(right), Array)):
         check_convertible_to_text(c, node.left, left)
         check_convertible_to_text(c, node.right, right)
-    left, right = require_non_null(c, node.left, left), require_non_null(c, node.right, right)
+    left, right = c.require_non_null(node.left, left), c.require_non_null(node.right, right)
     found = infer_arithmetic(c, "+", left, right, (node.start, node.end))
     if isinstance(found, Array) and is_mutable(found.item):
-        c.combined_values.append(node)
+        c.aliases.record_combined(node)
     return found
 
 
 def _infer_ordering(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.expr(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
-    left, right = require_non_null(c, node.left, left), require_non_null(c, node.right, right)
+    right = c.infer(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+    left, right = c.require_non_null(node.left, left), c.require_non_null(node.right, right)
     first, second = get_operand_type(left), get_operand_type(right)
     if not (first is second and (first is NUMBER or first is TEXT)) and not (
         (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
@@ -237,10 +243,10 @@ def _infer_ordering(c: Checker, node: Binary, left: Type) -> Type:
 
 def _infer_contains(c: Checker, node: Binary, left: Type) -> Type:
     """Check `x in xs`: an item of an array, a part of a text, or a key of an object."""
-    right = c.expr(node.right)
+    right = c.infer(node.right)
     place = get_operand_type(right)
     if is_nullable(right):
-        hint = f"write `{c.source_text(node.right)} ?? []`, or compare it with `null` before"
+        hint = f"write `{c.quote(node.right)} ?? []`, or compare it with `null` before"
         c.report("V0302", f"`in` cannot look into what may be null, `{format_type_general(right)}`", node.right, hint)
     elif isinstance(place, Array):
         if not can_be_equal(left, place.item):
@@ -266,21 +272,19 @@ def _infer_logic(c: Checker, node: Binary, left: Type) -> Type:
     check_condition(c, node.left, left)
     # The facts of operands further left in the chain are already recorded.
     last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
-    narrow_by_condition(c, last, node.op == "and")
-    right = c.expr(node.right, BOOLEAN)
+    c.narrowing.narrow_by_condition(last, node.op == "and")
+    right = c.infer(node.right, BOOLEAN)
     before = node.left
     if node.op == "or" and isinstance(before, Binary) and before.op == "and" and _are_same_kind(before.right, right):
         # This report is better than the one about the left side.
-        c.diagnostics[:] = [each for each in c.diagnostics if each.start != before.right.start]
-        hint = f"write `{c.source_text(before.left)} ? {c.source_text(before.right)} : {c.source_text(node.right)}`"
+        c.withdraw("V0304", before.right.start, before.right.start + 1)
+        hint = f"write `{c.quote(before.left)} ? {c.quote(before.right)} : {c.quote(node.right)}`"
         c.report("V0304", f"`and` and `or` give a boolean, found `{format_type_general(right)}`", before.right, hint)
     elif isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
-        hint = f"write `{c.source_text(last)} {node.op} {c.source_text(last.left)} == {c.source_text(node.right)}`"
+        hint = f"write `{c.quote(last)} {node.op} {c.quote(last.left)} == {c.quote(node.right)}`"
         c.report("V0304", f"a condition is a boolean, found `{format_type_general(right)}`", node.right, hint)
     elif (instead := _hint_instead_of_logic(c, node, last, right)) is not None:
-        c.diagnostics[:] = [
-            each for each in c.diagnostics if each.code != "V0304" or not last.start <= each.start < last.end
-        ]
+        c.withdraw("V0304", last.start, last.end)
         c.report("V0304", f"`{node.op}` gives a boolean, found `{format_type_general(right)}`", node.right, instead)
     else:
         check_condition(c, node.right, right)
@@ -298,23 +302,23 @@ def _hint_instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) ->
     if is_nullable(right) or get_operand_type(right) in (BOOLEAN, JSON) or isinstance(node.left, Binary):
         return None
     if get_operand_type(last.type or JSON) is BOOLEAN:
-        return f"write `{c.source_text(last)} ? {c.source_text(node.right)} : …`"
+        return f"write `{c.quote(last)} ? {c.quote(node.right)} : …`"
     if node.op == "or" and isinstance(last, Call) and isinstance(last.callee, Name) and last.callee.name == "env":
-        return f"a default is given to it: `env({c.source_text(last.arguments[0])}, {c.source_text(node.right)})`"
+        return f"a default is given to it: `env({c.quote(last.arguments[0])}, {c.quote(node.right)})`"
     if node.op == "or":
-        return f'write `{c.source_text(last)} ?? {c.source_text(node.right)}`, or compare: `x == "" ? … : x`'
+        return f'write `{c.quote(last)} ?? {c.quote(node.right)}`, or compare: `x == "" ? … : x`'
     return "write `x?.name` to read what may not be there, or `x != null ? … : …`"
 
 
 def _infer_coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) -> Type:
-    right = c.expr(node.right, wanted)
+    right = c.infer(node.right, wanted)
     if left is NULL:
         return right
     # A missing key counts as null here.
     is_entry = isinstance(node.left, Index) and isinstance(get_operand_type(node.left.object.type or JSON), Map)
     if is_entry or is_nullable(left):
         if wanted is not JSON and is_mutable(left):
-            c.combined_values.append(node)
+            c.aliases.record_combined(node)
         return join_or_widen(remove_null(left), right)
     if strip_ai_result(left) != JSON:
         message = f"the left side of `??` is `{format_type_general(left)}` and never null"
@@ -324,7 +328,7 @@ def _infer_coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = 
 
 
 def _infer_equality(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.expr(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+    right = c.infer(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
     check_equality(c, node, left, right)
     return BOOLEAN
 
@@ -341,7 +345,7 @@ _OPERATOR_RULES = {
 
 
 def _hint_condition(c: Checker, node: Node, seen: Type) -> str:
-    text = c.source_text(node)
+    text = c.quote(node)
     if isinstance(node, Lambda):
         return "write `>=` to compare; `=>` begins a function"
     if seen is TEXT:
@@ -351,7 +355,7 @@ def _hint_condition(c: Checker, node: Node, seen: Type) -> str:
     if seen is NUMBER:
         return f"there is no truthiness; write `{text} != 0`"
     if isinstance(seen, Array):
-        return f"there is no truthiness; write `{c.receiver_text(node)}.length > 0`"
+        return f"there is no truthiness; write `{c.quote_receiver(node)}.length > 0`"
     if isinstance(seen, CallableType):
         return f"call it: `{text}({'…' if seen.parameters else ''})`"
     return "there is no truthiness; write what is to be compared"

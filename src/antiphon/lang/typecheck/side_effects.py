@@ -5,18 +5,21 @@ They are derived from the tree before types are known: a call is followed to the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.methods import ARRAY_METHODS, BUILTINS, list_method_names
+from antiphon.lang.typecheck.scopes import ScopeStack
 from antiphon.lang.typecheck.symbols import Symbol
 
 #: Placeholders for the items of all arrays, and for members of any name.
 ALL_ITEMS, ANY_MEMBER = "[]", "*"
 _ITEM_MUTATORS = frozenset(("push", "pop", "insert", "sort", "reverse", "remove"))
 _METHOD_NAMES = list_method_names()
+#: Nodes that declare variables for their own parts, and nodes without parts.
+_DECLARING_NODES: frozenset[type] = frozenset((n.Let, n.Destructure, n.For, n.AsyncFor, n.Function, n.Lambda))
+_LEAF_NODES: frozenset[type] = frozenset((n.Name, n.NumberLit, n.BoolLit, n.NullLit, n.TypeName))
 #: Methods that call a function argument.
 _CALLING_METHODS = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
 
@@ -41,98 +44,107 @@ class SideEffects:
         return self
 
 
-def collect_effects(c: Checker, node: n.Node) -> SideEffects:
-    """Return the side effects of a node, including those of all functions that it calls, transitively."""
-    own = _own_effects(c, node)
-    total, seen = SideEffects(set(), set(), set()), {id(node)}
-    todo = [own]
-    while todo:
-        each = todo.pop()
-        total |= each
-        if each.is_open:
-            total |= collect_unknown_effects(c)
-        reached = [found for name in each.calls for found in _find_functions(c, name, total)]
-        if each.asks:
-            reached += _find_tools(c)
-        for function in reached:
-            if id(function) not in seen:
-                seen.add(id(function))
-                todo.append(_own_effects(c, function))
-    return total
+class SideEffectAnalysis:
+    """The side effects of a program's nodes and calls, each computed once."""
 
+    __slots__ = ("_assigned_names", "_concurrent", "_has_async", "_own", "_scopes", "_tools", "_unknown")
 
-def collect_call_effects(c: Checker, symbol: Symbol) -> SideEffects:
-    """Return the side effects of a call of a function or tool."""
-    node = symbol.node
-    if isinstance(node, Symbol):
-        # A function of another module cannot assign our variables, but it can change objects it is given.
-        found = collect_effects(c, node.node) if isinstance(node.node, n.Function) else SideEffects()
-        return SideEffects(members=found.members, asks=found.asks, is_open=found.is_open)
-    return collect_effects(c, node) if isinstance(node, n.Function) else SideEffects()
+    def __init__(self, scopes: ScopeStack, has_async: bool) -> None:
+        self._scopes = scopes
+        self._has_async = has_async
+        #: The nodes and their own effects by the ids of the nodes; a node is stored so that its id is not reused.
+        self._own: dict[int, tuple[n.Node, SideEffects]] = {}
+        self._assigned_names: frozenset[str] | None = None
+        self._concurrent: SideEffects | None = None
+        self._unknown: SideEffects | None = None
+        self._tools: list[n.Node] | None = None
 
+    def collect(self, node: n.Node) -> SideEffects:
+        """Return the side effects of a node, including those of all functions that it calls, transitively."""
+        total, seen = SideEffects(), {id(node)}
+        todo = [self._collect_own(node)]
+        while todo:
+            each = todo.pop()
+            total |= each
+            if each.is_open:
+                total |= self.collect_unknown_call()
+            reached = [found for name in each.calls for found in self._find_functions(name, total)]
+            if each.asks:
+                reached += self._find_tools()
+            for function in reached:
+                if id(function) not in seen:
+                    seen.add(id(function))
+                    todo.append(self._collect_own(function))
+        return total
 
-def collect_assigned_names(c: Checker) -> frozenset[str]:
-    """Return the names of all variables that are assigned anywhere in the program."""
-    if c.reassigned_names is None:
-        found = (node for statement in c.module.statements for node in n.walk(statement))
-        c.reassigned_names = frozenset(
-            node.target.name for node in found if isinstance(node, n.Assign) and isinstance(node.target, n.Name)
-        )
-    return c.reassigned_names
+    def collect_call(self, symbol: Symbol) -> SideEffects:
+        """Return the side effects of a call of a function or tool."""
+        node = symbol.node
+        if isinstance(node, Symbol):
+            # A function of another module cannot assign our variables, but it can change objects it is given.
+            found = self.collect(node.node) if isinstance(node.node, n.Function) else SideEffects()
+            return SideEffects(members=found.members, asks=found.asks, is_open=found.is_open)
+        return self.collect(node) if isinstance(node, n.Function) else SideEffects()
 
+    def collect_unknown_call(self) -> SideEffects:
+        """Return the side effects of an unknown call: those of all functions in the program."""
+        if self._unknown is None:
+            self._unknown = SideEffects()
+            for node in self._iterate_nodes():
+                if isinstance(node, n.Function | n.Lambda):
+                    self._unknown |= self._collect_own(node)
+        return self._unknown
 
-def collect_concurrent_effects(c: Checker) -> SideEffects:
-    """Return the side effects that may happen at any time, because they are of concurrent code."""
-    if c.concurrent is None:
-        c.concurrent = found = SideEffects()
-        if "async" in c.source.text:
-            for each in (node for statement in c.module.statements for node in n.walk(statement)):
+    def collect_concurrent(self) -> SideEffects:
+        """Return the side effects that may happen at any time, because they are of concurrent code."""
+        if self._concurrent is None:
+            self._concurrent = SideEffects()
+            for each in self._iterate_nodes() if self._has_async else ():
                 if isinstance(each, n.AsyncFor) or getattr(each, "is_async", False):
-                    found |= collect_effects(c, each)
-    return c.concurrent
+                    self._concurrent |= self.collect(each)
+        return self._concurrent
 
+    def is_assigned(self, name: str) -> bool:
+        """Return True if a variable of this name is assigned anywhere in the program."""
+        if self._assigned_names is None:
+            self._assigned_names = frozenset(
+                node.target.name
+                for node in self._iterate_nodes()
+                if isinstance(node, n.Assign) and isinstance(node.target, n.Name)
+            )
+        return name in self._assigned_names
 
-def _find_functions(c: Checker, name: str, total: SideEffects) -> list[Any]:
-    """Return the functions that a name may refer to; a call of another value adds the unknown effects to `total`."""
-    out: list[Any] = []
-    for symbol in {c.scope.find(name), c.module.find(name)}:
-        if symbol is None or symbol.kind in ("builtin", "type", "import"):
-            continue
-        if isinstance(symbol.node, n.Function):
-            out.append(symbol.node)
-        elif symbol.kind in ("let", "const", "parameter", "loop", "caught"):
-            total |= collect_unknown_effects(c)
-    return out
+    def _iterate_nodes(self) -> Iterator[n.Node]:
+        """Yield all nodes of the program."""
+        for statement in self._scopes.module.statements:
+            yield from n.walk(statement)
 
+    def _find_functions(self, name: str, total: SideEffects) -> list[n.Node]:
+        """Return the functions a name may refer to; a call of another value adds the unknown effects to `total`."""
+        out: list[n.Node] = []
+        for symbol in {self._scopes.find(name), self._scopes.module.find(name)}:
+            if symbol is None or symbol.kind in ("builtin", "type", "import"):
+                continue
+            if isinstance(symbol.node, n.Function):
+                out.append(symbol.node)
+            elif symbol.kind in ("let", "const", "parameter", "loop", "caught"):
+                total |= self.collect_unknown_call()
+        return out
 
-def collect_unknown_effects(c: Checker) -> SideEffects:
-    """Return the side effects of an unknown call: those of all functions in the program."""
-    if c.unknown_effects is None:
-        found = (node for statement in c.module.statements for node in n.walk(statement))
-        c.unknown_effects = out = SideEffects()
-        for node in found:
-            if isinstance(node, n.Function | n.Lambda):
-                out |= _own_effects(c, node)
-    return c.unknown_effects
+    def _find_tools(self) -> list[n.Node]:
+        if self._tools is None:
+            self._tools = [each for each in self._iterate_nodes() if isinstance(each, n.Function) and each.is_tool]
+        return self._tools
 
-
-def _find_tools(c: Checker) -> list[Any]:
-    if c.tools is None:
-        found = (node for statement in c.module.statements for node in n.walk(statement))
-        c.tools = [node for node in found if isinstance(node, n.Function) and node.is_tool]
-    return c.tools
-
-
-def _own_effects(c: Checker, node: n.Node) -> SideEffects:
-    known = c.effects.get(id(node))
-    if known is None:
-        # The node is stored too, so that its id is not reused.
-        known = c.effects[id(node)] = (node, _collect_own_effects(node))
-    return known[1]
+    def _collect_own(self, node: n.Node) -> SideEffects:
+        known = self._own.get(id(node))
+        if known is None:
+            known = self._own[id(node)] = (node, _collect_own_effects(node))
+        return known[1]
 
 
 def _collect_own_effects(root: n.Node) -> SideEffects:
-    out = SideEffects(set(), set(), set())
+    out = SideEffects()
     # Each node with the local variables there: assigning them has no effect outside.
     todo: list[tuple[n.Node, frozenset[str]]] = [(root, frozenset())]
     while todo:
@@ -142,17 +154,15 @@ def _collect_own_effects(root: n.Node) -> SideEffects:
                 own |= _declared_names(each) if isinstance(each, n.Let | n.Destructure) else frozenset()
                 todo.append((each, own))
             continue
-        own |= _declared_names(node)
-        match node:
-            case n.Assign():
-                _record_target(out, node.target, own)
-            case n.Call():
-                _record_call(out, node, own)
-            case n.ModelCall():
-                out.asks = True
-            case _:
-                pass
-        todo += [(each, own) for each in n.children(node)]
+        if type(node) in _DECLARING_NODES:
+            own |= _declared_names(node)
+        elif isinstance(node, n.Assign):
+            _record_target(out, node.target, own)
+        elif isinstance(node, n.Call):
+            _record_call(out, node, own)
+        elif isinstance(node, n.ModelCall):
+            out.asks = True
+        todo += [(each, own) for each in n.children(node) if type(each) not in _LEAF_NODES]
     return out
 
 

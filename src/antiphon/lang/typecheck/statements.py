@@ -41,23 +41,19 @@ from antiphon.lang.syntax.nodes import (
     children,
 )
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
+from antiphon.lang.typecheck.blocks import check_block
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.destructuring import make_pattern_symbols
 from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck.invariance import widen_fresh
 from antiphon.lang.typecheck.iteration import infer_loop_entry, infer_loop_item, is_private_value
 from antiphon.lang.typecheck.lambdas import infer_returned_value
-from antiphon.lang.typecheck.members import find_field_function
+from antiphon.lang.typecheck.method_calls import find_field_function
 from antiphon.lang.typecheck.methods import get_methods
-from antiphon.lang.typecheck.mutability.freshness import widen_fresh
 from antiphon.lang.typecheck.names import check_model_reference
-from antiphon.lang.typecheck.narrowing import (
-    NarrowedTypes,
-    filter_valid_facts,
-    invalidate_by_node,
-    merge_facts,
-    narrow_by_condition,
-)
+from antiphon.lang.typecheck.narrowing import NarrowedTypes
 from antiphon.lang.typecheck.operators import check_condition, warn_constant_condition
+from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
@@ -79,11 +75,6 @@ _LITERALS = (ArrayLit, BoolLit, NullLit, NumberLit, ObjectLit, TextLit)
 _EFFECT_FREE_NODES = frozenset((*_LITERALS, Binary, Is, Index, Lambda, Member, Name, Range, Slice, Unary))
 
 
-def check_block_statement(c: Checker, node: Block) -> bool:
-    """Check `{ … }`."""
-    return c.block(node)
-
-
 def check_bad_statement(_: Checker, __: BadStatement) -> bool:
     """Accept an unreadable statement, which has already been reported."""
     return False
@@ -92,9 +83,9 @@ def check_bad_statement(_: Checker, __: BadStatement) -> bool:
 def check_expression_statement(c: Checker, node: ExprStatement) -> bool:
     """Check an expression statement; warn if it only computes a value."""
     before = len(c.diagnostics)
-    is_last = c.scope is c.module and c.module.statements[-1] is node
-    wanted = c.frame.returns if is_last else None
-    type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
+    is_last = c.scopes.current is c.scopes.module and c.scopes.module.statements[-1] is node
+    wanted = c.scopes.frame.returns if is_last else None
+    type_ = c.infer(node.value) if wanted is None else c.check_value(node.value, wanted, "returns")
     if (
         isinstance(type_, CallableType)
         and isinstance(node.value, Name)
@@ -128,13 +119,17 @@ def _is_pure_method_call(value: Expr) -> bool:
 
 
 def _hint_unused_value(c: Checker, node: ExprStatement) -> str:
-    value, around = node.value, c.frame.node
+    value, around = node.value, c.scopes.frame.node
     if isinstance(value, Call) and isinstance(value.callee, Member) and isinstance(value.callee.object, Name):
-        return f"it changes nothing: write `{value.callee.object.name} = {c.source_text(value)}`, or give it a name"
+        return f"it changes nothing: write `{value.callee.object.name} = {c.quote(value)}`, or give it a name"
     if isinstance(value, Binary) and value.op == "==":
         return "to assign, write `=`"
-    if isinstance(around, Function | Lambda) and c.scope.statements and c.scope.statements[-1] is node:
-        return f"write `return {c.source_text(value)}` for what the function gives"
+    if (
+        isinstance(around, Function | Lambda)
+        and c.scopes.current.statements
+        and c.scopes.current.statements[-1] is node
+    ):
+        return f"write `return {c.quote(value)}` for what the function gives"
     return "leave it out, or give it a name: `const x = …`"
 
 
@@ -144,32 +139,31 @@ def check_if(c: Checker, node: If) -> bool:
     impossible = False
     each: If | Block | None = node
     while isinstance(each, If):
-        check_condition(c, each.condition, c.expr(each.condition, BOOLEAN))
+        check_condition(c, each.condition, c.infer(each.condition, BOOLEAN))
         warn_constant_condition(c, each.condition)
-        outside = c.narrowed_types
-        c.narrowed_types = dict(outside)
-        narrow_by_condition(c, each.condition, True)
-        if not c.block(each.then):
-            ways.append(filter_valid_facts(c, c.left))
-        c.narrowed_types = dict(outside)
-        impossible = narrow_by_condition(c, each.condition, False)
+        outside = c.narrowing.begin_branch()
+        c.narrowing.narrow_by_condition(each.condition, True)
+        if not check_block(c, each.then):
+            ways.append(c.narrowing.facts_after_block())
+        c.narrowing.restore(outside)
+        impossible = c.narrowing.narrow_by_condition(each.condition, False)
         each = each.otherwise
-    if each is not None and not c.block(each):
-        ways.append(filter_valid_facts(c, c.left))
+    if each is not None and not check_block(c, each):
+        ways.append(c.narrowing.facts_after_block())
     elif each is None and not impossible:
-        ways.append(filter_valid_facts(c, c.narrowed_types))
+        ways.append(c.narrowing.current_facts())
     if ways:
-        merge_facts(c, ways)
+        c.narrowing.merge(ways)
     return not ways
 
 
 def check_for(c: Checker, node: For) -> bool:
     """Check `for x in …`, `for {name} in …` or `for key, value in …`."""
-    symbols = _make_loop_symbols(c, node, c.expr(node.iterable))
-    invalidate_by_node(c, node.body)
-    c.frame.loops.append(False)
-    c.block(node.body, symbols)
-    c.frame.loops.pop()
+    symbols = _make_loop_symbols(c, node, c.infer(node.iterable))
+    c.narrowing.invalidate_by_node(node.body)
+    c.scopes.frame.loops.append(False)
+    check_block(c, node.body, symbols)
+    c.scopes.frame.loops.pop()
     _check_loop_mode(c, node.mode)
     return False
 
@@ -182,12 +176,14 @@ def _make_loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
         symbols = make_pattern_symbols(c, node.pattern, item, node.iterable, "loop", since, private)
     elif node.value is not None:
         key, value = infer_loop_entry(c, node.iterable, type_)
-        node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, since, private=private)
-        node.symbol = c.symbol(node.name, "loop", key, node.name_start, since, private=private)
+        node.value.symbol = c.scopes.make_symbol(
+            node.value.name, "loop", value, node.value.start, since, private=private
+        )
+        node.symbol = c.scopes.make_symbol(node.name, "loop", key, node.name_start, since, private=private)
         symbols = [node.symbol, node.value.symbol]
     else:
         item = infer_loop_item(c, node.iterable, type_)
-        node.symbol = c.symbol(node.name, "loop", item, node.name_start, since, private=private)
+        node.symbol = c.scopes.make_symbol(node.name, "loop", item, node.name_start, since, private=private)
         symbols = [node.symbol]
     for each in symbols:
         each.until, each.is_global = node.body.end, False
@@ -196,18 +192,17 @@ def _make_loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
 
 def check_while(c: Checker, node: While) -> bool:
     """Check `while …`; if its condition is always true and it has no `break`, the code after it is unreachable."""
-    before = c.narrowed_types
-    invalidate_by_node(c, node)
-    c.narrowed_types = dict(before)
-    check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
+    c.narrowing.invalidate_by_node(node)
+    outside = c.narrowing.begin_branch()
+    check_condition(c, node.condition, c.infer(node.condition, BOOLEAN))
     warn_constant_condition(c, node.condition, unless=True)
-    narrow_by_condition(c, node.condition, True)
-    c.frame.loops.append(False)
-    c.block(node.body)
-    left = c.frame.loops.pop()
-    c.narrowed_types = dict(before)
+    c.narrowing.narrow_by_condition(node.condition, True)
+    c.scopes.frame.loops.append(False)
+    check_block(c, node.body)
+    left = c.scopes.frame.loops.pop()
+    c.narrowing.restore(outside)
     if not left:
-        narrow_by_condition(c, node.condition, False)
+        c.narrowing.narrow_by_condition(node.condition, False)
     _check_loop_mode(c, node.mode)
     return isinstance(node.condition, BoolLit) and node.condition.value and not left
 
@@ -215,10 +210,10 @@ def check_while(c: Checker, node: While) -> bool:
 def check_break_or_continue(c: Checker, node: Break | Continue) -> bool:
     """Check `break` or `continue`."""
     word = "break" if isinstance(node, Break) else "continue"
-    loops = c.frame.loops
+    loops = c.scopes.frame.loops
     if loops:
         loops[-1] = loops[-1] or word == "break"
-    elif c.frame.is_async_for:
+    elif c.scopes.frame.is_async_for:
         if isinstance(node, Break):
             _report_async_for_exit(c, node, word)
     else:
@@ -230,43 +225,45 @@ def check_break_or_continue(c: Checker, node: Break | Continue) -> bool:
 
 def check_return(c: Checker, node: Return) -> bool:
     """Check `return value`."""
-    wanted = c.frame.returns
-    if c.frame.is_async_for:
+    wanted = c.scopes.frame.returns
+    if c.scopes.frame.is_async_for:
         _report_async_for_exit(c, node, "return")
         wanted = None
     node.scalar = wanted is not None and not is_mutable(wanted)
-    if wanted is None and isinstance(c.frame.node, Lambda):
+    if wanted is None and isinstance(c.scopes.frame.node, Lambda):
         infer_returned_value(c, node.value)
     elif node.value is None:
         if wanted is not None and wanted != JSON and not is_nullable(wanted):
             c.report(
                 "V0502",
-                f"{c.frame.title} must return `{format_type_short(wanted)}`",
+                f"{c.scopes.frame.title} must return `{format_type_short(wanted)}`",
                 node,
                 "write the value after `return`",
             )
     elif wanted is None:
-        c.expr(node.value)
-    elif isinstance(c.frame.node, Lambda):
-        c.want(node.value, wanted, "")
+        c.infer(node.value)
+    elif isinstance(c.scopes.frame.node, Lambda):
+        c.check_value(node.value, wanted, "")
     else:
-        c.want(node.value, wanted, f"{c.frame.node.name}()" if c.frame.node is not None else "returns")
+        c.check_value(
+            node.value, wanted, f"{c.scopes.frame.node.name}()" if c.scopes.frame.node is not None else "returns"
+        )
     return True
 
 
 def check_yield(c: Checker, node: Yield) -> bool:
     """Check `yield value`."""
-    frame = c.frame
+    frame = c.scopes.frame
     if not frame.is_async_for:
-        c.expr(node.value)
+        c.infer(node.value)
         hint = "push into an array, and return that; or write `const all = async for x in xs { yield … }`"
         c.report("V0504", "`yield` stands outside an `async for`", node, hint)
         return False
-    if frame.wanted is not None:
-        c.want(node.value, frame.wanted, "")
-        frame.yields = frame.wanted
+    if frame.wanted_item is not None:
+        c.check_value(node.value, frame.wanted_item, "")
+        frame.yields = frame.wanted_item
     else:
-        type_ = c.expr(node.value)
+        type_ = c.infer(node.value)
         type_ = widen_fresh(node.value, strip_ai_result(type_)) if not isinstance(node.value, NullLit) else NULL
         node.value.type = node.value.type or type_
         frame.yields = type_ if frame.yields is None else join_types(frame.yields, type_)
@@ -275,7 +272,7 @@ def check_yield(c: Checker, node: Yield) -> bool:
 
 def check_throw(c: Checker, node: Throw) -> bool:
     """Check `throw value`."""
-    type_ = c.expr(node.value)
+    type_ = c.infer(node.value)
     if not is_assignable(type_, JSON):
         c.report("V0301", f"only data can be thrown, found `{format_type_general(type_)}`", node.value)
     return True
@@ -283,21 +280,21 @@ def check_throw(c: Checker, node: Throw) -> bool:
 
 def check_try(c: Checker, node: Try) -> bool:
     """Check `try { … } catch e { … } finally { … }`."""
-    ends = c.block(node.body)
+    ends = check_block(c, node.body)
     if node.handler is not None:
         ends = _check_handler(c, node, node.handler) and ends
     if node.last is not None:
         _check_finally(c, node.last)
-        ends = c.block(node.last) or ends
+        ends = check_block(c, node.last) or ends
     return ends
 
 
 def _check_handler(c: Checker, node: Try, handler: Block) -> bool:
     if node.name is None:
-        return c.block(handler)
-    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, handler.start)
+        return check_block(c, handler)
+    symbol = node.symbol = c.scopes.make_symbol(node.name, "caught", ERROR, node.name_start, handler.start)
     symbol.until, symbol.is_global = handler.end, False
-    ends = c.block(handler, (symbol,))
+    ends = check_block(c, handler, (symbol,))
     if not symbol.used and node.name.endswith(("Error", "Exception")):
         message = f"`{node.name}` names every error that is caught here, and is no kind of error"
         c.warn("V0702", message, symbol, CATCH_HINT)
@@ -319,13 +316,11 @@ def _check_finally(c: Checker, block: Block) -> None:
 
 def check_test(c: Checker, node: Test) -> bool:
     """Check `test "…" { … }`."""
-    if c.scope is not c.module or c.frame.node is not None:
+    if not c.scopes.is_at_top_level():
         c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4), "move it there")
-    outer, c.is_in_test = c.is_in_test, True
-    loops, wanted = c.frame.loops, c.frame.returns
-    c.frame.loops, c.frame.returns = [], None
-    c.block(node.body)
-    c.is_in_test, c.frame.loops, c.frame.returns = outer, loops, wanted
+    c.scopes.enter_frame(FunctionFrame(c.scopes.frame.node, is_test=True))
+    check_block(c, node.body)
+    c.scopes.leave_frame()
     return False
 
 
@@ -348,15 +343,15 @@ def _check_loop_mode(c: Checker, mode: LoopMode | None) -> None:
     if mode.model is not None:
         check_model_reference(c, mode.model)
     if mode.kind == "compress":
-        c.shows_variables = True
+        c.usage.record_shown_variables()
 
 
 def _is_text_variable(c: Checker, node: Name) -> bool:
-    symbol = c.scope.find(node.name)
+    symbol = c.scopes.find(node.name)
     return symbol is not None and type(symbol.type) is not CallableType and get_base_type(symbol.type) == TEXT
 
 
 def _check_compress_instruction(c: Checker, node: Expr) -> None:
-    kind = get_operand_type(c.expr(node))
+    kind = get_operand_type(c.infer(node))
     if kind not in (TEXT, JSON):
         c.report("V0314", f"how to compress is said in text, found `{format_type_general(kind)}`", node)

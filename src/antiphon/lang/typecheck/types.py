@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +61,12 @@ class Literal:
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
+
+
+@lru_cache(maxsize=2_048, typed=True)
+def make_literal(value: str | int | float | bool) -> Literal:
+    """Return the literal type of a value; equal values mostly have the same type object, which is fast to compare."""
+    return Literal(value)
 
 
 @dataclass(frozen=True, slots=True)

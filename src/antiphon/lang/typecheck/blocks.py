@@ -1,6 +1,8 @@
-"""Functions and tools: signatures first, then bodies, once all names of the block are known."""
+"""Blocks: functions and types are declared first, then the statements checked, then the bodies of functions."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
 from antiphon.lang.syntax.nodes import (
@@ -15,55 +17,115 @@ from antiphon.lang.syntax.nodes import (
     Parameter,
     Return,
     Statement,
+    Test,
     TextLit,
     Try,
+    TypeDecl,
     While,
 )
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.checker import Checker, FunctionFrame
-from antiphon.lang.typecheck.scopes import Scope
+from antiphon.lang.typecheck.checker import STATEMENT_RULES, Checker
+from antiphon.lang.typecheck.declarations import hoist_imported_types
+from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.type_annotations import resolve_annotation
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import JSON, NULL, CallableType, Type, has_function, is_nullable
 
+#: Declared in the whole block, so never unreachable; nor is a test, which runs separately.
+_HOISTED_NODES: frozenset[type] = frozenset((Function, TypeDecl))
+_ALWAYS_REACHABLE: frozenset[type] = _HOISTED_NODES | {Test}
 
-def declare_function(c: Checker, node: Function) -> None:
+
+def check_block(c: Checker, block: Block, symbols: Iterable[Symbol] = ()) -> bool:
+    """Check a block in a scope of its own. Return True if its end is unreachable."""
+    c.scopes.enter_scope(block, block.statements)
+    for each in symbols:
+        c.scopes.declare(each)
+    outside = c.narrowing.begin_branch()
+    ends = check_statements(c, block.statements)
+    c.usage.check_unused(c.scopes.current.names)
+    c.narrowing.end_block(outside)
+    c.scopes.leave_block()
+    return ends
+
+
+def check_statements(c: Checker, statements: list[Statement]) -> bool:
+    """Check the statements of the current scope. Return True if the code after them is unreachable."""
+    if not _HOISTED_NODES.isdisjoint(map(type, statements)):
+        _hoist_declarations(c, statements)
+    ends = warned = False
+    before: Statement | None = None
+    for each in statements:
+        if ends and not warned and type(each) not in _ALWAYS_REACHABLE:
+            warned = True
+            c.warn("V0701", "this code cannot be reached", each, _hint_unreachable(before))
+        if STATEMENT_RULES[type(each)](c, each):
+            ends, before = True, each
+    for function in c.scopes.current.waiting:
+        _check_function_body(c, function)
+    c.scopes.current.waiting.clear()
+    return ends
+
+
+def _hint_unreachable(before: Statement | None) -> str:
+    """Return the hint for unreachable code after a statement."""
+    if isinstance(before, Return) and before.value is None:
+        return "what is returned stands on the line of `return`"
+    return "remove it, or what leaves the block before it"
+
+
+def _hoist_declarations(c: Checker, statements: Iterable[Statement]) -> None:
+    """Declare the functions, tools and types of a block, which may be used before their declaration."""
+    if c.scopes.current is c.scopes.module:
+        hoist_imported_types(c, statements)
+    types: list[Symbol] = []
+    for each in statements:
+        if isinstance(each, TypeDecl):
+            since = c.scopes.current.start
+            symbol = each.symbol = c.scopes.make_symbol(each.name, "type", JSON, each.name_start, since, node=each)
+            c.scopes.declare(symbol)
+            types.append(symbol)
+    c.types.resolve_declared(types)
+    for each in statements:
+        if isinstance(each, Function):
+            _declare_function(c, each)
+
+
+def _declare_function(c: Checker, node: Function) -> None:
     """Declare a function or tool by its signature."""
-    types = tuple(
-        resolve_annotation(c, each.declared) if each.declared is not None else JSON for each in node.parameters
-    )
+    types = tuple(c.types.resolve(each.declared) if each.declared is not None else JSON for each in node.parameters)
     required = next((i for i, each in enumerate(node.parameters) if each.default is not None), len(types))
     if node.returns is not None:
-        returns = resolve_annotation(c, node.returns)
+        returns = c.types.resolve(node.returns)
     else:
         returns = JSON if _returns_value(node.body.statements) else NULL
     type_ = CallableType(types, required, returns, names=tuple(each.name for each in node.parameters))
     kind = "tool" if node.is_tool else "function"
-    symbol = node.symbol = c.symbol(node.name, kind, type_, node.name_start, c.scope.start, node=node)
-    c.declare_symbol(symbol)
+    symbol = node.symbol = c.scopes.make_symbol(
+        node.name, kind, type_, node.name_start, c.scopes.current.start, node=node
+    )
+    c.scopes.declare(symbol)
 
 
 def check_function(c: Checker, node: Function) -> bool:
     """Check the declaration of a function or tool; its body is checked at the end of the block."""
-    c.scope.waiting.append(node)
+    c.scopes.current.waiting.append(node)
     if node.exported and node.symbol is not None:
-        from antiphon.lang.typecheck.declarations import mark_exported
-
-        mark_exported(c, node, node.symbol)
+        c.scopes.export(node, node.symbol)
     if node.is_tool:
         _check_tool(c, node)
     return False
 
 
-def check_function_body(c: Checker, node: Function) -> None:
+def _check_function_body(c: Checker, node: Function) -> None:
     """Check the parameters and the body of a function."""
     returns = get_declared_return_type(node)
-    outer, before = c.frame, c.narrowed_types
-    c.frame, c.narrowed_types = FunctionFrame(node, outer, returns, loops=[]), {}
+    outside = c.narrowing.begin_function()
+    c.scopes.enter_frame(FunctionFrame(node, returns=returns))
     symbols = _declare_parameters(c, node)
-    ends = c.block(node.body, symbols)
-    c.frame, c.narrowed_types = outer, before
+    ends = check_block(c, node.body, symbols)
+    c.scopes.leave_frame()
+    c.narrowing.restore(outside)
     if returns is not None and not ends and returns != JSON and not is_nullable(returns):
         where = node.name_start, node.name_start + len(node.name)
         hint = (
@@ -72,8 +134,8 @@ def check_function_body(c: Checker, node: Function) -> None:
         )
         if last := _find_unreturned_value(node):
             # Only the missing `return` is reported, not the unused value.
-            c.diagnostics[:] = [each for each in c.diagnostics if each.code != "V0704" or each.start != last.start]
-            hint = f"write `return {c.source_text(last)}`"
+            c.withdraw("V0704", last.start, last.end)
+            hint = f"write `return {c.quote(last)}`"
         c.report("V0501", f"`{node.name}` does not always return `{format_type_short(returns)}`", where, hint)
 
 
@@ -103,10 +165,9 @@ def _declare_parameters(c: Checker, node: Function) -> list[Symbol]:
         elif optional is not None and each.name not in first:
             message = f"`{each.name}` must be given, and stands after `{optional.name}`, which need not"
             c.report("V0415", message, _name_span(each), "put it first, or give it a default")
-        symbol = each.symbol = c.symbol(
-            each.name, "parameter", type_, each.start, node.body.start, private=each.is_private
+        symbol = each.symbol = c.scopes.make_local(
+            each.name, "parameter", type_, each.start, node.body, each.is_private
         )
-        symbol.until, symbol.is_global = node.body.end, False
         if each.name in first:
             where = (DiagnosticLabel(first[each.name].start, first[each.name].end, "first here"),)
             c.report("V0414", f"there are two parameters `{each.name}`", _name_span(each), labels=where)
@@ -119,10 +180,9 @@ def _declare_parameters(c: Checker, node: Function) -> list[Symbol]:
 def _check_parameter_default(c: Checker, node: Parameter, type_: Type, before: dict[str, Symbol]) -> None:
     """Check the default of a parameter, which may use the parameters before it."""
     assert node.default is not None
-    outer = c.scope
-    c.scope = Scope(before, outer, node.start, node.end, [], [])
-    c.want(node.default, type_, node.name)
-    c.scope = outer
+    c.scopes.enter_scope(node, [], before)
+    c.check_value(node.default, type_, node.name)
+    c.scopes.leave_scope()
 
 
 def _name_span(node: Parameter) -> tuple[int, int]:

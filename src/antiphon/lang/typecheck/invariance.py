@@ -18,11 +18,13 @@ from antiphon.lang.typecheck.types import (
     CallableType,
     Map,
     Object,
+    ObjectField,
     Type,
     Union,
     is_mutable,
     strip_ai_result,
     union_options,
+    widen_type,
 )
 
 #: Results for pairs of types; a pair in progress counts as agreeing.
@@ -167,6 +169,33 @@ def is_fresh_value(node: n.Expr) -> bool:
             case _:
                 return False
     return not todo
+
+
+def widen_fresh(node: n.Expr, type_: Type, *, whole: bool = True) -> Type:
+    """Return the type of a reassignable variable with this value; shared parts keep their types."""
+    if not is_mutable(type_) or is_fresh_value(node):
+        return widen_type(type_, whole=whole)
+    if isinstance(node, n.ObjectLit) and isinstance(type_, Object) and not type_.name:
+        return _widen_fields(node, type_, whole)
+    if isinstance(node, n.Name | n.Member | n.Index | n.Call):
+        return type_
+    return widen_type(type_, whole=whole, literals=False)
+
+
+def _widen_fields(node: n.ObjectLit, type_: Object, whole: bool) -> Type:
+    values: dict[str, n.Expr | None] = dict.fromkeys(type_.fields)
+    for entry in node.entries:
+        if isinstance(entry, n.Spread):
+            values = dict.fromkeys(values)
+        else:
+            values[entry.key] = entry.value
+    fields: dict[str, ObjectField] = {}
+    for name, field in type_.fields.items():
+        value = values[name]
+        kind = field.type if value is None and is_mutable(field.type) else widen_type(field.type, whole=whole)
+        kind = kind if value is None else widen_fresh(value, field.type, whole=whole)
+        fields[name] = ObjectField(kind, field.optional, field.description)
+    return Object(fields)
 
 
 def returned_expressions(function: n.Lambda) -> list[n.Expr]:

@@ -1,1 +1,0 @@
-"""Rules about values that can be reached under several names."""
