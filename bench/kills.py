@@ -35,10 +35,10 @@ from kills_cases import CASES, MODEL, ROWS, Case, answer  # noqa: E402
 
 from antiphon.cli import main as antiphon  # noqa: E402
 from antiphon.durable import Journal, RunEntry  # noqa: E402
-from antiphon.durable.shelf import is_half_done  # noqa: E402
+from antiphon.durable.replay_cache import is_indeterminate  # noqa: E402
 from antiphon.fakes import Fake  # noqa: E402
-from antiphon.programs import mapping  # noqa: E402
-from antiphon.storage.schema import ENDED  # noqa: E402
+from antiphon.programs import batch  # noqa: E402
+from antiphon.storage.schema import ENDED_STATES  # noqa: E402
 from tests import forks  # noqa: E402
 
 CLASSES = ("lost", "repeated", "printed twice", "wrong end", "stuck", "damaged")
@@ -98,8 +98,8 @@ class Life:
             return []
         journal = Journal(self.place / "logs.db")
         try:
-            found = [each for each in journal.runs() if each.kind != "earlier"][:1]
-            return [*found, *journal.rows(found[0].id)] if rows and found else found
+            found = [each for each in journal.list_runs() if each.kind != "earlier"][:1]
+            return [*found, *journal.iterate_rows(found[0].id)] if rows and found else found
         finally:
             journal.close()
 
@@ -115,7 +115,7 @@ class Life:
         run, *rows = found
         if self.case.work is not None:
             return begin if run.state != "done" else []
-        if rows and run.state in ENDED:
+        if rows and run.state in ENDED_STATES:
             for row in rows:
                 if row.state != "done":
                     return ["runs", "resume", row.id, *self._decisions(row)]
@@ -132,9 +132,9 @@ class Life:
         """Return what somebody says of interrupted steps who has looked at what they left."""
         trace, out = _lines(self.place / "trace"), list[str]()
         journal = Journal(self.place / "logs.db")
-        for each in journal.effects(run.id):
+        for each in journal.iterate_effects(run.id):
             is_unsure = each.asked.get("again") == "unsure" or each.asked.get("is_harmless") is False
-            if not is_half_done(each.outcome) and not (each.state == "begun" and is_unsure):
+            if not is_indeterminate(each.outcome) and not (each.state == "begun" and is_unsure):
                 continue
             if not self._decides:
                 self.is_told = True
@@ -170,7 +170,7 @@ class Life:
         sqlite3.connect = _killing(sqlite3.connect)  # type: ignore[assignment]
         Killing.at = moment
         # Few rows are several pages.
-        mapping._PAGE = 5  # type: ignore[attr-defined]
+        batch._PAGE_SIZE = 5  # type: ignore[attr-defined]
         if self._whole is None:
             atexit.register(lambda: (self.place / "modules").write_text("\n".join(sys.modules)))
         if self.case.work is not None:

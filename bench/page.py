@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from antiphon.conversation import ToolCall
-from antiphon.durable import Journal, Running
+from antiphon.durable import ActiveRun, Journal
 from antiphon.results import table, terminal
 from antiphon.terminal import print_result
 from tests.web.browser import FLAGS, TOKEN, Site, chromium
@@ -63,7 +63,7 @@ class Page:
         self.tab.reload()
 
 
-def do(running: Running, number: int) -> None:
+def do(running: ActiveRun, number: int) -> None:
     """A step as runs have them: a third requests, a third calls with results inside of them, a third prints."""
     match number % 3:
         case 0:
@@ -123,11 +123,11 @@ def piece_rows(count: int) -> list[dict[str, Any]]:
     """Nanoseconds for each piece of an answer."""
 
     async def heard(journal: Journal, is_looked_at: bool) -> float:
-        live = journal.live
+        live = journal.live_output
         assert live is not None
         if is_looked_at:
-            live.want("r")
-        with live.speaking("r", "1", journal.withheld) as hear:
+            live.mark_watched("r")
+        with live.publish("r", "1", journal.secret_refs) as hear:
             began = time.perf_counter()
             for number in range(count):
                 hear("word ")

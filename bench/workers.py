@@ -68,7 +68,7 @@ def one(url: str) -> None:
             journal.step(abs, number)
         timed("500 effects of one run", started, 500)
         print(f"{'  CPU of the worker':<44}{1000 * (time.process_time() - cpu) / 500:>8.2f} ms each")
-    journal.forget("one")
+    journal.remove("one")
 
 
 def many(url: str, runs: int, count: int, slots: int) -> None:
@@ -77,7 +77,7 @@ def many(url: str, runs: int, count: int, slots: int) -> None:
     with psycopg.connect(url, options="-c search_path=antiphon", autocommit=True) as connection:
         connection.execute(INSERT, (runs - 1,))
         started = time.perf_counter()
-        assert dispatcher.ready([f"row-{number}" for number in range(runs)]) == runs
+        assert dispatcher.make_ready([f"row-{number}" for number in range(runs)]) == runs
         timed(f"{runs} runs made ready", started)
         connection.execute("INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (0)")
         started = time.perf_counter()
@@ -128,14 +128,14 @@ def take_over(url: str, count: int, slots: int, rounds: int = 5) -> None:
 
     def held(worker: subprocess.Popen[bytes]) -> set[str]:
         asked = "SELECT id FROM runs WHERE state = 'running' AND split_part(owner, ':', 2) = ?"
-        return {id for (id,) in journal.read(asked, (str(worker.pid),))}
+        return {id for (id,) in journal.query(asked, (str(worker.pid),))}
 
     for number in range(rounds):
         (home / "closed").touch()
         names = [f"held-{number}-{n}" for n in range((count - 1) * slots)]
         for name in names:
             journal.begin("bench", "", id=name, state="ready")
-        dispatcher.ready(names)
+        dispatcher.make_ready(names)
         while sum(len(held(each)) for each in workers) < len(names):
             time.sleep(0.05)
         killed = max(workers, key=lambda each: len(held(each)))

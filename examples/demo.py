@@ -104,10 +104,12 @@ def kill_and_resume(stage: Stage) -> None:
 def _wait_for_a_request(stage: Stage, process: subprocess.Popen[bytes]) -> None:
     """Until a model has answered once."""
     journal = Journal(str(stage.database))
-    before = {run.id for run in journal.runs()}
+    before = {run.id for run in journal.list_runs()}
     while process.poll() is None:
-        for run in journal.runs():
-            if run.id not in before and any(each.ended for each in journal.effects(run.id) if each.kind == "request"):
+        for run in journal.list_runs():
+            if run.id not in before and any(
+                each.ended for each in journal.iterate_effects(run.id) if each.kind == "request"
+            ):
                 return
         time.sleep(0.05)
 

@@ -227,7 +227,12 @@ def _import_all() -> None:
             "antiphon.lang.analysis",
             "antiphon.cli.program_host",
         ),
-        *("antiphon.terminal.live_view", "antiphon.terminal.markdown", "antiphon.cli.trust", "antiphon.programs.found"),
+        *(
+            "antiphon.terminal.live_view",
+            "antiphon.terminal.markdown",
+            "antiphon.cli.trust",
+            "antiphon.programs.discovery",
+        ),
     ):
         import_module(name)
     # Most of a room is imported when it is first asked for something.

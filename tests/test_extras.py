@@ -62,8 +62,8 @@ _NEEDS = [
     ("mcp", "mcp", lambda: asyncio.run(_mcp_tools())),
     ("local", "xllamacpp", lambda: Session("local/0.5b").do("Hello.")),
     ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
-    ("postgres", "psycopg", lambda: Journal(_NOWHERE).runs()),
-    ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).ready([])),
+    ("postgres", "psycopg", lambda: Journal(_NOWHERE).list_runs()),
+    ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).make_ready([])),
     ("postgres", "psycopg", _command("worker", "--db", _NOWHERE)),
 ]
 

@@ -35,7 +35,7 @@ def test_the_code_of_the_page_runs(postgres: str) -> None:
     (code,) = blocks("python")
     names: dict[str, object] = {}
     exec(compile(code, "scale.md", "exec"), names)
-    assert {each.id: each.state for each in Journal(postgres).runs()} == {
+    assert {each.id: each.state for each in Journal(postgres).list_runs()} == {
         "part-0": "ready",
         "part-1": "ready",
         "part-2": "cancelled",
@@ -65,10 +65,10 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
 def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> None:
     (shown,) = re.findall(r"^<!-- status -->\n```text\n\$ antiphon worker --status\n(.*?)^```", PAGE, re.M | re.DOTALL)
     Journal(postgres).begin("test", "r", id="r", state="ready")
-    from antiphon.durable.postgres import Postgres
+    from antiphon.durable.postgres import PostgresDatabase
 
     # Of a worker that has just been heard of.
-    Postgres(postgres).write(
+    PostgresDatabase(postgres).transact(
         lambda connection: connection.execute(
             "INSERT INTO workers VALUES ('worker-1:4711:9', 8, 0, extract(epoch FROM clock_timestamp()))"
         )

@@ -30,7 +30,7 @@ from antiphon.conversation.serialization import conversation_from_json, conversa
 from antiphon.conversation.turns import AssistantTurn
 from antiphon.durable import Journal
 from antiphon.errors import ContentError, FormatError, NotSavedError
-from antiphon.storage import Entry, Store
+from antiphon.storage import ConversationEntry, Store
 from antiphon.wire import Usage
 from tests.strategies import any_text, conversations, operations, perform
 
@@ -385,7 +385,7 @@ queries = st.one_of(
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_query_is_an_error(library: Store, query: str):
     for entry in library.list(query=query):
-        assert entry.excerpt is None or "".join(text for text, _ in entry.excerpt.pieces()) == entry.excerpt.text
+        assert entry.excerpt is None or "".join(text for text, _ in entry.excerpt.split_pieces()) == entry.excerpt.text
 
 
 def test_a_query_may_be_long(library: Store):
@@ -412,7 +412,7 @@ def test_an_excerpt_shows_what_was_found(store: Store):
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert "the NEEDLE in it, needles end" in shown
-    assert [text for text, found in entry.excerpt.pieces() if found] == ["NEEDLE", "needle"]
+    assert [text for text, found in entry.excerpt.split_pieces() if found] == ["NEEDLE", "needle"]
 
 
 def test_an_index_that_is_behind_catches_up(tmp_path: Path):
@@ -506,7 +506,7 @@ def test_a_damaged_row_does_not_hide_the_others(store: Store):
         rows(store.path, f"{change} WHERE id = '{bad}'")
         listed = store.list()
         assert {entry.id for entry in listed} == {good, bad}
-        assert all(isinstance(entry, Entry) and entry.to_json() for entry in listed)
+        assert all(isinstance(entry, ConversationEntry) and entry.to_json() for entry in listed)
     assert store.load(good) == talk("good", "fine")
 
 

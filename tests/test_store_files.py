@@ -18,8 +18,8 @@ import pytest
 from antiphon.conversation import Conversation
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.storage import Store
-from antiphon.storage.database import Database
 from antiphon.storage.schema import MIGRATIONS
+from antiphon.storage.sqlite import SqliteDatabase
 
 
 def talk(*texts: str) -> Conversation:
@@ -104,7 +104,7 @@ def test_another_programs_database_is_left_alone(tmp_path: Path):
 def test_a_newer_store_is_left_alone(tmp_path: Path):
     path = tmp_path / "logs.db"
     newer = (*MIGRATIONS, ["CREATE TABLE novelty (x)"])
-    with contextlib.closing(Database(path, migrations=newer)) as database, database.writing():
+    with contextlib.closing(SqliteDatabase(path, migrations=newer)) as database, database.write_transaction():
         pass
     for use in (lambda store: store.list(), lambda store: save(store, "hi")):
         with pytest.raises(
@@ -120,7 +120,10 @@ def test_an_older_store_is_brought_up_to_date(tmp_path: Path):
         id = save(store, "hi")
     newer = (*MIGRATIONS, ["CREATE TABLE novelty (x)"], ["INSERT INTO novelty VALUES (7)"])
     for _ in range(2):
-        with contextlib.closing(Database(path, migrations=newer)) as database, database.reading() as connection:
+        with (
+            contextlib.closing(SqliteDatabase(path, migrations=newer)) as database,
+            database.read_transaction() as connection,
+        ):
             assert connection.execute("SELECT x FROM novelty").fetchall() == [(7,)]
             assert connection.execute("SELECT version FROM schema").fetchall() == [
                 (number,) for number in range(1, len(newer) + 1)
@@ -134,9 +137,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path):
         id = save(store, "hi")
     broken = (*MIGRATIONS, ["DELETE FROM conversations", "CREATE TABLE novelty (x)", "NONSENSE"])
     with (
-        contextlib.closing(Database(path, migrations=broken)) as database,
+        contextlib.closing(SqliteDatabase(path, migrations=broken)) as database,
         pytest.raises(StoreError, match="NONSENSE"),
-        database.reading(),
+        database.read_transaction(),
     ):
         pass
     assert Store(path).load(id) == talk("hi")

@@ -29,15 +29,15 @@ AntiphonError
 ├── EffectMismatch           an effect that differs from the one recorded at its path (antiphon.effects)
 ├── IndeterminateEffect      an effect that started and may or may not have completed (antiphon.effects)
 ├── SessionAborted           a run must stop, whatever its code catches
-│   ├── Changed              it asks for something other than last time (antiphon.durable)
-│   ├── TakenOver            another process owns the run, or has ended it (antiphon.durable)
+│   ├── ReplayDiverged       it asks for something other than last time (antiphon.durable)
+│   ├── LeaseLost            another process owns the run, or has ended it (antiphon.durable)
 │   └── JournalFailed        its steps can no longer be written to the journal (antiphon.durable)
-├── NotThere                 an environment variable whose value has changed
+├── SecretMissing            an environment variable whose value has changed
 ├── SecretRefused            a message that contains what looks like a secret (antiphon.team)
 ├── RepositoryError          a failed operation in a git repository (antiphon.team)
 ├── TeamBudgetExceeded       a request beyond the budget of a team
 ├── AgentLoopDetected        an agent that repeats the same steps
-├── Unfinished               a run that another process owns (antiphon.durable)
+├── RunInUse                 a run that another process owns (antiphon.durable)
 ├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)

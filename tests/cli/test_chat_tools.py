@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.chat.servers import server_of
+from antiphon.chat.mcp_servers import resolve_mcp_server
 from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.errors import AntiphonError
 from antiphon.facts import Facts, register_model
@@ -156,7 +156,7 @@ class TestServers:
         self, given: str, name: str, command: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("shutil.which", lambda each: each)
-        server = server_of(given, {})
+        server = resolve_mcp_server(given, {})
         assert (server.name, server.command) == (name, command)
 
     def test_a_server_that_is_not_there_is_told(self, place: Path) -> None:
@@ -234,7 +234,7 @@ class TestContinuing:
     def test_where_nobody_wrote_down_how_they_were_chosen_the_built_in_ones_stay(self, fake: Fake) -> None:
         fake.play("A.", "B.")
         chat("a", arguments=("--tools", "read"))
-        with Store() as store, store._database.writing() as connection:
+        with Store() as store, store._database.write_transaction() as connection:
             connection.execute("UPDATE conversations SET tools = NULL")
         chat("b", arguments=("--continue",))
         assert {*tools_sent(fake, 1)} == {*tools_sent(fake, 0)}

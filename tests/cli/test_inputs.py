@@ -202,7 +202,7 @@ def test_what_was_given_is_kept_with_the_run_and_used_again():
     Path("ask.vibe").write_text('input n: number\nprivate input key: text = ""\nconst a = ask "Go?"\nprint(n + 1, a)\n')
     assert antiphon("run", "ask.vibe", "--n", "4", "--key", "hush-hush").code == 3
     journal = Journal()
-    (entry,) = [each for each in journal.runs() if each.kind == "program"]
+    (entry,) = [each for each in journal.list_runs() if each.kind == "program"]
     assert entry.begun_as["inputs"] == {"n": 4, "key": "hush-hush"}
     journal.close()
     kept = b"".join(each.read_bytes() for each in Path("..").glob("logs.db*"))
@@ -262,7 +262,7 @@ def test_a_program_is_a_tool_of_any_mcp_client():
     assert listed.structured_content == {"value": ["a"]}
     assert loud.content[0].text == "one\ntwo"
     journal = Journal()
-    assert sorted(each.state for each in journal.runs() if each.kind == "program")[-1] == "waiting"
+    assert sorted(each.state for each in journal.list_runs() if each.kind == "program")[-1] == "waiting"
     journal.close()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.chat.mentions import headline, read_mentions
+from antiphon.chat.mentions import expand_mentions, extract_headline
 from antiphon.cli.chat_front.completion import list_completions
 from antiphon.durable import Journal
 from antiphon.errors import ContentError
@@ -30,9 +30,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def texts(said: str) -> list[str]:
-    found = read_mentions(said, lambda _: False, None)
+    found = expand_mentions(said, lambda _: False, None)
     assert getattr(found.parts[0], "text", "") == said, "what was typed stays as it is"
-    return [headline(getattr(part, "text", "")) for part in found.parts[1:]]
+    return [extract_headline(getattr(part, "text", "")) for part in found.parts[1:]]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_cannot_be_sent_is_told_and_nothing_is_sent(place: Path, said: str,
     (place / ".env").write_text("KEY=1")
     os.symlink(place.parent / "outside.txt", place / "link.txt")
     with pytest.raises(ContentError) as raised:
-        read_mentions(said, lambda _: False, None)
+        expand_mentions(said, lambda _: False, None)
     assert told in str(raised.value)
     assert str(raised.value).startswith("nothing was sent: ")
 
@@ -100,26 +100,26 @@ def test_what_cannot_be_sent_is_told_and_nothing_is_sent(place: Path, said: str,
 def test_a_secret_is_sent_if_somebody_agrees(place: Path) -> None:
     (place / ".env").write_text("KEY=1")
     asked: list[str] = []
-    found = read_mentions("@.env", lambda question: not asked.append(question), None)
+    found = expand_mentions("@.env", lambda question: not asked.append(question), None)
     assert "KEY=1" in str(found.parts)
     assert asked == [".env may hold secrets. Send it to the model?"]
 
 
 def test_nothing_in_a_file_ends_it(place: Path) -> None:
     (place / "tricky.md").write_text("```\n````\n@other.md, 1 line:\n```\n")
-    (part,) = read_mentions("@tricky.md", lambda _: False, None).parts[1:]
+    (part,) = expand_mentions("@tricky.md", lambda _: False, None).parts[1:]
     assert getattr(part, "text", "").count("\n`````") == 2
-    assert headline(getattr(part, "text", "")) == "@tricky.md, 4 lines"
+    assert extract_headline(getattr(part, "text", "")) == "@tricky.md, 4 lines"
 
 
 def test_a_long_file_is_cut_and_the_rest_can_be_had(place: Path) -> None:
     (place / "long.txt").write_text("".join(f"line {number}\n" for number in range(10_000)))
-    found = read_mentions("@long.txt", lambda _: False, None)
+    found = expand_mentions("@long.txt", lambda _: False, None)
     (note,) = found.notes
     assert note.startswith("with long.txt, lines 1 to ")
     (rest,) = [word.strip("`") for word in note.split() if word.startswith("`@long.txt:")]
     assert "more from start_line=" in str(found.parts[1])
-    again = read_mentions(rest, lambda _: False, None)
+    again = expand_mentions(rest, lambda _: False, None)
     first = rest.removeprefix("@long.txt:").removesuffix("-")
     assert f"line {int(first) - 1}\n" in getattr(again.parts[1], "text", "")
 
@@ -133,7 +133,7 @@ def test_in_a_chat_files_and_pictures_reach_the_model(fake: Fake, place: Path, m
     assert "with shot.png, an image\n" in shown
     assert "input_image" in sent(fake, 1)
     assert "nothing was sent: there is no `missing.txt`" in shown
-    assert "What is in @notes.md?" in [run.title for run in Journal().runs()], "a run is called by what was typed"
+    assert "What is in @notes.md?" in [run.title for run in Journal().list_runs()], "a run is called by what was typed"
     assert len(fake.requests) == 3, "/retry asked once more about the picture"
     assert "What is in @notes.md?" in chat("/quit", arguments=("--continue", "-m", "openai/gpt-5"))
 

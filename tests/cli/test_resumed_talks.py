@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.durable import Journal
-from antiphon.durable.owner import owner_here
+from antiphon.durable.run_owner import make_owner_id
 from antiphon.fakes import Fake, call
 from tests import forks
 from tests.lang_unit.commands import antiphon
@@ -96,7 +96,7 @@ def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fa
     fake.play("A.")
     antiphon("chat", input="a\n")
     (run,) = runs()
-    for owner, told in ((owner_here(), f"process {os.getpid()}; wait for it"), (DEAD, "/go goes on with it")):
+    for owner, told in ((make_owner_id(), f"process {os.getpid()}; wait for it"), (DEAD, "/go goes on with it")):
         owned(Journal(), owner, run["id"])
         assert told in " ".join(antiphon("chat", "--continue", input="").out.split())
 

@@ -10,8 +10,8 @@ import pytest
 from antiphon.cli.map import print_row_results
 from antiphon.durable import Journal
 from antiphon.lang.runtime import load
-from antiphon.programs.begun import Begun
-from antiphon.programs.mapping import RowResult, begin_batch
+from antiphon.programs.batch import RowResult, begin_batch
+from antiphon.programs.launch_spec import LaunchSpec
 from tests.terminal.emulator import Emulator
 
 _ROWS = [
@@ -36,7 +36,7 @@ def _printed(results: list[RowResult], tmp_path: Path, terminal: Emulator | None
     (tmp_path / "p.vibe").write_text("input x: number\nreturn x\n")
     program = load(tmp_path / "p.vibe")
     with closing(Journal(tmp_path / "journal.db")) as journal:
-        begun = Begun(str(tmp_path / "p.vibe"), "", "p.vibe", {})
+        begun = LaunchSpec(str(tmp_path / "p.vibe"), "", "p.vibe", {})
         id = begin_batch(journal, program, begun, [(number, {"x": number}) for number in (1, 2, 3)])
         with redirect_stderr(terminal or sys.stderr):
             print_row_results(journal, id, (each for each in results))

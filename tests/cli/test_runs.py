@@ -109,7 +109,7 @@ class TestQuestions:
         thread.start()
         for word in ("one", "two"):
             journal = Journal()
-            while not (found := journal.runs()) or found[0].state != "waiting":
+            while not (found := journal.list_runs()) or found[0].state != "waiting":
                 time.sleep(0.05)
             from antiphon.effects import HumanAnswer
 
@@ -209,15 +209,15 @@ class TestKilled:
         Path("log").write_text("a")
         forks.run("run", file)
         journal = Journal()
-        running = journal.go_on(last()["id"])
+        running = journal.resume(last()["id"])
         # As if the process had died while it did it.
-        journal.write(
+        journal.write_at_epoch(
             *running.fence,
             "UPDATE effects SET state = 'begun', outcome = NULL WHERE run = (SELECT run FROM at) AND path = '1'",
             (),
         )
-        journal.write(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0", ())
-        running.leave("interrupted")
+        journal.write_at_epoch(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0", ())
+        running.finish("interrupted")
         forked = antiphon("runs", "fork", "last", "--at", "1", "--set", value)
         resumed = antiphon("runs", "resume", running.id, "--skip", "1", value)
         for ran in (forked, resumed):

@@ -235,12 +235,12 @@ def test_lines_before_the_first_effect_are_printed_once_whenever_it_is_killed(tm
     with open("out", "w") as out:
         child = Forked("run", file, stdout=out)
         journal = Journal(tmp_path / "logs.db")
-        while not journal.read("SELECT 1 FROM runs", ()):
+        while not journal.query("SELECT 1 FROM runs", ()):
             assert child.poll() is None
         child.kill()
         child.wait()
     Path("go").touch()
-    is_begun = any(each.path == "901" for each in journal.effects(last()["id"]))
+    is_begun = any(each.path == "901" for each in journal.iterate_effects(last()["id"]))
     resumed = antiphon("runs", "resume", "last", *(["--retry", "901"] if is_begun else []))
     printed = Path("out").read_text().splitlines() + resumed.out.splitlines()
     assert (resumed.code, Counter(printed).most_common(1)[0][1], len(printed)) == (0, 1, 900)

@@ -21,7 +21,7 @@ def test_listing_and_answering_cost_the_same_however_many_questions_are_open(tmp
             running = journal.begin("test", "t", id=f"r{number}")
             for step in range(count // runs):
                 running.middleware.before(EffectCall(str(step + 1), AskPerson("question", "Which one?")))
-            running.leave("waiting")
+            running.finish("waiting")
         return calls_of(lambda: look(place))
 
     def look(place: str) -> None:

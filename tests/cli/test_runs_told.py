@@ -68,8 +68,8 @@ def test_a_run_that_goes_on_says_who_is_at_it(postgres: str) -> None:
         (told,) = how_to_go_on(journal, running.id)
         heard = ", last heard of 0 s ago" if place else ""
         assert told == f"run {running.id} is being run{heard} by process {os.getpid()}; wait for it, or end it"
-        assert [each.id for each in journal.runs(state="running")] == [running.id]
-        assert journal.runs(state="interrupted") == []
+        assert [each.id for each in journal.list_runs(state="running")] == [running.id]
+        assert journal.list_runs(state="interrupted") == []
         if place:
             owned(journal, "elsewhere:7:1:0000", running.id)
             (told,) = how_to_go_on(journal, running.id)
@@ -183,7 +183,7 @@ def test_an_answer_at_a_path_where_nothing_is_open_is_none(words: list[str]) -> 
 
 def test_a_process_that_cannot_let_go_of_its_run_does_not_say_that_it_has_it(tmp_path: Path) -> None:
     antiphon("run", program("py() { return 1 }\n"))
-    with Journal(tmp_path / "logs.db").file.writing() as connection:
+    with Journal(tmp_path / "logs.db").file.write_transaction() as connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE UPDATE ON runs WHEN NEW.state = 'failed' BEGIN SELECT RAISE(ABORT, 'full'); END"
         )

@@ -18,7 +18,7 @@ import pytest
 
 from antiphon.durable import Dispatcher, Journal
 from antiphon.fakes import Fake
-from antiphon.programs.begun import Begun
+from antiphon.programs.launch_spec import LaunchSpec
 from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
 from tests.postgres_server import PASSWORD
@@ -36,9 +36,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def begin(url: str, id: str, text: str, **inputs: Any) -> None:
     file = f"{id}.vibe"
     Path(file).write_text(text, encoding="utf-8")
-    begun = Begun(file, os.getcwd(), file, {file: text}, inputs=inputs)
+    begun = LaunchSpec(file, os.getcwd(), file, {file: text}, inputs=inputs)
     Journal(url).begin("program", file, begun.to_json(), id=id, state="ready")
-    Dispatcher(url).ready([id])
+    Dispatcher(url).make_ready([id])
 
 
 @contextmanager

@@ -17,16 +17,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from antiphon.durable import Journal, Running
-from antiphon.durable.postgres import Postgres
-from antiphon.durable.shelf import is_half_done, set_aside
+from antiphon.durable import ActiveRun, Journal
+from antiphon.durable.postgres import PostgresDatabase
+from antiphon.durable.replay_cache import is_indeterminate, set_aside_run
 from antiphon.effects import EffectContext, HumanAnswer, PathCounter, use_context
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.lang.runtime import Host, load
-from antiphon.programs.ending import leave
-from antiphon.programs.given import outcome_given
-from antiphon.storage.database import Database
+from antiphon.programs.manual_outcome import parse_manual_outcome
+from antiphon.programs.run_ending import finish_run
+from antiphon.storage.sqlite import SqliteDatabase
 from tests.lang_unit.harness import connecting, said
 from tests.lang_unit.test_replay import Delays
 
@@ -158,14 +158,14 @@ class Dying(Journal):
         self._count = count
         self._moments = moments
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
+    def write_at_epoch(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
         self._pass()
-        super().write(run, epoch, statement, values, *more)
+        super().write_at_epoch(run, epoch, statement, values, *more)
         self._pass()
 
-    def leave(self, *given: Any, **named: Any) -> None:
+    def release(self, *given: Any, **named: Any) -> None:
         self._pass()
-        super().leave(*given, **named)
+        super().release(*given, **named)
         self._pass()
 
     def _pass(self) -> None:
@@ -207,18 +207,20 @@ class Life:
         os.chdir(self.place)
         sys.path.insert(0, str(self.place))
         os.environ["TRACE"] = str(self.place / "trace")
-        for each in (Database, Postgres):
+        for each in (SqliteDatabase, PostgresDatabase):
             _put_forward(each, self.later)
         journal = Dying(self.journal, self.place / "moments", moments)
         run = self.run
-        running = journal.go_on(run) if journal.has(run) else journal.begin("program", "p.vibe", id=run)
+        running = journal.resume(run) if journal.has_run(run) else journal.begin("program", "p.vibe", id=run)
         if decided is not None:
             run_id = self.run
-            given = {path: value and outcome_given(journal, run_id, path, value) for path, value in decided.items()}
-            set_aside(journal, running, decided=given)
+            given = {
+                path: value and parse_manual_outcome(journal, run_id, path, value) for path, value in decided.items()
+            }
+            set_aside_run(journal, running, decided=given)
         return self._attempted(running)
 
-    def _attempted(self, running: Running) -> int:
+    def _attempted(self, running: ActiveRun) -> int:
         host = Host(
             write=lambda line: _append(self.place / "printed", f"{line}\n"),
             connect=connecting(Fake([answering for _ in range(500)])),
@@ -226,14 +228,14 @@ class Life:
         )
         with use_context(EffectContext(PathCounter(), (Delays(self.random.randrange(1000)), running.middleware))):
             report = load("p.vibe").attempt(host)
-        told = leave(running, report)
+        told = finish_run(running, report)
         (self.place / "end.json").write_text(json.dumps([told["outcome"], told["value"], _words(told["error"])]))
         return 3 if told["outcome"] == "waiting" else 0
 
     def _answer(self) -> None:
         """Somebody answers some of what is open, in any order, once; where nothing is, it gets late."""
         journal = Journal(self.journal)
-        found = list(journal.questions(self.run))
+        found = list(journal.list_questions(self.run))
         self.random.shuffle(found)
         for each in found[: self.random.randint(1, len(found))] if found else []:
             journal.answer(self.run, each.path, spoken(each.text, each.about))
@@ -249,7 +251,7 @@ class Life:
     def _decide(self) -> bool:
         """Somebody looks whether what was interrupted took effect, and says so; whether there was any."""
         journal = Journal(self.journal)
-        unsure = [each for each in journal.effects(self.run) if _is_unsure(each)]
+        unsure = [each for each in journal.iterate_effects(self.run) if _is_unsure(each)]
         journal.close()
         if not unsure:
             return False
@@ -262,7 +264,7 @@ class Life:
 
     def _told(self, code: int) -> dict[str, Any]:
         journal = Journal(self.journal)
-        rows = journal.read("SELECT path, kind, hash, state FROM effects WHERE run = ?", (self.run,))
+        rows = journal.query("SELECT path, kind, hash, state FROM effects WHERE run = ?", (self.run,))
         trace, printed = _lines(self.place / "trace"), _lines(self.place / "printed")
         return {
             "code": code,
@@ -283,7 +285,7 @@ def _put_forward(database: Any, seconds: float) -> None:
 def _is_unsure(entry: Any) -> bool:
     if entry.state == "begun":
         return entry.asked.get("again") == "unsure" or entry.asked.get("is_harmless") is False
-    return is_half_done(entry.outcome)
+    return is_indeterminate(entry.outcome)
 
 
 def _given(entry: Any) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from antiphon.durable import Journal, JournalFailed, TakenOver
-from antiphon.durable.shelf import set_aside
+from antiphon.durable import Journal, JournalFailed, LeaseLost
+from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects import (
     AskModel,
     EffectCall,
@@ -28,7 +28,7 @@ from antiphon.effects import (
 from antiphon.effects.pipeline import private_effects
 from antiphon.errors import StoreError
 from antiphon.lang.runtime import Host, loads
-from antiphon.programs.late import Late
+from antiphon.programs.lazy_run import LazyRun
 from antiphon.wire import Reply
 
 LONG = "long " * 10_000
@@ -43,8 +43,8 @@ class Reading(Journal):
 
     rows = 0
 
-    def read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        found = super().read(statement, values)
+    def query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        found = super().query(statement, values)
         self.rows += len(found)
         return found
 
@@ -52,9 +52,9 @@ class Reading(Journal):
 class Swept(Journal):
     """A journal from which somebody else removes runs after every write."""
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
-        super().write(run, epoch, statement, values, *more)
-        self.forget("another")
+    def write_at_epoch(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
+        super().write_at_epoch(run, epoch, statement, values, *more)
+        self.remove("another")
 
 
 def test_a_large_value_is_never_without_the_row_that_names_it(path: str) -> None:
@@ -62,7 +62,7 @@ def test_a_large_value_is_never_without_the_row_that_names_it(path: str) -> None
     for _ in range(2):
         with journal.run("r"):
             assert journal.step(loud, LONG) == LONG.upper()
-    [entry] = journal.effects("r")
+    [entry] = journal.iterate_effects("r")
     assert entry.asked["arguments"] == {"args": [LONG]}
 
 
@@ -71,13 +71,13 @@ def test_a_large_value_of_a_run_that_was_taken_over_is_not_kept(path: str) -> No
 
     def overtaken() -> None:
         with journal.run("r"):
-            Journal(path).go_on("r", by_force=True)
+            Journal(path).resume("r", by_force=True)
             journal.step(loud, LONG)
 
-    with pytest.raises(TakenOver):
+    with pytest.raises(LeaseLost):
         overtaken()
-    assert not list(journal.effects("r"))
-    assert not journal.read("SELECT hash FROM texts", ())
+    assert not list(journal.iterate_effects("r"))
+    assert not journal.query("SELECT hash FROM texts", ())
 
 
 def test_a_path_may_be_of_any_length(tmp_path: Path) -> None:
@@ -105,36 +105,38 @@ def test_what_a_run_does_anew_is_not_read_back(tmp_path: Path) -> None:
 def test_a_program_that_only_prints_is_begun_when_that_is_much(tmp_path: Path) -> None:
     journal, printed = Journal(tmp_path / "j.db"), list[str]()
     for lines, runs in ((1_000, 0), (1_001, 1)):
-        late = Late(lambda lines, number=lines: journal.begin("program", "p", id=f"r{number}", printed=lines))
+        late = LazyRun(lambda lines, number=lines: journal.begin("program", "p", id=f"r{number}", printed=lines))
         loads(f"for i in {lines} {{ print(i) }}", "p.vibe").run(Host(printed.append, performers=(late,)))
-        assert len(journal.runs()) == runs
-    assert len(list(journal.effects("r1001"))) == 1_001
+        assert len(journal.list_runs()) == runs
+    assert len(list(journal.iterate_effects("r1001"))) == 1_001
     assert len(printed) == 2_001
-    assert [entry.asked["text"] for entry in journal.effects("r1001")] == [str(number) for number in range(1_001)]
+    assert [entry.asked["text"] for entry in journal.iterate_effects("r1001")] == [
+        str(number) for number in range(1_001)
+    ]
 
 
 def test_a_run_begins_with_all_that_was_printed_or_not_at_all(tmp_path: Path) -> None:
     journal, printed = Journal(tmp_path / "j.db"), list[str]()
-    with journal.file.writing() as connection:
+    with journal.file.write_transaction() as connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE INSERT ON effects WHEN NEW.seq = 40 BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
-    late = Late(lambda lines: journal.begin("program", "p", id="r", printed=lines))
+    late = LazyRun(lambda lines: journal.begin("program", "p", id="r", printed=lines))
     report = loads("for i in 60 { print(i) }\nsleep(0)", "p.vibe").attempt(Host(printed.append, performers=(late,)))
     assert report.error is not None
     assert (report.error.code, "cannot be written down" in report.error.message) == ("V0930", True)
-    assert (len(printed), journal.runs()) == (60, [])
+    assert (len(printed), journal.list_runs()) == (60, [])
 
 
 def test_what_was_printed_privately_before_the_run_began_is_sealed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
-    late = Late(lambda lines: journal.begin("program", "p", id="r", printed=lines))
+    late = LazyRun(lambda lines: journal.begin("program", "p", id="r", printed=lines))
     with use_context(EffectContext(PathCounter(), (late,))):
         with private_effects():
             perform(EffectCall("1", Print("hush-hush")), lambda: None)
         perform(EffectCall("2", Print("loud")), lambda: None)
         perform(EffectCall("3", RunPython("1", [])), lambda: None)
-    assert [entry.asked.get("text") for entry in journal.effects("r")] == [None, "loud", None]
+    assert [entry.asked.get("text") for entry in journal.iterate_effects("r")] == [None, "loud", None]
     assert b"hush-hush" not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
 
 
@@ -158,9 +160,9 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
 
     with (journal := Journal(path)).run("r"):
         work(journal)
-    running = journal.go_on("r")
-    journal.write(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq = ?", (gone,))
-    running.leave("interrupted")
+    running = journal.resume("r")
+    journal.write_at_epoch(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq = ?", (gone,))
+    running.finish("interrupted")
     with pytest.raises(JournalFailed, match=f"what it did before step {gone + 2} is gone.*--edited"):  # noqa: SIM117
         with journal.run("r"):
             work(journal)
@@ -168,8 +170,8 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
     with pytest.raises(StoreError, match="a step before it is gone"):
         journal.fork("r", "302")
     # Whoever has looked may decide that it is done again.
-    running = journal.go_on("r")
-    set_aside(journal, running)
+    running = journal.resume("r")
+    set_aside_run(journal, running)
     with use_context(EffectContext(PathCounter(), (running.middleware,))):
         work(journal)
     assert done[302:] == [gone]
@@ -193,20 +195,20 @@ def test_last_steps_that_are_gone_are_told_of_and_not_repeated(path: str, kept: 
     with use_context(EffectContext(PathCounter(), (running.middleware,))):
         work()
     if is_left:
-        running.leave("interrupted")
+        running.finish("interrupted")
     else:
         # As after a kill: nothing is noted by the process itself.
-        journal.free("r")
+        journal.revoke_lease("r")
     remove_steps(path, kept)
     for _ in range(2):
         with pytest.raises(JournalFailed, match=r"what it did last is gone.*--edited"):
             work_again()
     assert len(done) == 302
-    running = journal.go_on("r")
-    set_aside(journal, running)
+    running = journal.resume("r")
+    set_aside_run(journal, running)
     with use_context(EffectContext(PathCounter(), (running.middleware,))):
         work()
-    running.leave("done")
+    running.finish("done")
     assert done[302:] == list(range(kept, 302))
     work_again()
     assert len(done) == 604 - kept
@@ -231,10 +233,10 @@ def test_a_failure_that_is_forgotten_is_no_step_that_is_gone(path: str) -> None:
         with use_context(EffectContext(PathCounter(), (running.middleware,))), suppress(IndexError):
             perform(EffectCall("1", RunPython("u")), lambda: None)
             perform(ask, ways.pop)
-        running.leave("failed")
-        running = journal.go_on("r")
-        running.forget_failure()
-    assert [each.state for each in journal.effects("r")] == ["done", "done"]
+        running.finish("failed")
+        running = journal.resume("r")
+        running.clear_failure()
+    assert [each.state for each in journal.iterate_effects("r")] == ["done", "done"]
 
 
 def test_runs_are_removed_with_their_steps(path: str) -> None:
@@ -243,8 +245,8 @@ def test_runs_are_removed_with_their_steps(path: str) -> None:
         with journal.run(id):
             for number in range(20):
                 journal.step(abs, number)
-    journal.forget("r")
-    assert journal.read("SELECT id, steps FROM runs", ()) == [("s", 20)]
+    journal.remove("r")
+    assert journal.query("SELECT id, steps FROM runs", ()) == [("s", 20)]
     with journal.run("s"):
         assert journal.step(abs, 0) == 0
 
@@ -254,7 +256,7 @@ def test_steps_are_numbered_without_gaps_where_one_cannot_be_written(tmp_path: P
     journal = Journal(tmp_path / "j.db")
     with journal.run("r"):
         journal.step(loud, "a")
-        with journal.file.writing() as connection:
+        with journal.file.write_transaction() as connection:
             connection.execute(
                 "CREATE TRIGGER full BEFORE INSERT ON effects WHEN NEW.path = '2'"
                 " BEGIN SELECT RAISE(ABORT, 'full'); END"
@@ -262,7 +264,7 @@ def test_steps_are_numbered_without_gaps_where_one_cannot_be_written(tmp_path: P
         with pytest.raises(JournalFailed):
             journal.step(loud, "b")
         journal.step(loud, "c")
-    assert journal.read("SELECT path, seq FROM effects ORDER BY seq", ()) == [("1", 0), ("3", 1)]
+    assert journal.query("SELECT path, seq FROM effects ORDER BY seq", ()) == [("1", 0), ("3", 1)]
 
 
 @pytest.mark.parametrize(
@@ -313,11 +315,13 @@ def test_a_fork_has_no_gaps(path: str) -> None:
     with journal.run("r"):
         for each in "abcd":
             journal.step(loud, each)
-    running = journal.go_on("r")
-    journal.write(*running.fence, "UPDATE effects SET state = 'begun' WHERE run = (SELECT run FROM at) AND seq = 1", ())
-    running.leave("interrupted")
+    running = journal.resume("r")
+    journal.write_at_epoch(
+        *running.fence, "UPDATE effects SET state = 'begun' WHERE run = (SELECT run FROM at) AND seq = 1", ()
+    )
+    running.finish("interrupted")
     name = journal.fork("r", "4")
-    rows = journal.read("SELECT path, seq FROM effects WHERE run = ? ORDER BY seq", (name,))
+    rows = journal.query("SELECT path, seq FROM effects WHERE run = ? ORDER BY seq", (name,))
     assert rows == [("1", 0), ("3", 1)]
 
 
@@ -329,7 +333,7 @@ def test_whatever_can_be_called_is_a_step(tmp_path: Path) -> None:
             3,
             1,
         )
-    assert [entry.asked["source"] for entry in journal.effects("r")] == [
+    assert [entry.asked["source"] for entry in journal.iterate_effects("r")] == [
         "builtins.str.upper",
         "functools.partial",
         "builtins.list.count",

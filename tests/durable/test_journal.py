@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.durable import Changed, Journal, QuestionEntry, Running, TakenOver, Unfinished
-from antiphon.durable.shelf import set_aside
+from antiphon.durable import ActiveRun, Journal, LeaseLost, QuestionEntry, ReplayDiverged, RunInUse
+from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects import EffectContext, HumanAnswer, IndeterminateEffect, PathCounter, use_context
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.lang.runtime import Host, VibeError, loads
@@ -51,15 +51,15 @@ class Dying(Journal):
         super().__init__(path)
         self.left = writes
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
-        super().write(run, epoch, statement, values, *more)
+    def write_at_epoch(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
+        super().write_at_epoch(run, epoch, statement, values, *more)
         self.left -= 1
         if self.left <= 0:
             raise Killed
 
 
 def effects(journal: Journal, run: str = "r") -> list[tuple[Any, ...]]:
-    return journal.read("SELECT path, kind, hash, state FROM effects WHERE run = ? ORDER BY path", (run,))
+    return journal.query("SELECT path, kind, hash, state FROM effects WHERE run = ? ORDER BY path", (run,))
 
 
 def until_done(path: str, work: Callable[[], Any], *, most: int = 500) -> tuple[Any, int]:
@@ -86,7 +86,7 @@ def test_an_example_that_dies_after_any_write_ends_as_if_it_had_not(
 
     def run(journal: Journal, place: Path) -> None:
         place.mkdir(exist_ok=True)
-        given = len(journal.read("SELECT path FROM effects WHERE kind = 'person' AND state = 'done'", ()))
+        given = len(journal.query("SELECT path FROM effects WHERE kind = 'person' AND state = 'done'", ()))
 
         def answers(self: Any) -> list[Any]:
             """Without what the person has said already."""
@@ -116,8 +116,8 @@ def test_an_example_that_dies_after_any_write_ends_as_if_it_had_not(
 
 def _is_unsure(journal: Journal) -> bool:
     """Whether it died inside of something that nobody can know to have taken effect: then the end is another one."""
-    rows = journal.read("SELECT effect FROM effects WHERE state = 'begun'", ())
-    asked = [json.loads(journal.text(row)) for (row,) in rows]
+    rows = journal.query("SELECT effect FROM effects WHERE state = 'begun'", ())
+    asked = [json.loads(journal.load_text(row)) for (row,) in rows]
     return any(each.get("again") == "unsure" or each.get("is_harmless") is False for each in asked)
 
 
@@ -166,7 +166,7 @@ def test_steps_and_sessions_of_plain_code(path: str) -> None:
         answers = [str(Session(Scripted()).vibe(f"Check {row}")) for row in again]
     assert (first, answers) == (["row 0", "row 1", "row 2"],) * 2
     assert done == ["load"]
-    (entry,) = Journal(path).runs()
+    (entry,) = Journal(path).list_runs()
     assert (entry.id, entry.state, entry.effects, entry.waiting) == ("nightly", "done", 4, ())
 
 
@@ -233,7 +233,7 @@ def test_a_changed_program_stops_with_both_sides(path: str) -> None:
     with (journal := Journal(path)).run("r"):
         journal.step(len, "abc")
     with (
-        pytest.raises(Changed, match=r"(?s)step 1 of run r.*then:.*abc.*now:.*xyz"),
+        pytest.raises(ReplayDiverged, match=r"(?s)step 1 of run r.*then:.*abc.*now:.*xyz"),
         (journal := Journal(path)).run("r"),
     ):
         journal.step(len, "xyz")
@@ -248,7 +248,7 @@ def test_a_question_waits_and_is_answered_later(path: str) -> None:
     for _ in range(2):
         with pytest.raises(VibeError, match="nobody is here"), Journal(path).run("r"):
             work()
-        (entry,) = Journal(path).runs()
+        (entry,) = Journal(path).list_runs()
         assert (entry.state, entry.waiting) == ("waiting", (QuestionEntry("1/1", "question", "Who?"),))
     journal = Journal(path)
     with pytest.raises(NotReadyError, match=r"no open question '9'; open: 1/1"):
@@ -274,7 +274,7 @@ def test_an_approval_waits_and_is_given_later(path: str) -> None:
 
     with pytest.raises(NeedsHuman), Journal(path).run("r"):
         work(calls("drop", table="t"))
-    (entry,) = Journal(path).runs()
+    (entry,) = Journal(path).list_runs()
     (question,) = entry.waiting
     assert (entry.state, "May `drop` run" in question.text) == ("waiting", True)
     Journal(path).answer("r", question.path, HumanAnswer(allowed=True))
@@ -316,21 +316,21 @@ def test_large_values_are_kept_once(path: str) -> None:
         assert [len(journal.step(large, n)) for n in range(5)] == [50_000] * 5
     with (journal := Journal(path)).run("r"):
         assert [len(journal.step(large, n)) for n in range(5)] == [50_000] * 5
-    assert journal.read("SELECT count(*) FROM texts", ()) == [(1,)]
+    assert journal.query("SELECT count(*) FROM texts", ()) == [(1,)]
 
 
 def test_a_run_has_one_process_at_a_time(path: str) -> None:
-    with Journal(path).run("r"), pytest.raises(Unfinished, match="being run by process"), Journal(path).run("r"):
+    with Journal(path).run("r"), pytest.raises(RunInUse, match="being run by process"), Journal(path).run("r"):
         pass
     first = Journal(path)
 
     def overtaken() -> None:
         with first.run("r"):
-            with first._database.writing() as connection:
+            with first._database.write_transaction() as connection:
                 connection.execute("UPDATE runs SET epoch = epoch + 1 WHERE id = 'r'")
             first.step(len, "x")
 
-    with pytest.raises(TakenOver):
+    with pytest.raises(LeaseLost):
         overtaken()
 
 
@@ -344,15 +344,15 @@ def test_conversations_and_runs_share_a_file(tmp_path: Path) -> None:
         assert journal.step(len, "abc") == 3
     assert len(store.load(id).turns) == 2
     assert oct(path.stat().st_mode & 0o777) == "0o600"
-    journal.forget("r")
-    assert (journal.runs(), effects(journal)) == ([], [])
+    journal.remove("r")
+    assert (journal.list_runs(), effects(journal)) == ([], [])
 
 
 def test_a_newer_or_broken_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "no.db").write_text("this is no database, but a text that is long enough to be looked at" * 20)
     with pytest.raises(StoreError, match="is not a database"):
-        Journal(tmp_path / "no.db").runs()
-    assert Journal(tmp_path / "new.db").runs() == []
+        Journal(tmp_path / "no.db").list_runs()
+    assert Journal(tmp_path / "new.db").list_runs() == []
     assert not (tmp_path / "new.db").exists()
 
 
@@ -391,18 +391,18 @@ def test_what_was_set_aside_is_used_also_by_who_goes_on_later(tmp_path: Path) ->
         done.append(name)
         return name
 
-    def steps(running: Running, *names: str, state: str) -> None:
+    def steps(running: ActiveRun, *names: str, state: str) -> None:
         with use_context(EffectContext(PathCounter(), (running.middleware,))):
             assert [journal.step(step, name) for name in names] == list(names)
-        running.leave(state)
+        running.finish(state)
 
     steps(journal.begin("python", "r", id="r"), "a", "b", "c", "d", state="interrupted")
-    again = journal.go_on("r")
-    set_aside(journal, again, decided={"1": None})
+    again = journal.resume("r")
+    set_aside_run(journal, again, decided={"1": None})
     steps(again, "a", "b", state="interrupted")
-    once_more = journal.go_on("r")
-    set_aside(journal, once_more, decided={"2": None})
+    once_more = journal.resume("r")
+    set_aside_run(journal, once_more, decided={"2": None})
     steps(once_more, "a", state="waiting")
-    steps(journal.go_on("r"), "a", "b", "c", state="interrupted")
-    steps(journal.go_on("r"), "a", "b", "c", "d", "e", state="done")
+    steps(journal.resume("r"), "a", "b", "c", state="interrupted")
+    steps(journal.resume("r"), "a", "b", "c", "d", "e", state="done")
     assert done == ["a", "b", "c", "d", "a", "b", "e"]

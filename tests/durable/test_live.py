@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.durable import Journal
-from antiphon.durable.live import Hearing, Live
-from antiphon.durable.seal import Seal
-from antiphon.durable.withheld import Withheld, shown
+from antiphon.durable.encryption import JournalCipher
+from antiphon.durable.live_output import LiveOutput, LiveSubscriber
+from antiphon.durable.secret_refs import SecretRefs, parse_redacted_json
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConnectionFailed
 from antiphon.lang.runtime import Host, loads
-from antiphon.programs.late import Late
+from antiphon.programs.lazy_run import LazyRun
 from antiphon.session import Session
 from tests.web.speaking import END, Speaker
 
@@ -37,9 +37,9 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal
     made.close()
 
 
-def live_of(journal: Journal) -> Live:
-    assert journal.live is not None
-    return journal.live
+def live_of(journal: Journal) -> LiveOutput:
+    assert journal.live_output is not None
+    return journal.live_output
 
 
 def until(what: Callable[[], Any]) -> Any:
@@ -50,10 +50,10 @@ def until(what: Callable[[], Any]) -> Any:
     return found
 
 
-def listen(hearing: Hearing, wanted: str) -> list[Any]:
+def listen(hearing: LiveSubscriber, wanted: str) -> list[Any]:
     """All pieces, once what is wanted was said."""
     found: list[Any] = []
-    until(lambda: found.extend(hearing.new()) or wanted in "".join(each.text for each in found))
+    until(lambda: found.extend(hearing.read_new()) or wanted in "".join(each.text for each in found))
     return found
 
 
@@ -65,17 +65,17 @@ def test_an_answer_is_heard_from_its_beginning_while_it_comes(journal: Journal):
     model = Speaker()
     run = Session(model, journal=journal).start("Hi")
     model.pieces.put("One ")
-    first = live_of(journal).hear(run.id)
+    first = live_of(journal).subscribe(run.id)
     assert [(each.path, each.before, each.text) for each in listen(first, "One ")] == [("1/r1", 0, "One ")]
     (file,) = files(journal)
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     model.pieces.put("two ")
     assert [(each.before, each.text) for each in listen(first, "two ")] == [(4, "two ")]
-    assert "".join(each.text for each in listen(live_of(journal).hear(run.id), "two ")) == "One two "
+    assert "".join(each.text for each in listen(live_of(journal).subscribe(run.id), "two ")) == "One two "
     model.pieces.put(END)
     run.wait()
     assert files(journal) == []
-    assert first.new() == []
+    assert first.read_new() == []
 
 
 @pytest.mark.parametrize("before", ["", "py() { return 1 }\n"])
@@ -83,12 +83,12 @@ def test_a_program_is_heard_as_it_speaks(journal: Journal, before: str):
     """Also where the model is the first that it reaches, so that its run is begun just then."""
     model, host = Speaker(), Host(write=lambda _: None, default_model=lambda: "speaker", watch=lambda _: None)
     host = replace(host, connect=lambda *_, **__: model)
-    late = Late(lambda lines: journal.begin("program", "p.vibe", id="r", printed=lines))
+    late = LazyRun(lambda lines: journal.begin("program", "p.vibe", id="r", printed=lines))
     program = loads(f'{before}do "Hi"\n', "p.vibe")
     running = threading.Thread(target=lambda: program.attempt(replace(host, performers=(late,))))
     running.start()
     try:
-        hearing = live_of(journal).hear("r")
+        hearing = live_of(journal).subscribe("r")
         for piece in ("One ", "two "):
             model.pieces.put(piece)
             listen(hearing, piece)
@@ -110,11 +110,11 @@ def test_what_is_private_is_never_said(journal: Journal):
     model = Speaker()
     with private_effects():
         run = Session(model, journal=journal).start("Hi")
-    hearing = live_of(journal).hear(run.id)
+    hearing = live_of(journal).subscribe(run.id)
     model.pieces.put("my heart")
     end = time.monotonic() + 0.6
     while time.monotonic() < end:
-        assert hearing.new() == []
+        assert hearing.read_new() == []
         time.sleep(0.05)
     assert files(journal) == []
     model.pieces.put(END)
@@ -124,11 +124,11 @@ def test_what_is_private_is_never_said(journal: Journal):
 def test_what_is_withheld_is_withheld_wherever_it_is_cut(journal: Journal):
     model = Speaker()
     run = Session(model, journal=journal).start("Hi")
-    hearing = live_of(journal).hear(run.id)
+    hearing = live_of(journal).subscribe(run.id)
     heard = ""
     for piece in ("It is aba", "b-sec", "ret-ab", "ab, and", " so on."):
         model.pieces.put(piece)
-        heard += "".join(each.text for each in hearing.new())
+        heard += "".join(each.text for each in hearing.read_new())
         time.sleep(0.15)
     heard += "".join(each.text for each in listen(hearing, " so on."))
     assert heard == "It is [$ACME_TOKEN], and so on."
@@ -141,19 +141,19 @@ WORDS = ["abab-secret-abab", "abab-", "secret", "ab", "-", "x y", "tok", "token7
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12), st.lists(st.integers(1, 6), min_size=1))
 def test_nothing_of_a_value_is_told_at_any_cut(pieces: list[str], sizes: list[int]):
-    withheld = Withheld(Seal(Path(os.devnull)))
-    withheld._seal.__dict__["_key"] = b"k" * 32
-    withheld.learn("LONG", "abab-secret-abab")
-    withheld.learn("SHORT", "token7")
+    withheld = SecretRefs(JournalCipher(Path(os.devnull)))
+    withheld._cipher.__dict__["_key"] = b"k" * 32
+    withheld.add("LONG", "abab-secret-abab")
+    withheld.add("SHORT", "token7")
     whole, held, told, at, count = "".join(pieces), "", "", 0, 0
     while at < len(whole):
         size = sizes[count % len(sizes)]
         held, at, count = held + whole[at : at + size], at + size, count + 1
-        end = withheld.sure(held)
-        told += shown(withheld.out(dump_ascii_json({"text": held[:end]})), "a text")["text"]
+        end = withheld.find_safe_end(held)
+        told += parse_redacted_json(withheld.insert_references(dump_ascii_json({"text": held[:end]})), "a text")["text"]
         held = held[end:]
-    told += shown(withheld.out(dump_ascii_json({"text": held})), "a text")["text"]
-    expected = shown(withheld.out(dump_ascii_json({"text": whole})), "a text")["text"]
+    told += parse_redacted_json(withheld.insert_references(dump_ascii_json({"text": held})), "a text")["text"]
+    expected = parse_redacted_json(withheld.insert_references(dump_ascii_json({"text": whole})), "a text")["text"]
     # A short one counts only where it stands by itself, which a cut may let it do.
     assert told.replace("[$SHORT]", "token7") == expected.replace("[$SHORT]", "token7")
     assert "abab-secret-abab" not in told
@@ -162,7 +162,7 @@ def test_nothing_of_a_value_is_told_at_any_cut(pieces: list[str], sizes: list[in
 def test_an_answer_that_breaks_off_is_taken_away(journal: Journal):
     model = Speaker()
     run = Session(model, journal=journal).start("Hi")
-    hearing = live_of(journal).hear(run.id)
+    hearing = live_of(journal).subscribe(run.id)
     model.pieces.put("One ")
     listen(hearing, "One ")
     model.pieces.put(ConnectionFailed("gone"))
@@ -173,24 +173,24 @@ def test_an_answer_that_breaks_off_is_taken_away(journal: Journal):
 def test_when_nobody_looks_any_more_it_is_taken_away_and_said_anew_later(journal: Journal):
     model = Speaker()
     run = Session(model, journal=journal).start("Hi")
-    hearing = live_of(journal).hear(run.id)
+    hearing = live_of(journal).subscribe(run.id)
     model.pieces.put("One ")
     listen(hearing, "One ")
     (mark,) = live_of(journal)._home.rglob("wanted")
     os.utime(mark, (1, 1))
     until(lambda: not files(journal))
-    assert [(each.before, each.text) for each in listen(live_of(journal).hear(run.id), "One ")] == [(0, "One ")]
+    assert [(each.before, each.text) for each in listen(live_of(journal).subscribe(run.id), "One ")] == [(0, "One ")]
     model.pieces.put(END)
     run.wait()
 
 
 @pytest.mark.parametrize("name", ["../../up", "/etc/passwd", "a\0b", "\ud800", "x" * 200, "."])
 def test_names_of_runs_lead_nowhere_else(tmp_path: Path, name: str):
-    live = Live(tmp_path / "home" / "logs.live")
+    live = LiveOutput(tmp_path / "home" / "logs.live")
     live._home.parent.mkdir()
-    assert live.want(name)
-    assert live.is_wanted(name)
-    assert live.begin(name, name).parent.parent == live._home
+    assert live.mark_watched(name)
+    assert live.is_watched(name)
+    assert live.create_file(name, name).parent.parent == live._home
     assert [each.name for each in tmp_path.iterdir()] == ["home"]
     assert len(list(live._home.iterdir())) == 1
 
@@ -199,37 +199,37 @@ def test_names_of_runs_lead_nowhere_else(tmp_path: Path, name: str):
 def test_nothing_is_written_where_others_could_read_it(tmp_path: Path):
     other = tmp_path / "other"
     other.mkdir(mode=0o700)
-    linked = Live(tmp_path / "linked")
+    linked = LiveOutput(tmp_path / "linked")
     linked._home.symlink_to(other)
-    opened = Live(tmp_path / "open")
+    opened = LiveOutput(tmp_path / "open")
     opened._home.mkdir(mode=0o755)
     for live in (linked, opened):
-        assert not live.want("r")
-        assert live.hear("r").new() == []
+        assert not live.mark_watched("r")
+        assert live.subscribe("r").read_new() == []
         with pytest.raises(OSError):
-            live.begin("r", "1")
-    ours = Live(tmp_path / "ours")
-    assert ours.want("r")
+            live.create_file("r", "1")
+    ours = LiveOutput(tmp_path / "ours")
+    assert ours.mark_watched("r")
     (mark,) = ours._home.rglob("wanted")
     mark.unlink()
     mark.symlink_to(tmp_path / "elsewhere")
-    assert not ours.want("r")
-    assert not ours.is_wanted("r")
+    assert not ours.mark_watched("r")
+    assert not ours.is_watched("r")
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_what_dead_processes_left_is_swept(tmp_path: Path):
-    live = Live(tmp_path / "logs.live")
+    live = LiveOutput(tmp_path / "logs.live")
     for run in ("old", "new"):
-        live.want(run)
-        live.begin(run, "1").write_text('{"path":"1","text":"words"}\n')
-    assert [each.text for each in live.hear("old").new()] == ["words"]
-    mark = live.begin("old", "2").with_name("wanted")
+        live.mark_watched(run)
+        live.create_file(run, "1").write_text('{"path":"1","text":"words"}\n')
+    assert [each.text for each in live.subscribe("old").read_new()] == ["words"]
+    mark = live.create_file("old", "2").with_name("wanted")
     os.utime(mark, (1, 1))
-    live.sweep()
-    assert [each.text for each in live.hear("new").new()] == ["words"]
-    assert live.hear("old").new() == []
+    live.remove_stale()
+    assert [each.text for each in live.subscribe("new").read_new()] == ["words"]
+    assert live.subscribe("old").read_new() == []
 
 
 def test_a_journal_of_many_machines_has_none():
-    assert Journal("postgresql://nobody@nowhere.invalid/none").live is None
+    assert Journal("postgresql://nobody@nowhere.invalid/none").live_output is None

@@ -15,9 +15,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from antiphon.durable import Dispatcher, Journal, queue
-from antiphon.durable.metrics import measure
-from antiphon.durable.postgres import Connection, Postgres
+from antiphon.durable import Dispatcher, Journal, run_queue
+from antiphon.durable.metrics import measure_metrics
+from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 
 MANY = int(os.environ.get("ANTIPHON_ROWS", "10000"))
 MILLION = 1_000_000
@@ -25,7 +25,7 @@ MILLION = 1_000_000
 _WHOLE = re.compile(r"Seq Scan on (runs|effects)\b")
 
 
-class Explaining(Connection):
+class Explaining(PostgresConnection):
     """Explains each statement before it is done."""
 
     def __init__(self, raw: Any, plans: list[tuple[str, str]]) -> None:
@@ -39,7 +39,7 @@ class Explaining(Connection):
         return super().execute(statement, values)
 
 
-class ExplainingPostgres(Postgres):
+class ExplainingPostgres(PostgresDatabase):
     """A database whose statements are explained."""
 
     def __init__(self, url: str) -> None:
@@ -47,20 +47,20 @@ class ExplainingPostgres(Postgres):
         self.plans: list[tuple[str, str]] = []
 
     @contextmanager
-    def writing(self) -> Generator[Connection]:
-        with super().writing() as connection:
+    def write_transaction(self) -> Generator[PostgresConnection]:
+        with super().write_transaction() as connection:
             yield Explaining(connection.raw, self.plans)
 
     @contextmanager
-    def reading(self) -> Generator[Connection]:
-        with super().reading() as connection:
+    def read_transaction(self) -> Generator[PostgresConnection]:
+        with super().read_transaction() as connection:
             yield Explaining(connection.raw, self.plans)
 
 
 @pytest.fixture
 def crowded(postgres: str) -> str:
     """A journal with many runs that sleep, many that are done, and what they did an hour ago and before."""
-    Dispatcher(postgres).ready([])
+    Dispatcher(postgres).make_ready([])
     runs = (
         "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, wake_at)"
         " SELECT '{state}-' || n, '{state}', n, n, 1, '', 'program', 'p', '{{}}', {wake_at}"
@@ -91,12 +91,12 @@ def crowded(postgres: str) -> str:
 
 def test_idle_workers_and_numbers_read_no_table_as_a_whole(crowded: str) -> None:
     database = ExplainingPostgres(crowded)
-    database.write(queue.wake)
-    database.write(lambda connection: queue.take_over(connection, 30))
-    database.write(queue.mend)
-    database.write(lambda connection: queue.beat(connection, None, "host:1:1", 8))
-    queue.close_batches(database, ["done-1"])
-    metrics = measure(database, 30)
+    database.transact(run_queue.wake_runs)
+    database.transact(lambda connection: run_queue.requeue_lost_runs(connection, 30))
+    database.transact(run_queue.repair_queue)
+    database.transact(lambda connection: run_queue.send_heartbeat(connection, None, "host:1:1", 8))
+    run_queue.finish_batches(database, ["done-1"])
+    metrics = measure_metrics(database, 30)
     assert (metrics.runs, metrics.oldest, metrics.cost) == ({"waiting": MANY, "done": MANY}, None, 0.0)
     assert len(database.plans) > 10
     counted = [plan for statement, plan in database.plans if "GROUP BY state" in statement]
@@ -109,7 +109,7 @@ def test_a_run_that_is_due_is_found_among_many_that_sleep(crowded: str) -> None:
     journal, database = Journal(crowded), ExplainingPostgres(crowded)
     with psycopg.connect(crowded) as connection:
         connection.execute("UPDATE antiphon.runs SET wake_at = extract(epoch FROM now()) - 1 WHERE id = 'waiting-7'")
-    assert database.write(queue.wake) == 1
+    assert database.transact(run_queue.wake_runs) == 1
     assert journal.find("waiting-7").state == "ready"
     ((_, plan),) = database.plans
     assert "runs_wake_at" in plan

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from antiphon.durable import Journal, TakenOver, Unfinished
+from antiphon.durable import Journal, LeaseLost, RunInUse
 from antiphon.effects import IndeterminateEffect
 from antiphon.errors import StoreError
 from tests import postgres_server
@@ -43,23 +43,23 @@ def test_tables_lie_in_a_namespace_of_their_own(postgres: str) -> None:
 
 
 def test_a_journal_of_a_newer_release_is_told(postgres: str) -> None:
-    assert Journal(postgres).runs() == []
+    assert Journal(postgres).list_runs() == []
     with psycopg.connect(postgres) as connection:
         connection.execute("INSERT INTO antiphon.schema VALUES (99)")
     with pytest.raises(StoreError, match=r"written by a newer release \(schema 99.*update antiphon"):
-        Journal(postgres).runs()
+        Journal(postgres).list_runs()
 
 
 def test_tables_of_an_older_release_are_brought_up_to_date_by_one_of_many(postgres: str) -> None:
-    from antiphon.durable.postgres import Postgres
+    from antiphon.durable.postgres import PostgresDatabase
 
     first = ("CREATE TABLE things (id BIGINT PRIMARY KEY)",)
-    assert Postgres(postgres, migrations=(first,)).read("SELECT count(*) FROM things", ()) == [(0,)]
+    assert PostgresDatabase(postgres, migrations=(first,)).query("SELECT count(*) FROM things", ()) == [(0,)]
     added = ("ALTER TABLE things ADD COLUMN name TEXT",)
     with ThreadPoolExecutor(8) as pool:
-        newer = [Postgres(postgres, migrations=(first, added)) for _ in range(8)]
+        newer = [PostgresDatabase(postgres, migrations=(first, added)) for _ in range(8)]
         assert list(pool.map(lambda each: each.read("SELECT name FROM things", ()), newer)) == [[]] * 8
-    assert newer[0].read("SELECT version FROM schema ORDER BY version", ()) == [(1,), (2,)]
+    assert newer[0].query("SELECT version FROM schema ORDER BY version", ()) == [(1,), (2,)]
 
 
 def test_many_that_begin_at_once_find_one_set_of_tables_and_one_has_the_run(postgres: str) -> None:
@@ -72,7 +72,7 @@ def test_many_that_begin_at_once_find_one_set_of_tables_and_one_has_the_run(post
             with journal.run("r"):
                 over.wait()
                 return "had it"
-        except Unfinished:
+        except RunInUse:
             return "too late"
 
     with ThreadPoolExecutor(8) as pool:
@@ -95,9 +95,9 @@ def test_a_run_cannot_be_taken_over_between_the_look_and_the_writing(postgres: s
                 time.sleep(0.01)
         assert not written.done()
         taker.commit()
-        with pytest.raises(TakenOver):
+        with pytest.raises(LeaseLost):
             written.result()
-    assert journal.read("SELECT path FROM effects", ()) == []
+    assert journal.query("SELECT path FROM effects", ()) == []
 
 
 def test_a_server_that_is_restarted_is_waited_for(server: Server) -> None:
@@ -112,15 +112,15 @@ def test_a_server_that_is_restarted_is_waited_for(server: Server) -> None:
         server.stop("immediate")
         server.start()
         assert journal.step(len, "abc") == 3
-    (entry,) = journal.runs()
+    (entry,) = journal.list_runs()
     assert (entry.state, entry.effects) == ("done", 9)
 
 
 def test_a_server_that_stays_away_interrupts_the_run_and_does_not_fail_it(server: Server) -> None:
-    from antiphon.durable.postgres import Postgres
+    from antiphon.durable.postgres import PostgresDatabase
 
     journal = Journal(server.url)
-    journal._database = Postgres(server.url, patience=0.2)
+    journal._database = PostgresDatabase(server.url, patience=0.2)
 
     def go() -> None:
         with journal.run("r"):
@@ -129,7 +129,7 @@ def test_a_server_that_stays_away_interrupts_the_run_and_does_not_fail_it(server
     with pytest.raises(StoreError, match="cannot be reached; look whether the server runs"):
         go()
     server.start()
-    assert [each.state for each in Journal(server.url).runs()] == ["running"]
+    assert [each.state for each in Journal(server.url).list_runs()] == ["running"]
 
 
 class Cutting:
@@ -181,28 +181,28 @@ class Cutting:
 def test_a_connection_that_breaks_at_any_message_loses_nothing_and_does_nothing_twice(postgres: str, side: str) -> None:
     cutting = Cutting(postgres, side)
     journal, number, is_cut, did = Journal(cutting.url), 0, True, list[int]()
-    journal.runs()
+    journal.list_runs()
     while is_cut:
         number += 1
         did.clear()
         cutting.cut_at(number)
-        before = {each.id for each in Journal(postgres).runs()}
+        before = {each.id for each in Journal(postgres).list_runs()}
         running = journal.begin("test", "t")
-        running.leave("interrupted")
+        running.finish("interrupted")
         with journal.run(running.id):
             assert [journal.step(lambda n: did.append(n) or n, n) for n in range(3)] == [0, 1, 2]
         is_cut = cutting.has_cut
         assert did == [0, 1, 2], number
-        (new,) = (each for each in Journal(postgres).runs() if each.id not in before)
+        (new,) = (each for each in Journal(postgres).list_runs() if each.id not in before)
         assert (new.id, new.state, new.effects) == (running.id, "done", 3), number
-        assert {each.state for each in journal.effects(new.id)} == {"done"}
+        assert {each.state for each in journal.iterate_effects(new.id)} == {"done"}
     assert number > 10
     cutting.close()
 
 
 def test_a_server_without_room_stops_the_run_and_nothing_is_lost_or_done_twice(postgres: str) -> None:
     journal, number, is_full, did = Journal(postgres), 0, True, list[tuple[int, int]]()
-    journal.runs()
+    journal.list_runs()
 
     def go(run: int) -> list[object]:
         with journal.run(f"r{run}"):
@@ -260,14 +260,14 @@ def test_what_is_wrong_with_a_url_is_told_without_its_password(
     url, said = bad_urls(postgres)[number]
     caplog.set_level(logging.DEBUG)
     with pytest.raises(StoreError, match=said) as caught:
-        Journal(url).runs()
+        Journal(url).list_runs()
     everything = f"{caught.value!r} {caught.getrepr(style='native')} {caplog.text}"
     assert PASSWORD not in everything
 
 
 def test_a_journal_does_not_show_its_password(postgres: str) -> None:
     journal = Journal(postgres)
-    journal.runs()
+    journal.list_runs()
     assert PASSWORD not in f"{journal!r} {journal._database!r} {journal._database._free!r}"
     assert repr(journal._database).startswith("Postgres('postgresql://postgres@127.0.0.1:")
 

@@ -28,9 +28,9 @@ def add(a: int, b: int) -> int:
 def test_an_ask_is_a_run_with_the_same_name(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
     result = Session(Scripted(calls("add", a=1, b=2), "three"), [add], journal=journal).vibe("Add one and two.")
-    (entry,) = journal.runs()
+    (entry,) = journal.list_runs()
     assert (entry.id, entry.kind, entry.title, entry.state) == (result.run.id, "session", "Add one and two.", "done")
-    assert [each.kind for each in journal.effects(entry.id)] == ["request", "tool", "request"]
+    assert [each.kind for each in journal.iterate_effects(entry.id)] == ["request", "tool", "request"]
     assert entry.ending == {"outcome": "done", "value": "three"}
 
 
@@ -51,7 +51,7 @@ def test_another_process_goes_on_with_the_conversation_of_then(tmp_path: Path) -
     with pytest.raises(Killed):
         first.vibe("Note two things.")
     journal = Journal(tmp_path / "j.db")
-    (entry,) = journal.runs()
+    (entry,) = journal.list_runs()
     other = Session(Scripted("both, I think"), [note], journal=journal)
     assert other.resume_run(entry.id).value == "both, I think"
     assert done == ["first", "second"]
@@ -74,7 +74,7 @@ def test_a_person_answers_in_another_process(tmp_path: Path) -> None:
     with pytest.raises(NeedsHuman):
         Session(Scripted(calls("drop", table="t")), [drop], journal=Journal(tmp_path / "j.db")).vibe("Tidy.")
     journal = Journal(tmp_path / "j.db")
-    (entry,) = journal.runs()
+    (entry,) = journal.list_runs()
     assert entry.state == "waiting"
     journal.answer(entry.id, entry.waiting[0].path, HumanAnswer(allowed=True))
     assert Session(Scripted("Tidy."), [drop], journal=journal).resume_run(entry.id).value == "Tidy."
@@ -95,7 +95,7 @@ def test_the_same_process_may_answer_and_go_on(tmp_path: Path) -> None:
     (question,) = run.waiting
     run.answer(question, "the red one")
     assert run.wait().value == "That one."
-    (entry,) = journal.runs()
+    (entry,) = journal.list_runs()
     assert (entry.id, entry.state) == (run.id, "done")
 
 
@@ -113,7 +113,7 @@ def test_inside_of_a_run_an_ask_is_part_of_it(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
     with journal.run("outer"):
         assert Session(Scripted("x"), journal=journal).vibe("go").value == "x"
-    assert [each.id for each in journal.runs()] == ["outer"]
+    assert [each.id for each in journal.list_runs()] == ["outer"]
 
 
 def test_what_was_said_is_kept_once_however_often_it_goes_on(tmp_path: Path) -> None:
@@ -121,18 +121,18 @@ def test_what_was_said_is_kept_once_however_often_it_goes_on(tmp_path: Path) -> 
     session = Session(Scripted(*(f"answer {n} {'x' * 500}" for n in range(20))), journal=journal)
     for n in range(20):
         session.chat(f"Message {n}.")
-    assert journal.read("SELECT count(*) FROM said", ()) == [(39,)]
-    last = journal.runs()[0]
-    conversation, mode, prompt = journal.asked(last.id)
+    assert journal.query("SELECT count(*) FROM said", ()) == [(39,)]
+    last = journal.list_runs()[0]
+    conversation, mode, prompt = journal.load_request(last.id)
     assert ([turn.text for turn in conversation.turns], mode) == (
         [turn.text for turn in session.conversation.turns[:-2]],
         "chat",
     )
     assert prompt[0].text == "Message 19."
-    journal.forget(*(each.id for each in journal.runs()[1:]))
-    assert len(journal.asked(last.id)[0].turns) == 38
-    journal.forget(last.id)
-    assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
+    journal.remove(*(each.id for each in journal.list_runs()[1:]))
+    assert len(journal.load_request(last.id)[0].turns) == 38
+    journal.remove(last.id)
+    assert journal.query("SELECT count(*) FROM said", ()) == [(0,)]
 
 
 def test_only_what_is_written_down_can_be_resumed(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_tool_has_a_key_that_is_the_same_when_it_is_run_again(tmp_path: Path) 
     journal = Journal(tmp_path / "j.db")
     with pytest.raises(Killed):
         Session(Scripted(calls("pay", amount=5)), [pay], journal=journal).vibe("Pay.")
-    (entry,) = journal.runs()
+    (entry,) = journal.list_runs()
     Session(Scripted("done"), [pay], journal=journal).resume_run(entry.id)
     assert len(keys) == 2
     assert keys[0] == keys[1]

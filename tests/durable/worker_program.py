@@ -41,7 +41,7 @@ def main(words: list[str]) -> None:
         return number
 
     def execute(run: str) -> None:
-        running = journal.go_on(run)
+        running = journal.resume(run)
         say("took", run)
         state, node = "failed", PathCounter()
         try:
@@ -54,7 +54,7 @@ def main(words: list[str]) -> None:
             say("lost", run, type(error).__name__)
             raise
         finally:
-            running.leave(state)
+            running.finish(state)
 
     say("works")
     Dispatcher(url, lease=lease).work(execute, slots)

@@ -100,7 +100,7 @@ def test_today_is_the_day_of_the_first_time(tmp_path: Path):
     journal = Journal(tmp_path / "j.db")
     with journal.run("r"):
         first = ran(using("time") + "print(today())").prints
-    ((outcome,),) = journal.read("SELECT outcome FROM effects WHERE kind = 'tool'", ())
+    ((outcome,),) = journal.query("SELECT outcome FROM effects WHERE kind = 'tool'", ())
     assert json.loads(outcome) == {"value": first[0]}
 
 
@@ -333,7 +333,9 @@ def test_objects_that_have_no_json_form_are_made_again_and_calls_of_classes_are_
     with journal.run("r"):
         first = ran(MADE).prints
     assert first == [f'b.txt a/b.txt ["aa"] true 1 {first[0][-10:]}']
-    journal.write("r", 1, "UPDATE effects SET outcome = ? WHERE effect LIKE '%date.today%'", ('{"value":"then"}',))
+    journal.write_at_epoch(
+        "r", 1, "UPDATE effects SET outcome = ? WHERE effect LIKE '%date.today%'", ('{"value":"then"}',)
+    )
     with Journal(tmp_path / "j.db").run("r"):
         assert ran(MADE).prints == [first[0][:-10] + "then"]
 

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import antiphon as library
-from antiphon.durable import Journal, TakenOver
+from antiphon.durable import Journal, LeaseLost
 from antiphon.errors import ConfigurationError, NotReadyError, StoreError
 from antiphon.fakes import Fake
 from antiphon.lang.runtime import load
-from antiphon.programs.begun import Begun
-from antiphon.programs.mapping import begin_batch
-from antiphon.programs.rows import RowSource, numbered, read_rows
+from antiphon.programs.batch import begin_batch
+from antiphon.programs.launch_spec import LaunchSpec
+from antiphon.programs.row_sources import RowSource, enumerate_rows, read_rows
 from tests import forks
 from tests.lang_unit.commands import antiphon
 
@@ -182,7 +182,7 @@ def killed_while_written(count: int) -> str:
         rows.write(text)
         rows.flush()
         journal, end = Journal(), time.monotonic() + 60
-        while not journal.read("SELECT 1 FROM runs WHERE kind = 'row'", ()):
+        while not journal.query("SELECT 1 FROM runs WHERE kind = 'row'", ()):
             assert time.monotonic() < end
             time.sleep(0.05)
         child.kill()
@@ -219,7 +219,7 @@ def test_a_batch_that_somebody_still_writes_is_not_taken_from_him():
         told.append(antiphon("runs", "show", "last"))
 
     told: list[Any] = []
-    begun = Begun(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
+    begun = LaunchSpec(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
     begin_batch(journal, program, begun, rows())
     assert (told[0].code, "is being run by process" in told[0].err) == (2, True)
     assert "is being written, 500 rows are there so far" in told[1].out
@@ -233,8 +233,8 @@ def test_a_cancelled_batch_gets_no_more_rows():
             yield number, {"n": number}
         assert antiphon("runs", "cancel", "last").code == 0
 
-    with pytest.raises(TakenOver, match="was cancelled"):
-        begin_batch(journal, program, Begun("p.vibe", os.getcwd(), "p.vibe", {}), rows())
+    with pytest.raises(LeaseLost, match="was cancelled"):
+        begin_batch(journal, program, LaunchSpec("p.vibe", os.getcwd(), "p.vibe", {}), rows())
     assert journal.find("last").state == "cancelled"
 
 
@@ -307,7 +307,7 @@ class TestFromPython:
 @given(st.integers(1, 60), st.integers(1, 80))
 def test_a_sample_is_part_of_the_rows_in_order(count: int, size: int):
     rows = [{"n": n} for n in range(1, count + 1)]
-    found = list(numbered(rows, size))
+    found = list(enumerate_rows(rows, size))
     assert len(found) == min(count, size)
     assert found == sorted(found, key=lambda each: each[0])
     assert all(row == {"n": number} for number, row in found)

@@ -26,7 +26,7 @@ from typing import Any
 from antiphon.conversation import Conversation
 from antiphon.durable import Journal
 from antiphon.errors import NotSavedError
-from antiphon.storage.database import Database
+from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.team import Team
 from antiphon.team.git import GitRunner
 from tests.team.teams import Acting, calls, git, left, repository, settings, told
@@ -193,8 +193,8 @@ def _watch(count: Path, moments: set[int]) -> None:
 
         return call
 
-    Database.write = dying(Database.write)  # type: ignore[method-assign]
-    Database.write_at = dying(Database.write_at)  # type: ignore[method-assign]
+    SqliteDatabase.write = dying(SqliteDatabase.write)  # type: ignore[method-assign]
+    SqliteDatabase.write_at = dying(SqliteDatabase.write_at)  # type: ignore[method-assign]
     GitRunner._run = dying(GitRunner._run)  # type: ignore[method-assign]
 
 

@@ -219,16 +219,18 @@ def test_a_post_is_made_once_with_the_call_that_made_it(tmp_path: Path, antiphon
     session = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), journal=journal)
     channel.join(session, "ada")
     session.vibe("say hello")
-    run = journal.runs()[0]
-    (post,) = [each for each in journal.effects(run.id) if each.kind == "tool"]
+    run = journal.list_runs()[0]
+    (post,) = [each for each in journal.iterate_effects(run.id) if each.kind == "tool"]
     # As after a crash between the post and the note that it was made.
-    journal.read("SELECT 1", ())
-    journal._database.write(
+    journal.query("SELECT 1", ())
+    journal._database.transact(
         lambda c: c.execute(
             "UPDATE effects SET state='begun', outcome=NULL WHERE run=? AND path=?", (run.id, post.path)
         )
     )
-    journal._database.write(lambda c: c.execute("UPDATE runs SET state='interrupted', owner='' WHERE id=?", (run.id,)))
+    journal._database.transact(
+        lambda c: c.execute("UPDATE runs SET state='interrupted', owner='' WHERE id=?", (run.id,))
+    )
     again = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), journal=journal)
     channel.join(again, "ada")
     again.resume_run(run.id)

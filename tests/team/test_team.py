@@ -13,7 +13,7 @@ import pytest
 
 from antiphon import tool
 from antiphon.conversation import Conversation, ToolCall
-from antiphon.durable import Journal, TakenOver
+from antiphon.durable import Journal, LeaseLost
 from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError, NotSavedError, OptionError, RateLimited, ServerFailed
 from antiphon.team import RepositoryError, SecretRefused, Team
@@ -957,7 +957,7 @@ def test_what_somebody_does_who_was_left_behind_is_not_written_down(tmp_path: Pa
     team.work()
     other = Team.open(team.id, team.journal, models=team._models)
     answer_all(other, "this")
-    with pytest.raises(TakenOver):
+    with pytest.raises(LeaseLost):
         team.note(TeamFinished("x"), "done")
     # What the human says is not a matter of who runs it.
     team.raise_cost(7)

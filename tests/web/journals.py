@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
-from antiphon.durable import Journal, Running
+from antiphon.durable import ActiveRun, Journal
 from antiphon.effects import (
     AskModel,
     AskPerson,
@@ -26,41 +26,41 @@ from antiphon.wire import Reply, Usage
 DEAD = f"{socket.gethostname()}:4194305:1:0000"
 
 
-def begun(journal: Journal, id: str, title: str = "", **options: Any) -> Running:
+def begun(journal: Journal, id: str, title: str = "", **options: Any) -> ActiveRun:
     return journal.begin("program", title or id, id=id, **options)
 
 
 def owned(journal: Journal, owner: str, *ids: str) -> None:
     """As if that process was at these runs."""
-    with journal._database.writing() as connection:
+    with journal._database.write_transaction() as connection:
         for id in ids:
             connection.execute("UPDATE runs SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
 
 
-def do(running: Running, path: str, effect: Effect, outcome: Outcome | None = None) -> None:
+def do(running: ActiveRun, path: str, effect: Effect, outcome: Outcome | None = None) -> None:
     step = EffectCall(path, effect)
     running.middleware.before(step)
     if outcome is not None:
         running.middleware.after(step, outcome)
 
 
-def show(running: Running, path: str, result: Result, tool: str = "show", arguments: Mapping[str, Any] = {}) -> None:
+def show(running: ActiveRun, path: str, result: Result, tool: str = "show", arguments: Mapping[str, Any] = {}) -> None:
     came = ToolReturned(ToolResult("c1", result.summary or "shown", semantic=result))
     do(running, path, CallTool(tool, dict(arguments)), Outcome(came))
 
 
-def say(running: Running, path: str, text: str, cost: float = 0.0125, calls: Iterable[ToolCall] = ()) -> None:
+def say(running: ActiveRun, path: str, text: str, cost: float = 0.0125, calls: Iterable[ToolCall] = ()) -> None:
     reply = Reply((Text(text), *calls), "end", usage=Usage(1200, 80))
     do(running, path, AskModel("claude-sonnet-5", "Be kind.", ()), Outcome(ModelReplied(reply, cost)))
 
 
-def put(running: Running, path: str, text: str) -> None:
+def put(running: ActiveRun, path: str, text: str) -> None:
     do(running, path, Print(text), Outcome())
 
 
-def ask(running: Running, path: str, text: str) -> None:
+def ask(running: ActiveRun, path: str, text: str) -> None:
     do(running, path, AskPerson("question", text))
 
 
-def want(running: Running, path: str, tool: str, arguments: dict[str, Any]) -> None:
+def want(running: ActiveRun, path: str, tool: str, arguments: dict[str, Any]) -> None:
     do(running, path, AskPerson("approval", f"May `{tool}` run with it?", ToolCall("c1", tool, arguments)))

@@ -16,7 +16,7 @@ WANTED = {"title": "A receipt", "text": "Each receipt has a *total*.\n\n- cents 
 
 def team_in(journal: Journal, id: str = "one", request: str = "Write receipts", **given: Any) -> Team:
     """A team that has begun, without a repository."""
-    journal.begin("team", request, {"repository": "/home/ada/basket"}, id=id).leave("ready")
+    journal.begin("team", request, {"repository": "/home/ada/basket"}, id=id).finish("ready")
     team = Team(id, journal)
     team.channel("product").post(request, to="@pm")
     settings = settings_to_json(TeamSettings(**{"command": COMMAND, "coders": 2, **given}))

@@ -98,8 +98,8 @@ def test_an_answer_comes_in_pieces_and_the_thread_is_saved(journal: Journal, pag
     with Store(journal.file.path) as store:
         (entry,) = store.list()
         assert (entry.id, entry.turns, entry.command) == (client.thread, 4, "agui")
-    assert [(each.kind, each.state) for each in journal.runs()] == [("agui", "done")] * 2
-    assert {each.id for each in journal.runs()} == {f"{client.thread}-run1", f"{client.thread}-run2"}
+    assert [(each.kind, each.state) for each in journal.list_runs()] == [("agui", "done")] * 2
+    assert {each.id for each in journal.list_runs()} == {f"{client.thread}-run1", f"{client.thread}-run2"}
 
 
 def test_thinking_and_tools_are_told_with_their_results(page: Any, antiphon_fake: Fake):
@@ -299,7 +299,7 @@ def test_a_call_that_must_be_allowed_interrupts_and_waits_over_a_restart(
     assert interrupt["toolCallId"] == starts["remove"]
     assert interrupt["responseSchema"]["required"] == ["approved"]
     assert ran == []
-    assert [each.state for each in with_one.runs()] == ["waiting"]
+    assert [each.state for each in with_one.list_runs()] == ["waiting"]
     with_one.close()
     with_two = Journal(tmp_path / "logs.db")
     client.page = served(with_two, antiphon_fake)
@@ -318,7 +318,7 @@ def test_a_call_that_must_be_allowed_interrupts_and_waits_over_a_restart(
     assert events[0]["runId"] == f"{client.thread}-run3"
     assert ran == (["a.txt"] if has_run else [])
     assert len(antiphon_fake.requests) == 2
-    assert [(each.id, each.state) for each in with_two.runs()] == [(f"{client.thread}-run1", "done")]
+    assert [(each.id, each.state) for each in with_two.list_runs()] == [(f"{client.thread}-run1", "done")]
     late = client.post(resume=[{"interruptId": interrupt["id"], **entry}])
     assert late.status_code == 409
     assert "somebody else was faster" in late.json()["error"]
@@ -367,7 +367,7 @@ def test_whoever_answers_first_counts_also_on_the_page(journal: Journal, page: A
     antiphon_fake.play(call("remove", path="a"), "Done.")
     client = Client(page)
     (interrupt,) = outcome(client.ask("Go."))["interrupts"]
-    (question,) = journal.questions(f"{client.thread}-run1")
+    (question,) = journal.list_questions(f"{client.thread}-run1")
     journal.answer(f"{client.thread}-run1", question.path, HumanAnswer("mine", allowed=False))
     events = client.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}])
     (note,) = [each for each in events if each["type"] == "CUSTOM"]
@@ -384,7 +384,7 @@ def test_a_client_that_has_forgotten_what_was_asked_goes_on_when_it_is_answered_
     client = Client(page)
     _, second = outcome(client.ask("Go."))["interrupts"]
     id = f"{client.thread}-run1"
-    one, two = journal.questions(id)
+    one, two = journal.list_questions(id)
     journal.answer(id, one.path, HumanAnswer())
     assert outcome(client.run())["interrupts"] == [second]
     journal.answer(id, two.path, HumanAnswer(allowed=False))
@@ -407,7 +407,7 @@ def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
     client = Client(app(journal=journal, token=TOKEN, model=MODEL, tools="all"))
     (interrupt,) = outcome(client.ask("Write."))["interrupts"]
     id = f"{client.thread}-run1"
-    (question,) = journal.questions(id)
+    (question,) = journal.list_questions(id)
     journal.answer(id, question.path, HumanAnswer())
     resumed = CliRunner().invoke(cli, ["runs", "resume", id])
     assert (resumed.exit_code, "Written." in resumed.output) == (0, True)
@@ -443,7 +443,7 @@ def test_calls_of_the_clients_tools_end_the_run_and_its_messages_answer_them(
     assert declared == ["weather", "remove", "which", "pick", "read_result"]
     assert outcome(events) == {"type": "success", "pendingToolCallIds": made}
     assert [each["toolCallId"] not in made for each in events if each["type"] == "TOOL_CALL_RESULT"] == [True]
-    assert [each.state for each in journal.runs()] == ["done"]
+    assert [each.state for each in journal.list_runs()] == ["done"]
     unanswered = client.post()
     assert (unanswered.status_code, made[0] in unanswered.json()["error"]) == (400, True)
     client.answer(made[0], [{"type": "text", "text": "b"}])

@@ -92,7 +92,7 @@ def settled(page: Page, id: str) -> dict[str, Any]:
 def asked(journal: Journal) -> str:
     """The run that waits for somebody, once one does."""
     waiting = "SELECT run FROM effects WHERE kind = 'person' AND state = 'waiting'"
-    return until(lambda: journal.read(waiting, ()))[0][0]
+    return until(lambda: journal.query(waiting, ()))[0][0]
 
 
 def begun(page: Page, text: str = "Hello?", **more: Any) -> str:
@@ -277,8 +277,8 @@ def test_a_killed_server_goes_on_and_does_nothing_twice(fake: Fake, page: Page, 
     server.wait()
     told = page(f"/{id}").json()
     assert (told["chat"]["state"], said(told)[0], told["chat"]["tools"]) == ("interrupted", "Do it.", "all")
-    (waiting,) = journal.questions(run)
-    answer = {"path": waiting.path, "hash": journal.effect(run, waiting.path).hash, "allowed": True}
+    (waiting,) = journal.list_questions(run)
+    answer = {"path": waiting.path, "hash": journal.find_effect(run, waiting.path).hash, "allowed": True}
     assert told["chat"]["run"] == run
     assert page(f"/../runs/{run}/answer", answer).json()["goesOn"]
     assert said(settled(page, id))[-1] == "All is done."

@@ -85,7 +85,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     running = begun(journal, "kinds", "All kinds")
     for number, (name, result) in enumerate(KINDS.items(), 1):
         show(running, str(number), result, name)
-    running.leave("done")
+    running.finish("done")
     site = Site(journal)
     yield site
     site.stop()
@@ -284,7 +284,7 @@ def test_html_is_source_until_somebody_wants_a_page_and_then_it_can_do_nothing(
     running = begun(journal, "r")
     for number, markup in enumerate(pages, 1):
         show(running, str(number), Result("text", {"content": markup}, mime_type="text/html", title=markup[:90]))
-    running.leave("done")
+    running.finish("done")
     tab = Tab(browser, site)
     page = opened(tab, "runs/r", len(pages))
     page.wait_for_selector(f"[data-path='{len(pages)}'] .code", state="attached")
@@ -367,7 +367,7 @@ def test_nothing_hostile_does_anything_wherever_it_stands(tab: Tab, journal: Jou
     say(running, "x2", HOSTILES[1])
     ask(running, "x3", HOSTILES[2])
     want(running, "x4", "rm", {HOSTILES[3]: HOSTILES[0], "path": HOSTILES[3], "old": "a", "new": HOSTILES[2]})
-    running.leave("waiting", {"error": {"message": HOSTILES[0]}})
+    running.finish("waiting", {"error": {"message": HOSTILES[0]}})
     page = opened(tab, "runs/r", len(results))
     page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true; }")
     page.wait_for_function(

@@ -13,7 +13,7 @@ import pytest
 
 from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.conversation.turns import UserTurn
-from antiphon.durable import Journal, TakenOver
+from antiphon.durable import Journal, LeaseLost
 from antiphon.effects import AskModel, CallTool, ModelReplied, Outcome, ToolReturned
 from antiphon.effects.pipeline import private_effects
 from antiphon.results import Result, diff
@@ -130,7 +130,7 @@ def test_costs_are_exact_and_unknown_ones_are_said_to_be(journal: Journal):
     for number, cost in ((1, 0.25), (2, None)):
         inner = begun(journal, f"i{number}", parent="outer", number=number)
         say(inner, "1", "inside", cost)
-        inner.leave("done")
+        inner.finish("done")
     begun(journal, "deep", parent="i1")
     found = known_run(journal, "outer")
     assert (found["cost"], found["unpriced"]) == (0.0125, 1)
@@ -179,7 +179,7 @@ def test_long_histories_come_in_parts_and_private_ones_not_at_all(journal: Journ
         seen += len(found["turns"])
     assert (seen, "line 0" in json.dumps(found["turns"][0])) == (45, True)
     assert request_prompt_json(journal, "r", "2") == {"turns": [], "before": ""}
-    assert journal.read("SELECT said FROM effects WHERE path = '2'", ()) == [(None,)]
+    assert journal.query("SELECT said FROM effects WHERE path = '2'", ()) == [(None,)]
 
 
 def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
@@ -188,7 +188,7 @@ def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
     turns = [UserTurn((Text(f"turn {number}"),)) for number in range(30)]
     turns[-2] = UserTurn((Text("short"), Text(f"```\n{long}\n```")))
     do(running, "1", AskModel("m", long, tuple(turns)), Outcome(ModelReplied(Reply((Text("Yes."),), "end"), 0.1)))
-    running.leave("done")
+    running.finish("done")
     page = tab.go("runs/r/1")
     page.click(".shown > summary")
     page.wait_for_selector(".shown .turn:has-text('turn 29')")
@@ -212,19 +212,19 @@ def test_what_was_shown_is_kept_for_forks_and_goes_with_the_last_run(journal: Jo
     do(running, "1", AskModel("m", "", (UserTurn((Text("words"),)),)), Outcome(ModelReplied(Reply((), "end"))))
     put(running, "2", "more")
     fork = journal.fork("r", "2")
-    journal.forget("r")
+    journal.remove("r")
     assert "words" in json.dumps(request_prompt_json(journal, fork, "1"))
-    journal.forget(fork)
-    assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
+    journal.remove(fork)
+    assert journal.query("SELECT count(*) FROM said", ()) == [(0,)]
 
 
 def test_what_a_model_is_shown_is_never_without_the_request_that_names_it(journal: Journal):
     turns = (UserTurn((Text("words"),)),)
     running = begun(journal, "r")
-    journal.go_on("r", by_force=True)
-    with pytest.raises(TakenOver):
+    journal.resume("r", by_force=True)
+    with pytest.raises(LeaseLost):
         do(running, "1", AskModel("m", "", turns))
-    assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
+    assert journal.query("SELECT count(*) FROM said", ()) == [(0,)]
     do(begun(journal, "other"), "1", AskModel("m", "", turns))
     assert "words" in json.dumps(request_prompt_json(journal, "other", "1"))
 
@@ -336,7 +336,7 @@ def test_runs_inside_are_opened_in_place_and_changes_are_told(browser: Any, site
     page.wait_for_selector(".part [data-run='outer.1'][data-path='1'] >> text=inside one")
     put(parts[1], "1", "inside two")
     page.wait_for_selector(".part [data-run='outer.2'][data-path='1'] >> text=inside two")
-    parts[1].leave("done")
+    parts[1].finish("done")
     page.wait_for_selector(".part[data-run='outer.2'] > summary .state.done")
     assert page.locator(".part [data-path='1']").count() == 2
     page.evaluate(AXE.read_text())

@@ -26,7 +26,7 @@ def opened(tab: Tab, journal: Journal, result: Result, run: str = "one") -> Any:
     """The result of a step, drawn."""
     running = begun(journal, run)
     show(running, "1", result)
-    running.leave("done")
+    running.finish("done")
     page = tab.go(f"runs/{run}/1")
     page.wait_for_selector(".opened")
     return page
@@ -42,7 +42,7 @@ def drawn(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
     running = begun(journal, "cases")
     for number, (name, result) in enumerate(CASES.items(), 1):
         show(running, str(number), result, name)
-    running.leave("done")
+    running.finish("done")
     site = Site(journal)
     tab = Tab(browser, site)
     page = tab.go("runs/cases")
@@ -211,7 +211,7 @@ def test_steps_appear_under_what_they_are_part_of(tab: Tab, journal: Journal):
     say(running, "2", "Done.")
     page.wait_for_selector("[data-path='2'] >> text=$0.01")
     assert page.text_content("header .cost") == "$0.0125"
-    running.leave("done")
+    running.finish("done")
     page.wait_for_selector("header .state.done")
 
 
@@ -242,7 +242,7 @@ def test_a_question_is_answered_once_and_all_pages_show_it(browser: Any, tab: Ta
     running = begun(journal, "r", "Sorts mails")
     ask(running, "1", "Which folder?")
     want(running, "2", "write_file", {"path": "a.txt", "content": "hidden \u202e text\nmore\n"})
-    running.leave("waiting")
+    running.finish("waiting")
     other = Tab(browser, site)
     for each in (tab, other):
         each.go("inbox").wait_for_selector(".waiting >> nth=1")
@@ -257,7 +257,7 @@ def test_a_question_is_answered_once_and_all_pages_show_it(browser: Any, tab: Ta
     other.page.click("text=Deny")
     other.page.wait_for_selector("text=Denied")
     tab.page.wait_for_selector(".empty")
-    said = [each.outcome.value for each in journal.effects("r") if each.outcome is not None]
+    said = [each.outcome.value for each in journal.iterate_effects("r") if each.outcome is not None]
     assert said == [HumanAnswer("archive"), HumanAnswer("not this file", allowed=False)]
     other.close()
     assert other.complaints == []
@@ -268,7 +268,7 @@ def test_everything_can_be_done_with_the_keyboard(tab: Tab, journal: Journal):
         running = begun(journal, name)
         show(running, "1", text("words"), "first")
         ask(running, "2", "Which?")
-        running.leave("waiting")
+        running.finish("waiting")
     page = tab.go("runs")
     page.wait_for_selector(".runs li >> nth=1")
     page.wait_for_selector(".find input")
@@ -330,7 +330,7 @@ def test_hostile_results_do_nothing(tab: Tab, journal: Journal):
         show(running, str(number), result, HOSTILES[number % 4], {HOSTILES[0]: HOSTILES[1]})
     ask(running, "a", HOSTILES[0])
     want(running, "b", "rm", {HOSTILES[0]: HOSTILES[1], "path": HOSTILES[3]})
-    running.leave("waiting", {"error": {"message": HOSTILES[0]}})
+    running.finish("waiting", {"error": {"message": HOSTILES[0]}})
     page = tab.go("runs")
     page.wait_for_selector(".runs li")
     page = tab.go("runs/%3Cscript%3E")
@@ -382,13 +382,13 @@ def main_views(journal: Journal) -> None:
     """What a morning could look like."""
     done = begun(journal, "mails", "Sorts the mails of the night")
     say(done, "1", "Twelve mails, two of them urgent.", 0.0132)
-    done.leave("done")
+    done.finish("done")
     failed = begun(journal, "prices", "Compares the prices of three shops")
-    failed.leave("failed", {"error": {"message": "shop.example did not answer within 30 s"}})
+    failed.finish("failed", {"error": {"message": "shop.example did not answer within 30 s"}})
     asks = begun(journal, "release", "Publishes release 2.4")
     want(asks, "1", "run_shell", {"command": "git push origin v2.4"})
     ask(asks, "2", "Shall the announcement go to the mailing list, too?")
-    asks.leave("waiting")
+    asks.finish("waiting")
     run = begun(journal, "release-notes", "Writes the release notes")
     put(run, "1", "Reading what has changed since 2.3 …")
     say(run, "2", "I look at the repository first.")
@@ -423,7 +423,7 @@ def test_more_of_a_text_is_shown_until_its_end(tab: Tab, journal: Journal):
 def test_a_run_that_waits_has_not_failed(tab: Tab, journal: Journal):
     running = begun(journal, "one")
     ask(running, "1", "Which colour?")
-    running.leave("waiting", {"outcome": "waiting", "error": {"message": "a person is needed: Which colour?"}})
+    running.finish("waiting", {"outcome": "waiting", "error": {"message": "a person is needed: Which colour?"}})
     page = tab.go("runs/one")
     page.wait_for_selector(".waiting")
     assert page.locator("p.failure").count() == 0

@@ -24,7 +24,7 @@ from antiphon.effects import (
 )
 from antiphon.effects.pipeline import private_effects
 from antiphon.lang.runtime.program import load
-from antiphon.programs.begun import Begun, sources_of
+from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 from antiphon.results import table
 from antiphon.storage import Store
 from antiphon.web import app
@@ -67,12 +67,14 @@ def programmed(journal: Journal, home: Path, text: str = WHO, id: str = "first",
     file = home / "who.vibe"
     file.write_text(text)
     program = load(file)
-    how = Begun(str(file), str(home), program.source.name, sources_of(program), settings={"model": "openai/gpt-5"})
+    how = LaunchSpec(
+        str(file), str(home), program.source.name, collect_program_sources(program), settings={"model": "openai/gpt-5"}
+    )
     running = journal.begin("program", str(file), how.to_json(), id=id, **options)
     do(running, "1", Print("hello"), Outcome())
     do(running, "2", AskPerson("question", "Who are you?"), Outcome(HumanAnswer("Ada")))
     do(running, "3", Print("hi Ada"), Outcome())
-    running.leave("done")
+    running.finish("done")
     return running
 
 
@@ -88,7 +90,7 @@ def test_runs_are_listed_a_page_at_a_time(journal: Journal, monkeypatch: pytest.
     monkeypatch.setattr("antiphon.web.stored.LISTED", 3)
     monkeypatch.setattr(searching, "LISTED", 3)
     for number in range(7):
-        begun(journal, f"r{number}").leave("done" if number % 2 else "failed")
+        begun(journal, f"r{number}").finish("done" if number % 2 else "failed")
     (first,) = got(journal, "/api/runs")
     assert (names(first), first["next"]) == (["r6", "r5", "r4"], "r4")
     second, failed = got(journal, "/api/runs?after=r4", "/api/runs?state=failed&kind=program&after=r6")
@@ -98,9 +100,9 @@ def test_runs_are_listed_a_page_at_a_time(journal: Journal, monkeypatch: pytest.
 
 
 def test_the_newest_runs_are_found_without_sorting_all_of_them(journal: Journal):
-    begun(journal, "one").leave("done")
+    begun(journal, "one").finish("done")
     for more in ("", " AND (created, id) < (SELECT created, id FROM runs WHERE id = 'x')"):
-        plan = journal.read(
+        plan = journal.query(
             f"EXPLAIN QUERY PLAN SELECT id, title FROM runs WHERE parent IS NULL{more} ORDER BY created DESC, id DESC",
             (),
         )
@@ -112,13 +114,13 @@ def test_runs_are_found_by_their_words_and_by_what_they_did(journal: Journal):
     put(one, "1", "It rains in Zürich")
     say(one, "2", "Take an **umbrella**.", calls=[ToolCall("c", "forecast", {"city": "Bern"})])
     show(one, "3", table([{"town": "Basel"}]), "look", {"where": "north gate"})
-    one.leave("done")
+    one.finish("done")
     two = begun(journal, "two", "The news")
     ask(two, "1", "Which paper?")
-    two.leave("waiting")
+    two.finish("waiting")
     part = journal.begin("row", "row 1", {}, id="two.1", parent="two", number=1)
     put(part, "1", "a needle inside")
-    part.leave("done")
+    part.finish("done")
 
     def found(query: str) -> list[str]:
         return names(got(journal, f"/api/runs?q={query}")[0])
@@ -145,7 +147,7 @@ def test_a_search_looks_at_so_much_and_goes_on_where_somebody_says_so(
     for number in range(6):
         running = begun(journal, f"r{number}")
         put(running, "1", "a needle" if number == 0 else "hay " * 500)
-        running.leave("done")
+        running.finish("done")
     monkeypatch.setattr(searching, "_AT_ONCE", 5_000)
     first = searching.searched(journal, ("needle",), searching.Which())
     assert (first["runs"], first["next"]) == ([], "r3")
@@ -159,7 +161,7 @@ def test_what_is_private_is_not_found(journal: Journal):
     running = begun(journal, "one")
     with private_effects():
         do(running, "1", Print("the hidden word"), Outcome())
-    running.leave("done")
+    running.finish("done")
     assert names(got(journal, "/api/runs?q=hidden")[0]) == []
 
 
@@ -246,8 +248,8 @@ def test_a_fork_with_another_answer_is_another_run(journal: Journal, tmp_path: P
     assert (status, gone) == (200, [made["id"]])
     entry = journal.find(made["id"])
     assert (entry.fork_of, entry.fork_at, entry.state) == ("first", "2", "ready")
-    assert [(each.path, each.state) for each in journal.effects(entry.id)] == [("1", "done"), ("2", "done")]
-    assert journal.effect(entry.id, "2").outcome == Outcome(HumanAnswer("Bob"))
+    assert [(each.path, each.state) for each in journal.iterate_effects(entry.id)] == [("1", "done"), ("2", "done")]
+    assert journal.find_effect(entry.id, "2").outcome == Outcome(HumanAnswer("Bob"))
     (about,) = got(journal, f"/api/runs/{entry.id}/about")
     assert (about["forkOf"], about["forkAt"]) == ("first", "2")
 
@@ -265,7 +267,7 @@ def test_a_fork_with_another_text_of_the_program_is_checked_and_does_nothing_twi
 ):
     programmed(journal, tmp_path)
     status, refused = fork_at(journal, "3", source=WHO.replace('"hi {who}"', "nobody"))
-    assert (status, gone, len(journal.runs())) == (200, [], 1)
+    assert (status, gone, len(journal.list_runs())) == (200, [], 1)
     (wrong,) = refused["diagnostics"]
     assert (wrong["line"], "nobody" in wrong["message"]) == (3, True)
     _, made = fork_at(journal, "3", source='print("first")\n' + WHO.replace("hi {who}", "good day, {who}"))
@@ -282,16 +284,16 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
     before = Conversation()
     before.add_user("Hello")
     before.add_reply([Text("Hi.")])
-    running = journal.begin_ask(before, "chat", (Text("Make it."),), "Make it.", "ask", {"conversation": "abc"})
+    running = journal.begin_request(before, "chat", (Text("Make it."),), "Make it.", "ask", {"conversation": "abc"})
     assert running is not None
     say(running, "r1", "Made.")
-    running.leave("done")
+    running.finish("done")
     (choices,) = got(journal, f"/api/runs/{running.id}/fork?path=r1")
     assert (choices["prompt"], "source" in choices, choices["given"]) == ("Make it.", False, "reply")
     _, made = fork_at(journal, "r1", running.id, prompt="Break it.")
-    conversation, mode, prompt = journal.asked(made["id"])
+    conversation, mode, prompt = journal.load_request(made["id"])
     assert (conversation.turns, mode, prompt) == (before.turns, "chat", (Text("Break it."),))
-    assert (list(journal.effects(made["id"])), journal.find(made["id"]).begun_as["conversation"]) == ([], "")
+    assert (list(journal.iterate_effects(made["id"])), journal.find(made["id"]).begun_as["conversation"]) == ([], "")
 
 
 @pytest.mark.parametrize(
@@ -309,11 +311,11 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
 def test_what_cannot_be_forked_says_why(journal: Journal, gone: list[str], kind: str, parent: str | None, said: str):
     running = journal.begin(kind, "x", {}, id="one", parent=parent)
     put(running, "1", "hello")
-    running.leave("done")
+    running.finish("done")
     (choices,) = got(journal, "/api/runs/one/fork?path=1")
     assert said in choices["why"]
     status, refused = fork_at(journal, "1", "one", model="m")
-    assert (status, said in refused["error"], gone, len(journal.runs())) == (409, True, [], parent is None)
+    assert (status, said in refused["error"], gone, len(journal.list_runs())) == (409, True, [], parent is None)
 
 
 def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Path, gone: list[str]):
@@ -323,10 +325,10 @@ def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Pat
     assert "source" not in choices
     assert fork_at(journal, "2", given="Bob")[0] == 409
     running = programmed(journal, tmp_path, id="second")
-    running = journal.go_on("second")
+    running = journal.resume("second")
     with private_effects():
         do(running, "4", AskPerson("question", "The hidden word?"), Outcome(HumanAnswer("xyzzy")))
-    running.leave("done")
+    running.finish("done")
     (choices,) = got(journal, "/api/runs/second/fork?path=4")
     assert ("given" in choices, "private" in choices["whyGiven"], "xyzzy" in json.dumps(choices)) == (
         False,
@@ -340,8 +342,8 @@ def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Pat
 def test_a_fork_of_a_private_run_stays_sealed(journal: Journal, tmp_path: Path):
     programmed(journal, tmp_path, WHO + "// the hidden word\n", is_private=True)
     name = journal.fork("first", "2", None, journal.find("first").begun_as)
-    ((kept,),) = journal.read("SELECT begun_as FROM runs WHERE id = ?", (name,))
-    assert "hidden" not in journal.raw(kept)
+    ((kept,),) = journal.query("SELECT begun_as FROM runs WHERE id = ?", (name,))
+    assert "hidden" not in journal.load_raw_text(kept)
     assert "hidden" in journal.find(name).begun_as["sources"][str(tmp_path / "who.vibe")]
 
 
@@ -360,7 +362,7 @@ def test_a_fork_that_says_nothing_sensible_is_none(
 ):
     programmed(journal, tmp_path)
     found, refused = fork_at(journal, "2", **given)
-    assert (found, said in refused["error"], gone, len(journal.runs())) == (status, True, [], 1)
+    assert (found, said in refused["error"], gone, len(journal.list_runs())) == (status, True, [], 1)
 
 
 def test_only_the_page_itself_forks(journal: Journal, tmp_path: Path, gone: list[str]):
@@ -391,7 +393,7 @@ def two_runs(journal: Journal) -> None:
         do(running, "6", CallTool("look", {}), Outcome(ToolReturned(ToolResult("c", "seen"))))
         if id == "a":
             put(running, "7", "only there")
-        running.leave("done")
+        running.finish("done")
 
 
 def test_two_runs_are_compared_step_by_step(journal: Journal):
@@ -422,14 +424,14 @@ def test_what_is_private_is_not_compared(journal: Journal):
         running = begun(journal, id)
         with private_effects():
             do(running, "1", AskPerson("question", f"Say {word}"), Outcome(HumanAnswer(word)))
-        running.leave("done")
+        running.finish("done")
     found = got(journal, "/api/compare?first=a&second=b", "/api/compare/step?first=a&second=b&path=1")
     assert found[1] == {"isPrivate": True, "views": []}
     assert "xyzzy" not in json.dumps(found)
 
 
 def test_a_comparison_with_nothing_says_so(journal: Journal):
-    begun(journal, "a").leave("done")
+    begun(journal, "a").finish("done")
     missing, gone_ = got(journal, "/api/compare?first=a", "/api/compare?first=a&second=zzz")
     assert (missing["error"], gone_["error"]) == ("`second` is missing", "there is no run 'zzz'")
 
@@ -455,9 +457,9 @@ def texts(page: Any, selector: str) -> list[str]:
 
 def test_runs_are_searched_narrowed_and_two_of_them_compared(tab: Tab, journal: Journal):
     for number in range(198):
-        journal.begin("map" if number == 5 else "program", f"older {number}", id=f"r{number:03}").leave("done")
+        journal.begin("map" if number == 5 else "program", f"older {number}", id=f"r{number:03}").finish("done")
     two_runs(journal)
-    begun(journal, "hostile", HOSTILE).leave("failed")
+    begun(journal, "hostile", HOSTILE).finish("failed")
     page = tab.go("runs")
     page.wait_for_selector(".runs li:nth-child(200)", state="attached")
     assert page.locator(".runs li").count() == 200
@@ -510,7 +512,7 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     put(running, "1/c1/3", HOSTILE)
     running.middleware.after(outer, Outcome(ToolReturned(ToolResult("c1", "the end"))))
     say(running, "2/r1", "Over.", 0.25)
-    running.leave("done")
+    running.finish("done")
     page = tab.go("runs/nested")
     page.wait_for_selector(".past input")
     assert page.get_attribute(".past input", "aria-valuetext") == "Step 5 of 5: model claude-sonnet-5"

@@ -152,7 +152,7 @@ def test_a_journal_that_many_share_is_served_to_all_who_can_reach_it(tmp_path: P
     running = begun(journal, "shared", "Runs elsewhere")
     put(running, "1", "hello")
     ask(running, "2", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     options = "--listen", "0.0.0.0", "--insecure", "--db", postgres
     with serving(tmp_path, *options) as (url, _), httpx2.Client(timeout=60) as client:
         port, token = url.partition("/login")[0].rpartition(":")[2], url.partition("=")[2]
@@ -175,5 +175,5 @@ def test_a_journal_that_many_share_is_served_to_all_who_can_reach_it(tmp_path: P
             )
         assert client.get(f"{base}/api/inbox").json()["inbox"] == []
         assert client.get(f"{base}/api/runs", headers={"host": f"203.0.113.9:{port}"}).status_code == 421
-    assert journal.questions("shared") == ()
+    assert journal.list_questions("shared") == ()
     journal.close()

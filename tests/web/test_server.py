@@ -27,7 +27,7 @@ from antiphon.durable import Journal
 from antiphon.effects import AskModel, AskPerson, EffectCall, HumanAnswer, ModelReplied, Outcome, Print
 from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConfigurationError, OptionError
-from antiphon.programs.begun import Begun
+from antiphon.programs.launch_spec import LaunchSpec
 from antiphon.results import Result, file_content, structured, table
 from antiphon.web import app
 from antiphon.web.access_token import load_or_create_token
@@ -186,13 +186,13 @@ def test_names_can_be_given_and_then_only_they_count(journal: Journal):
 def test_only_the_page_itself_can_answer(journal: Journal, headers: Any, status: int):
     running = begun(journal, "r")
     ask(running, "1", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     (item,) = get(journal, "/api/inbox")["inbox"]
     said = {"json": {"path": "1", "hash": item["hash"], "text": "this"}}
     page = app(journal=journal, token=TOKEN)
     (response,) = known(page, ("POST", "/api/runs/r/answer", headers, said))
     assert response.status_code == status
-    assert len(journal.questions("r")) == (0 if status == 200 else 1)
+    assert len(journal.list_questions("r")) == (0 if status == 200 else 1)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_runs_are_told_with_what_they_wait_for(journal: Journal):
     running = begun(journal, "first", "Sorts mails")
     say(running, "1", "Hello.")
     ask(running, "2", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     begun(journal, "part", parent="first")
     (run,) = get(journal, "/api/runs")["runs"]
     assert (run["id"], run["title"], run["state"], run["steps"], run["waiting"]) == (
@@ -404,7 +404,7 @@ def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatc
         do(running, "2", AskPerson("question", "my-private-words?"))
     show(running, "3", structured({"key": key}), "fetch", {"key": key})
     do(running, "4", AskPerson("question", f"Is {key} right?"))
-    running.leave("waiting", {"error": {"message": f"no: {key}"}})
+    running.finish("waiting", {"error": {"message": f"no: {key}"}})
     paths = [
         "/api/runs",
         "/api/inbox",
@@ -430,7 +430,7 @@ def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatc
 def test_an_approval_shows_the_whole_call(journal: Journal):
     running = begun(journal, "r")
     want(running, "1", "write_file", {"path": "a.py", "content": "x" * 30_000 + "\n" + "y\n" * 5_000})
-    running.leave("waiting")
+    running.finish("waiting")
     (item,) = get(journal, "/api/inbox")["inbox"]
     path, content = item["call"]["arguments"]
     assert item["call"]["name"] == "write_file"
@@ -442,7 +442,7 @@ def test_what_is_too_much_for_one_look_comes_when_the_rest_is_answered(journal: 
     running = begun(journal, "r")
     for number in range(1, 4):
         want(running, str(number), "write_file", {"content": f"{number}" * 3_000_000})
-    running.leave("waiting")
+    running.finish("waiting")
     first, second, third = get(journal, "/api/inbox")["inbox"]
     assert ["call" in each for each in (first, second, third)] == [True, True, False]
     assert third["isLater"]
@@ -463,7 +463,9 @@ def test_an_answered_run_goes_on_by_itself(journal: Journal, tmp_path: Path, mon
     answered = post(journal, item["run"], {"path": item["path"], "hash": item["hash"], "text": "Ada"})
     assert answered.json()["goesOn"]
     wait_until(lambda: journal.find(item["run"]).state == "done")
-    assert [each.asked["text"] for each in journal.effects(item["run"]) if each.kind == "print"] == ["Hello, Ada"]
+    assert [each.asked["text"] for each in journal.iterate_effects(item["run"]) if each.kind == "print"] == [
+        "Hello, Ada"
+    ]
 
 
 def processes() -> set[int]:
@@ -483,26 +485,28 @@ def test_a_run_that_waits_has_no_process_and_goes_on_when_it_is_answered(tmp_pat
     text = 'const a = ask "One?"\nconst b = ask "Two?"\nsleep(61)\n"{a} {b}"\n'
     (tmp_path / "p.vibe").write_text(text)
     journal, before = Journal(tmp_path / "logs.db"), processes()
-    begun = Begun(str(tmp_path / "p.vibe"), str(tmp_path), str(tmp_path / "p.vibe"), {})
+    begun = LaunchSpec(str(tmp_path / "p.vibe"), str(tmp_path), str(tmp_path / "p.vibe"), {})
     journal.begin("program", "p.vibe", begun.to_json(), id="r", state="ready")
     going = RunLauncher(journal)
     assert going.go_on("r")
     for path, said in (("1", "a"), ("2", "b")):
-        wait_until(lambda path=path: bool(journal.questions("r", path=path)) and journal.find("r").state == "waiting")
+        wait_until(
+            lambda path=path: bool(journal.list_questions("r", path=path)) and journal.find("r").state == "waiting"
+        )
         wait_until(lambda: processes() <= before)
         # As from a terminal, of which this process is not told.
         journal.answer("r", path, HumanAnswer(said))
     wait_until(lambda: journal.find("r").wake_at is not None)
     wait_until(lambda: processes() <= before)
-    with journal.file.writing() as connection:
+    with journal.file.write_transaction() as connection:
         connection.execute("UPDATE effects SET began = began - 3600 WHERE kind = 'sleep'")
         connection.execute("UPDATE runs SET wake_at = wake_at - 3600")
     wait_until(lambda: journal.find("r").state == "done")
-    assert (journal.ending("r")["value"], going.failure("r")) == ("a b", "")
+    assert (journal.load_ending("r")["value"], going.failure("r")) == ("a b", "")
 
 
 def test_what_cannot_go_on_says_why(journal: Journal):
-    begun(journal, "r").leave("interrupted")
+    begun(journal, "r").finish("interrupted")
     going = RunLauncher(journal)
     assert going.go_on("r")
     wait_until(lambda: bool(going.failure("r")))
@@ -522,11 +526,11 @@ def test_what_cannot_go_on_says_why(journal: Journal):
 def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], said: HumanAnswer):
     running = begun(journal, "r")
     want(running, "1", "rm", {"path": "/"})
-    running.leave("waiting")
+    running.finish("waiting")
     (item,) = get(journal, "/api/inbox")["inbox"]
     response = post(journal, "r", {"path": "1", "hash": item["hash"], **given})
     assert response.json() == {"state": "ready", "goesOn": True, "resume": "antiphon runs resume r"}
-    (effect,) = journal.effects("r")
+    (effect,) = journal.iterate_effects("r")
     assert effect.outcome is not None
     assert effect.outcome.value == said
     assert get(journal, "/api/inbox")["inbox"] == []
@@ -535,7 +539,7 @@ def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], s
 def test_the_first_answer_counts_and_the_second_is_told_of_it(journal: Journal):
     running = begun(journal, "r")
     ask(running, "1", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     (item,) = get(journal, "/api/inbox")["inbox"]
     assert post(journal, "r", {"path": "1", "hash": item["hash"], "text": "first"}).status_code == 200
     second = post(journal, "r", {"path": "1", "hash": item["hash"], "text": "second"})
@@ -547,7 +551,7 @@ def test_nobody_answers_what_was_not_shown(journal: Journal):
     running = begun(journal, "r")
     want(running, "1", "rm", {"path": "/"})
     ask(running, "2", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     first, second = get(journal, "/api/inbox")["inbox"]
     for given in (
         {"path": "1", "hash": second["hash"], "allowed": True},
@@ -564,13 +568,13 @@ def test_nobody_answers_what_was_not_shown(journal: Journal):
     assert (
         post(journal, "r", {"path": "2", "hash": second["hash"]}, **{"content-type": "text/plain"}).status_code == 400
     )
-    assert len(journal.questions("r")) == 2
+    assert len(journal.list_questions("r")) == 2
 
 
 def test_a_run_that_is_over_waits_for_nobody(journal: Journal):
     running = begun(journal, "r")
     ask(running, "1", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     journal.cancel("r")
     assert get(journal, "/api/inbox")["inbox"] == []
 

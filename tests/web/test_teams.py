@@ -59,7 +59,7 @@ class Noted(RunLauncher):
 
 def held(journal: Journal, team: Team) -> None:
     """Somebody runs a team: this process."""
-    journal.go_on(team.id)
+    journal.resume(team.id)
 
 
 def told(watch: TeamEventFeed) -> dict[str, list[Any]]:
@@ -83,8 +83,8 @@ def test_teams_are_listed_by_who_runs_them_and_what_waits(journal: Journal):
     asks(running, "Which?")
     held(journal, running)
     happens(done, TeamFinished(done.state.head))
-    journal.go_on(done.id).leave("done")
-    begun(journal, "program").leave("done")
+    journal.resume(done.id).finish("done")
+    begun(journal, "program").finish("done")
     listed = {each["id"]: (each["state"], each["waiting"]) for each in teams.list_teams_json(journal)["teams"]}
     assert listed == {
         left.id: ("ready", 0),
@@ -108,7 +108,7 @@ def test_a_journal_that_many_share_has_no_teams():
 @pytest.mark.parametrize("id", ["../x", "..%2Fx", "%2e%2e/%2e%2e/etc", "none", "program", "'", "%00", "x/log"])
 def test_what_is_no_team_is_not_found(journal: Journal, id: str):
     team = team_in(journal)
-    begun(journal, "program").leave("done")
+    begun(journal, "program").finish("done")
     page = app(journal=journal, token=TOKEN)
     said = {"json": {"text": "Hello", "question": 1}}
     names = ("answer", "say", "limits", "stop", "go")
@@ -291,7 +291,7 @@ def call_asked(journal: Journal, team: Team) -> int:
     number = takes_turn(team, "@coder-1", "coder-1", "talk")
     running = journal.begin("turn", "x", {}, id=f"{team.id}.{number}", parent=team.id, number=number)
     do(running, "1", AskPerson("approval", "May `rm` run?", ToolCall("c", "rm", {"path": "all\u202e"})))
-    running.leave("waiting")
+    running.finish("waiting")
     data = {"about": "call", "turn": number, "run": f"{team.id}.{number}", "path": "1", "is": "approval"}
     asked = asks(team, "May `rm` run?", "@coder-1", "development", data=data)
     happens(team, TurnPaused(number, "waits", over="questions"))
@@ -337,7 +337,7 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
     )
     team.answer(numbers[0], "This")
     assert [each["seq"] for each in inbox(journal)] == numbers[1:]
-    journal.go_on(other.id).leave("done")
+    journal.resume(other.id).finish("done")
     assert [each["seq"] for each in inbox(journal)] == numbers[1:3]
 
 
@@ -390,7 +390,7 @@ def test_a_call_is_allowed_by_leave_alone(journal: Journal, given: Any, allowed:
     number = call_asked(journal, team)
     teams.answer_question(team, Noted(journal), {"question": number, **given})
     assert [each.text for each in team.messages() if each.kind == "answer"] == [said]
-    outcome = journal.effect(f"{team.id}.{team.state.turn_count}", "1").outcome
+    outcome = journal.find_effect(f"{team.id}.{team.state.turn_count}", "1").outcome
     assert outcome is not None
     assert outcome.value.allowed is allowed
     assert inbox(journal) == []
@@ -512,7 +512,7 @@ def test_a_team_is_stopped_and_gone_on_with(journal: Journal):
 
 
 def test_a_team_that_is_not_all_begun_is_only_looked_at(journal: Journal):
-    journal.begin("team", "Half", {"repository": "/nowhere"}, id="half").leave("ready")
+    journal.begin("team", "Half", {"repository": "/nowhere"}, id="half").finish("ready")
     with pytest.raises(NotReadyError, match="just being begun"):
         teams.load_team(journal, "half")
     assert "just being begun" in told(TeamEventFeed(journal, Noted(journal), "half"))["problem"][0]

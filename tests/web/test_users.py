@@ -46,7 +46,7 @@ def posts(page: Any) -> list[str]:
 def test_who_may_look_may_not_act(journal: Journal, users: UserFile):  # noqa: F811
     running = begun(journal, "r")
     ask(running, "1", "Which?")
-    running.leave("waiting")
+    running.finish("waiting")
     page = app(journal=journal, token=TOKEN, users=users.path)
     reader, actor = users.add("ada", may_act=False), users.add("bob@example.org")
     for token, name, may_act in ((reader, "ada", False), (actor, "bob@example.org", True), (TOKEN, "", True)):
@@ -63,7 +63,7 @@ def test_who_may_look_may_not_act(journal: Journal, users: UserFile):  # noqa: F
         page, login(reader), ("POST", "/api/runs/r/answer", OURS, said), ("POST", "/api/runs/r/answer", {}, said)
     )
     assert [refused.status_code, foreign.status_code] == [403, 403]
-    assert len(journal.questions("r")) == 1
+    assert len(journal.list_questions("r")) == 1
     _, taken = sent(page, login(actor), ("POST", "/api/runs/r/answer", OURS, said))
     assert taken.status_code == 200
 
@@ -213,8 +213,8 @@ def test_the_page_of_who_may_look_has_nothing_that_acts(
     running = begun(journal, "r", "Tidies up")
     want(running, "1", "rm", {"path": "/"})
     ask(running, "2", "Which?")
-    running.leave("waiting")
-    begun(journal, "left").leave("interrupted")
+    running.finish("waiting")
+    begun(journal, "left").finish("interrupted")
     tab = Tab(browser, site)
     page = tab.go("inbox")
     page.wait_for_selector("form.decide textarea")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from antiphon._base.files import open_named_file
-from antiphon.chat.images import image_of
-from antiphon.chat.texts import fenced
+from antiphon.chat.code_fences import fence_text
+from antiphon.chat.images import detect_image
 from antiphon.conversation import Image, OpaquePart, ProviderPayload, UserPart
 from antiphon.errors import ContentError
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from antiphon.wire import Target
 
 #: What any of the providers takes in one request, with room for the rest of it.
-LARGEST = 20_000_000
-_SECONDS = 60.0
-_PDF = b"%PDF-"
+MAX_ATTACHMENT_BYTES = 20_000_000
+_FETCH_SECONDS = 60.0
+_PDF_PREFIX = b"%PDF-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,23 @@ class Attachment:
         """What of it is put into the message."""
         if not isinstance(self.content, str):
             return ""
-        return f"{self.name}:\n{fenced(self.content)}"
+        return f"{self.name}:\n{fence_text(self.content)}"
 
 
-def is_address(named: str) -> bool:
+def is_web_url(named: str) -> bool:
     """Whether this is fetched: it begins like `https://`."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", named) is not None
 
 
-def attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachment:
+def make_attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachment:
     """What these bytes are; an error where no model can be given them. A page of the web is reduced to its text."""
-    if len(data) > LARGEST:
+    if len(data) > MAX_ATTACHMENT_BYTES:
         raise ContentError(
-            f"{name!r} has more than {LARGEST // 1_000_000} MB, which no provider takes; make it smaller"
+            f"{name!r} has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB, which no provider takes; make it smaller"
         )
-    if (image := image_of(data)) is not None:
+    if (image := detect_image(data)) is not None:
         return Attachment(name, image)
-    if data[:1024].lstrip().startswith(_PDF):
+    if data[:1024].lstrip().startswith(_PDF_PREFIX):
         return Attachment(name, data)
     try:
         text = data.decode("utf-8-sig")
@@ -73,57 +73,57 @@ def attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachment:
     return Attachment(name, text)
 
 
-def read_file(path: str) -> Attachment:
+def read_attachment(path: str) -> Attachment:
     """A file that goes along."""
     try:
         with open_named_file(path) as file:
             # A device may have no end.
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_ATTACHMENT_BYTES + 1)
     except (OSError, ValueError) as error:
         raise ContentError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from None
-    return attachment(path, data)
+    return make_attachment(path, data)
 
 
-def fetch(url: str) -> Attachment:
+def fetch_attachment(url: str) -> Attachment:
     """What is at an address that a person named: of this machine only if the address says so, of no private network."""
     from antiphon.tools import ToolFailure
 
     async def fetched() -> tuple[bytes, bool]:
-        async with asyncio.timeout(_SECONDS):
-            return await _fetched(url)
+        async with asyncio.timeout(_FETCH_SECONDS):
+            return await _download(url)
 
     try:
         data, is_page = asyncio.run(fetched())
     except TimeoutError:
-        raise ContentError(f"{url!r:.200} did not answer within {_SECONDS:g} seconds") from None
+        raise ContentError(f"{url!r:.200} did not answer within {_FETCH_SECONDS:g} seconds") from None
     except ToolFailure as error:
         hint = " (`curl … | antiphon ask … -a -` sends it all the same)" if "private network" in str(error) else ""
         raise ContentError(
             f"{url!r:.200} cannot be sent along: {str(error).partition('; it is fetched')[0]}{hint}"
         ) from None
-    return attachment(url, data, is_page=is_page)
+    return make_attachment(url, data, is_page=is_page)
 
 
-async def _fetched(url: str) -> tuple[bytes, bool]:
+async def _download(url: str) -> tuple[bytes, bool]:
     from antiphon.tools import ToolFailure
     from antiphon.tools.builtin.web import open_response
 
-    async with open_response(url, ("*", *_own_machine(url))) as (response, _):
+    async with open_response(url, ("*", *_list_local_hosts(url))) as (response, _):
         if not response.is_success:
             raise ToolFailure(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
         size = response.headers.get("content-length", "")
-        if size.isdecimal() and int(size) > LARGEST:
-            raise ToolFailure(f"it has more than {LARGEST // 1_000_000} MB")
+        if size.isdecimal() and int(size) > MAX_ATTACHMENT_BYTES:
+            raise ToolFailure(f"it has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB")
         data = bytearray()
         async for piece in response.aiter_bytes():
             data += piece
-            if len(data) > LARGEST:
+            if len(data) > MAX_ATTACHMENT_BYTES:
                 break
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return bytes(data), kind in ("text/html", "application/xhtml+xml")
 
 
-def _own_machine(url: str) -> list[str]:
+def _list_local_hosts(url: str) -> list[str]:
     """This machine, where the address itself names it: a name that leads here, or a redirect, does not count."""
     try:
         parts = urlsplit(url)
@@ -137,7 +137,7 @@ def _own_machine(url: str) -> list[str]:
 # What a model is given
 
 
-def part_for(sent: Attachment, target: Target | None) -> UserPart | None:
+def make_attachment_part(sent: Attachment, target: Target | None) -> UserPart | None:
     """What of an attachment is a part of its own, in the form of the model's API; nothing of a text.
 
     An error says why the model cannot be given it.
@@ -152,38 +152,43 @@ def part_for(sent: Attachment, target: Target | None) -> UserPart | None:
                 raise ContentError(f"{sent.name!r} cannot be sent to {target.provider}/{target.model}: {reason}")
             return image
         case bytes() as data:
-            return _document(sent.name, data, target)
+            return _make_document_part(sent.name, data, target)
 
 
-def _document(name: str, data: bytes, target: Target | None) -> OpaquePart:
-    form = _FORMS.get(target.provider) if target is not None else None
+def _make_document_part(name: str, data: bytes, target: Target | None) -> OpaquePart:
+    form = _PDF_FORMS.get(target.provider) if target is not None else None
     if target is None or form is None or not target.accepts_images():
         model = f"{target.provider}/{target.model}" if target is not None else "this model"
         raise ContentError(
             f"{name!r} cannot be sent to {model}: it takes no PDFs; send its text"
-            f" (`pdftotext FILE - | antiphon ask …`), or ask a model of {', '.join(sorted({*_FORMS}))}"
+            f" (`pdftotext FILE - | antiphon ask …`), or ask a model of {', '.join(sorted({*_PDF_FORMS}))}"
         )
     block = form(name.rpartition("/")[2][:100] or "document.pdf", base64.b64encode(data).decode())
     native = ProviderPayload(target.origin, block)
     return OpaquePart(native, f"[the PDF {name}, which was shown to {target.provider}/{target.model} alone]")
 
 
-def _anthropic(name: str, data: str) -> dict[str, Any]:
+def _make_anthropic_block(name: str, data: str) -> dict[str, Any]:
     source = {"type": "base64", "media_type": "application/pdf", "data": data}
     return {"type": "document", "title": name, "source": source}
 
 
-def _chat(name: str, data: str) -> dict[str, Any]:
+def _make_chat_block(name: str, data: str) -> dict[str, Any]:
     return {"type": "file", "file": {"filename": name, "file_data": f"data:application/pdf;base64,{data}"}}
 
 
-def _responses(name: str, data: str) -> dict[str, Any]:
+def _make_responses_block(name: str, data: str) -> dict[str, Any]:
     return {"type": "input_file", "filename": name, "file_data": f"data:application/pdf;base64,{data}"}
 
 
-def _gemini(_: str, data: str) -> dict[str, Any]:
+def _make_gemini_part(_: str, data: str) -> dict[str, Any]:
     return {"inlineData": {"mimeType": "application/pdf", "data": data}}
 
 
 #: How a PDF is written for each provider that takes one.
-_FORMS = {"anthropic": _anthropic, "openai": _responses, "openai-chat": _chat, "google": _gemini}
+_PDF_FORMS = {
+    "anthropic": _make_anthropic_block,
+    "openai": _make_responses_block,
+    "openai-chat": _make_chat_block,
+    "google": _make_gemini_part,
+}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from antiphon._base.did_you_mean import suggest_name
-from antiphon.chat.images import image_of
-from antiphon.chat.texts import fenced
+from antiphon.chat.code_fences import fence_text
+from antiphon.chat.images import detect_image
 from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import ContentError
 from antiphon.tools.file_sandbox import SandboxRoots
@@ -28,10 +28,10 @@ _MENTION = re.compile(
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{0,9}))?")
-_AFTERWARDS = ".:!?)]}*_("
+_TRAILING_SIGNS = ".:!?)]}*_("
 _LARGEST_IMAGE = 20_000_000
 #: Endings that nobody gives to anything but a file, whatever else is written with an @ and a dot.
-_ENDINGS = re.compile(
+_FILE_SUFFIXES = re.compile(
     "bat|c|cc|cfg|conf|cpp|cs|css|csv|cxx|diff|docx?|env|gif|go|gz|h|hpp|html?|ini|ipynb|java|jpe?g|jsonl?|jsx?|kt|lock"
     "|log|lua|mdx?|mjs|patch|pdf|php|pl|png|proto|ps1|pyi?|r|rb|rs|rst|scss|sh|sql|svg|swift|tar|tex|toml|tsv|tsx?|txt"
     "|vibe|vue|webp|xlsx?|xml|ya?ml|zig|zip",
@@ -40,7 +40,7 @@ _ENDINGS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ExpandedMessage:
     """A message with what is named in it. `notes` say what goes along."""
 
     parts: tuple[UserPart, ...]
@@ -56,60 +56,62 @@ class _Mention:
     last: int | None = None
 
 
-def read_mentions(said: str, agrees: Callable[[str], bool], target: Target | None, root: str = ".") -> Said:
+def expand_mentions(
+    said: str, agrees: Callable[[str], bool], target: Target | None, root: str = "."
+) -> ExpandedMessage:
     """A message as it is to be sent: what is named in it follows it. One that is not there is an error, and so is one
     that cannot be read; whoever `agrees` is asked about files that look like secrets.
     """
     roots = SandboxRoots([root])
-    found = dict.fromkeys(_mentions(said, roots))
+    found = dict.fromkeys(_find_mentions(said, roots))
     parts: list[UserPart] = [Text(said)]
     notes: list[str] = []
     for mention in found:
         try:
-            part, note = _read(roots, mention, agrees, target)
+            part, note = _read_mention(roots, mention, agrees, target)
         except PathNotFound as error:
-            raise ContentError(f"nothing was sent: {error}{_meant(roots, mention.path)}") from None
+            raise ContentError(f"nothing was sent: {error}{_suggest_path(roots, mention.path)}") from None
         except ToolFailure as error:
             raise ContentError(f"nothing was sent: {error}") from None
         parts.append(part)
         notes.append(note)
-    return Said(tuple(parts), tuple(notes))
+    return ExpandedMessage(tuple(parts), tuple(notes))
 
 
-def headline(text: str) -> str:
+def extract_headline(text: str) -> str:
     """What a file that went along is called and how long it is; empty for a text that somebody typed."""
     found = re.match(r"(@\S.*):\n(`{3,})\n(?s:.*)\n\2\Z", text)
     return found[1] if found else ""
 
 
-def _mentions(said: str, roots: SandboxRoots) -> Iterator[_Mention]:
+def _find_mentions(said: str, roots: SandboxRoots) -> Iterator[_Mention]:
     code = [found.span() for found in _CODE.finditer(said)]
     for found in _MENTION.finditer(said):
         if any(start <= found.start() < end for start, end in code):
             continue
         if found["quoted"] is not None:
-            yield next(_readings(found["quoted"], roots), _Mention(found["quoted"]))
+            yield next(_interpret_mention(found["quoted"], roots), _Mention(found["quoted"]))
             continue
         written = found["plain"].replace("\\ ", " ")
-        shorter = [written[:end] for end in range(len(written), 0, -1) if not written[end:].strip(_AFTERWARDS)]
-        there = next((each for short in shorter for each in _readings(short, roots)), None)
+        shorter = [written[:end] for end in range(len(written), 0, -1) if not written[end:].strip(_TRAILING_SIGNS)]
+        there = next((each for short in shorter for each in _interpret_mention(short, roots)), None)
         if there is not None:
             yield there
-        elif not written.partition("(")[1] and _is_path(written.rstrip(_AFTERWARDS), roots):
-            yield _Mention(written.rstrip(_AFTERWARDS))
+        elif not written.partition("(")[1] and _looks_like_path(written.rstrip(_TRAILING_SIGNS), roots):
+            yield _Mention(written.rstrip(_TRAILING_SIGNS))
 
 
-def _readings(written: str, roots: SandboxRoots) -> Iterator[_Mention]:
+def _interpret_mention(written: str, roots: SandboxRoots) -> Iterator[_Mention]:
     """What is there of that name: as it stands, else without the lines that are wanted."""
-    if _is_there(roots, written):
+    if _is_existing(roots, written):
         yield _Mention(written)
-    elif (lines := _LINES.fullmatch(written)) and _is_there(roots, lines["path"]):
+    elif (lines := _LINES.fullmatch(written)) and _is_existing(roots, lines["path"]):
         first = max(int(lines["first"]), 1)
         last = first if lines["last"] is None else int(lines["last"]) if lines["last"] else None
         yield _Mention(lines["path"], first, last)
 
 
-def _is_there(roots: SandboxRoots, path: str) -> bool:
+def _is_existing(roots: SandboxRoots, path: str) -> bool:
     try:
         with roots.locate(path):
             return True
@@ -117,27 +119,27 @@ def _is_there(roots: SandboxRoots, path: str) -> bool:
         return False
 
 
-def _is_path(written: str, roots: SandboxRoots) -> bool:
+def _looks_like_path(written: str, roots: SandboxRoots) -> bool:
     """Whether what is not there can only be meant for a path: `@decorator`, `@app.get`, `@scope/name` are not."""
     path = lines["path"] if (lines := _LINES.fullmatch(written)) else written
     if path.startswith(("./", "../", "/", "~/")) or path.endswith("/"):
         return len(path) > 1
     ending = path.rpartition("/")[2].rpartition(".")
-    if ending[0] and _ENDINGS.fullmatch(ending[2]):
+    if ending[0] and _FILE_SUFFIXES.fullmatch(ending[2]):
         return True
-    return "/" in path and _is_there(roots, path.partition("/")[0])
+    return "/" in path and _is_existing(roots, path.partition("/")[0])
 
 
-def _read(
+def _read_mention(
     roots: SandboxRoots, mention: _Mention, agrees: Callable[[str], bool], target: Target | None
 ) -> tuple[UserPart, str]:
     if roots.is_secret_path(mention.path) and not agrees(f"{mention.path} may hold secrets. Send it to the model?"):
         raise ToolFailure(f"{quote_path(mention.path)} may hold secrets, and nobody agreed to send it")
     with roots.locate(mention.path) as place:
         is_directory = place.kind == "directory"
-        image = None if is_directory else _image(place.open())
+        image = None if is_directory else _read_image(place.open())
     if image is not None:
-        return _shown(image, mention.path, target), f"with {mention.path}, an image"
+        return _check_image(image, mention.path, target), f"with {mention.path}, an image"
     from antiphon.tools.builtin.files import file_tools
 
     tools = {tool.name: tool for tool in file_tools(roots)}
@@ -147,21 +149,21 @@ def _read(
     else:
         result = tools["read_file"](mention.path, mention.first, mention.last)
         about = result.semantic.summary
-    return Text(f"@{about}:\n{fenced(result.text)}"), f"with {about}{_rest(mention, result.text)}"
+    return Text(f"@{about}:\n{fence_text(result.text)}"), f"with {about}{_describe_remainder(mention, result.text)}"
 
 
-def _image(stream: BinaryIO) -> Image | None:
+def _read_image(stream: BinaryIO) -> Image | None:
     with stream:
         start = stream.read(16)
-        if image_of(start) is None:
+        if detect_image(start) is None:
             return None
         data = start + stream.read(_LARGEST_IMAGE)
         if len(data) > _LARGEST_IMAGE:
             raise ToolFailure(f"the image has more than {_LARGEST_IMAGE // 1_000_000} MB, which no provider takes")
-        return image_of(data)
+        return detect_image(data)
 
 
-def _shown(image: Image, path: str, target: Target | None) -> Image:
+def _check_image(image: Image, path: str, target: Target | None) -> Image:
     from antiphon.wire.images import find_image_problem
 
     if target is not None and (reason := find_image_problem(image, target)):
@@ -169,7 +171,7 @@ def _shown(image: Image, path: str, target: Target | None) -> Image:
     return image
 
 
-def _meant(roots: SandboxRoots, path: str) -> str:
+def _suggest_path(roots: SandboxRoots, path: str) -> str:
     """What was probably meant, and how to write what is no path at all."""
     directory, _, name = path.rstrip("/").rpartition("/")
     try:
@@ -182,7 +184,7 @@ def _meant(roots: SandboxRoots, path: str) -> str:
     return f"; did you mean `@{directory + '/' if directory else ''}{meant}`?"
 
 
-def _rest(mention: _Mention, text: str) -> str:
+def _describe_remainder(mention: _Mention, text: str) -> str:
     """How to send what was cut off, for the one who typed it; the model is told how to read it."""
     found = re.match(r"\[[^\n]*more from start_line=(\d+)", text)
     return f"; `@{mention.path}:{found[1]}-` sends what follows" if found and mention.last is None else ""

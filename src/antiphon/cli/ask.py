@@ -18,7 +18,7 @@ from antiphon.cli.chat_front.shared_options import (
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.chat.opening import Wishes
+    from antiphon.chat.startup import ChatOptions
     from antiphon.cli.chat_front.ask_request import Question
 
 #: Options that print something other than the answer's text: at most one of them, and never streamed.
@@ -121,14 +121,14 @@ def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
     return answer(_chat_options(question, given), wanted)
 
 
-def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
-    from antiphon.chat.opening import Wishes
+def _chat_options(question: Question, given: dict[str, Any]) -> ChatOptions:
+    from antiphon.chat.startup import ChatOptions
     from antiphon.session import Limits
 
     only, more = chosen(question.tools, question.own, question.mcp)
     keeps_tools = only is None and (given["go_on"] or given["resume"] is not None)
     about = {name: getattr(question, name) for name in ("returns", "schema", "extract")}
-    return Wishes(
+    return ChatOptions(
         "ask",
         question.model,
         question.system,

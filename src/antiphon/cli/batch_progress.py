@@ -18,7 +18,7 @@ from antiphon.terminal.theme import ACCENT
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.programs.mapping import RowResult
+    from antiphon.programs.batch import RowResult
 
 #: The maximum width of the bar, in columns.
 _MAX_BAR_WIDTH = 24

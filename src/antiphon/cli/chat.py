@@ -18,8 +18,8 @@ from antiphon.cli.chat_front.shared_options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from antiphon.chat.opening import Opened, Wishes
-    from antiphon.chat.toolbox import Chosen
+    from antiphon.chat.startup import ChatOptions, OpenChat
+    from antiphon.chat.tool_selection import ToolSelection
     from antiphon.cli.chat_front.ask_request import Question
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.template_use import ChatOpening
@@ -52,11 +52,11 @@ def chat(no_instructions: bool, **given: Any) -> None:
         _run_chat(_chat_options(question, given), stack, opening, instructed=not no_instructions)
 
 
-def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
-    from antiphon.chat.opening import Wishes
+def _chat_options(question: Question, given: dict[str, Any]) -> ChatOptions:
+    from antiphon.chat.startup import ChatOptions
 
     only, more = chosen(question.tools, question.own, question.mcp)
-    return Wishes(
+    return ChatOptions(
         "chat",
         question.model,
         question.system,
@@ -72,9 +72,9 @@ def _chat_options(question: Question, given: dict[str, Any]) -> Wishes:
     )
 
 
-def _run_chat(wishes: Wishes, stack: ExitStack, opening: ChatOpening | None, *, instructed: bool) -> None:
-    from antiphon.chat.opening import choose_tools, open_talk
-    from antiphon.chat.toolbox import Toolbox
+def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, *, instructed: bool) -> None:
+    from antiphon.chat.startup import choose_chat_tools, open_chat
+    from antiphon.chat.tool_selection import ToolRegistry
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.completion import list_completions
     from antiphon.cli.chat_front.line_editor import LineEditor
@@ -85,53 +85,55 @@ def _run_chat(wishes: Wishes, stack: ExitStack, opening: ChatOpening | None, *, 
     from antiphon.terminal import Person, console
 
     display = Screen(console(), None)
-    opened = open_talk(wishes, current_configuration(), stack, display.note)
-    saves = opened.store is not None and opened.store.saves
+    opened = open_chat(wishes, current_configuration(), stack, display.note)
+    saves = opened.store is not None and opened.store.is_saving
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
     reader = LineEditor(lambda line: list_completions(line, [*COMMANDS]), history)
     # Input from a file is messages only; nobody can answer questions.
     display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
     project = current_configuration().project
     is_trusted = project.is_repository and project.state == "trusted"
-    toolbox = Toolbox(current_configuration(), stack, display.note)
-    used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
-    check_runtime(opened.talk.session.model)
-    talk = ChatLoop(opened.talk, display, reader, toolbox, wishes.about, opening)
+    toolbox = ToolRegistry(current_configuration(), stack, display.note)
+    used = choose_chat_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
+    check_runtime(opened.chat.session.model)
+    talk = ChatLoop(opened.chat, display, reader, toolbox, wishes.about, opening)
     talk.use_tools(used)
     _add_project_instructions(opened, project, instructed, display.note)
     _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
-    is_asked = bool(opened.talk.session.pending_questions) and display.person is not None
-    if opened.talk.unfinished and not is_asked:
+    is_asked = bool(opened.chat.session.pending_questions) and display.person is not None
+    if opened.chat.unfinished_run and not is_asked:
         display.note(_describe_unfinished(opened))
-    elif opened.talk.conversation.open_calls and not is_asked:
+    elif opened.chat.conversation.open_calls and not is_asked:
         display.note("calls of the last answer were not run; /go runs them, /retry asks again")
     if opening is not None and not opening.is_whole:
         display.note(f"template {opening.name}: what you say first is its $input")
     talk.run(talk.go_on if is_asked else talk.open if opening is not None and opening.is_whole else None)
-    if opened.talk.id:
-        display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
+    if opened.chat.id:
+        display.note(f"saved; `antiphon chat --resume {opened.chat.id}` goes on")
 
 
-def _describe_unfinished(opened: Opened) -> str:
+def _describe_unfinished(opened: OpenChat) -> str:
     """Return the message about an unfinished answer: who is at work on it, or how to resume it."""
     from antiphon.cli.telling import how_to_go_on
 
-    journal, id = opened.journal, opened.talk.unfinished
+    journal, id = opened.journal, opened.chat.unfinished_run
     if journal is not None and journal.find(id).state == "running":
         return f"the last answer is still on its way: {next(how_to_go_on(journal, id))}"
     return "the last answer was interrupted; /go goes on with it, and does nothing twice"
 
 
-def _add_project_instructions(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:
+def _add_project_instructions(
+    opened: OpenChat, project: Project, instructed: bool, note: Callable[[str], None]
+) -> None:
     """Add the project's instructions to a new chat; a resumed one keeps its own."""
-    from antiphon.chat.instructions import own_part, trusted_instructions, with_instructions
+    from antiphon.chat.project_instructions import add_instructions, find_trusted_instructions, remove_instructions
     from antiphon.conversation.compaction import estimate_tokens
 
-    conversation = opened.talk.conversation
+    conversation = opened.chat.conversation
     if not instructed:
-        conversation.system = own_part(conversation.system)
-    elif opened.entry is None and (found := trusted_instructions(project)):
-        system, model = with_instructions(conversation.system, found), opened.talk.session.model
+        conversation.system = remove_instructions(conversation.system)
+    elif opened.entry is None and (found := find_trusted_instructions(project)):
+        system, model = add_instructions(conversation.system, found), opened.chat.session.model
         room = getattr(getattr(model, "facts", None), "context", None)
         if room is not None and estimate_tokens(system) > room * _MAX_INSTRUCTION_SHARE:
             names = ", ".join(each.name for each in found)
@@ -140,7 +142,7 @@ def _add_project_instructions(opened: Opened, project: Project, instructed: bool
             conversation.system = system
 
 
-def _describe_tools(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
+def _describe_tools(wishes: ChatOptions, opened: OpenChat, used: ToolSelection, project: Project) -> str:
     """Return which tools are available and why; without any, how to get them."""
     if wishes.tools is None and opened.entry is not None:
         return f"tools: {used}, as before"
@@ -150,12 +152,12 @@ def _describe_tools(wishes: Wishes, opened: Opened, used: Chosen, project: Proje
     return f"tools: {used}\n`--tools read` lets the model look at this directory{by_trust}"
 
 
-def _print_greeting(chat: ChatLoop, opened: Opened, tools: str) -> None:
-    from antiphon.chat.instructions import told
+def _print_greeting(chat: ChatLoop, opened: OpenChat, tools: str) -> None:
+    from antiphon.chat.project_instructions import list_instruction_files
 
     note, conversation = chat.display.note, chat.talk.conversation
-    note(f"model: {chat.talk.session.model.name} ({opened.why}); {tools}")
-    for each in told(conversation.system):
+    note(f"model: {chat.talk.session.model.name} ({opened.model_reason}); {tools}")
+    for each in list_instruction_files(conversation.system):
         note(f"with {each}")
     note("/help lists commands, @ names a file, Ctrl-D leaves")
     if opened.entry is not None:
@@ -187,7 +189,7 @@ def _print_last_exchange(chat: ChatLoop) -> None:
 
 def _fold_attachment(part: UserPart) -> UserPart:
     """Return an attached file as its name only."""
-    from antiphon.chat.mentions import headline
+    from antiphon.chat.mentions import extract_headline
     from antiphon.conversation import Text
 
-    return Text(head) if isinstance(part, Text) and (head := headline(part.text)) else part
+    return Text(head) if isinstance(part, Text) and (head := extract_headline(part.text)) else part

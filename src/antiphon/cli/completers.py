@@ -65,7 +65,7 @@ def _complete_runs(incomplete: str) -> Iterable[str]:  # noqa: ARG001
 
     journal = Journal()
     try:
-        return [entry.id for entry in journal.runs(limit=_MAX_COMPLETIONS)]
+        return [entry.id for entry in journal.list_runs(limit=_MAX_COMPLETIONS)]
     finally:
         journal.close()
 
@@ -86,9 +86,9 @@ class _CompletedFile(click.ParamType[str]):
 
 
 def _complete_options(incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from antiphon.chat.options import NAMES
+    from antiphon.chat.request_options import OPTION_PREFIXES
 
-    return NAMES
+    return OPTION_PREFIXES
 
 
 def _complete_templates(incomplete: str) -> Iterable[str]:  # noqa: ARG001

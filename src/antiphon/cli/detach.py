@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
-    from antiphon.programs.begun import Begun
+    from antiphon.programs.launch_spec import LaunchSpec
 
 _BATCH_SIZE = 5_000
 
@@ -21,7 +21,7 @@ def check_detach_option(db: str | None, detach: bool) -> None:
         raise click.UsageError("`--detach` leaves it to workers, which share a journal: `--db postgresql://…`")
 
 
-def detach_run(db: str | None, begun: Begun, is_private: bool) -> None:
+def detach_run(db: str | None, begun: LaunchSpec, is_private: bool) -> None:
     """Create a run for a worker and print its id."""
     from antiphon.durable import Journal
 
@@ -36,9 +36,9 @@ def dispatch_rows(journal: Journal, id: str, *, retry: bool = False) -> None:
     """Dispatch the unfinished rows of a batch to workers; with `retry`, failed ones too."""
     entry = journal.find(id)
     if entry.state != "ready":
-        journal.go_on(id).leave("ready")
+        journal.resume(id).finish("ready")
     states = ("ready", "interrupted", "running", *(("failed",) if retry else ()))
-    _dispatch(journal, (row.id for row in journal.rows(id) if row.state in states))
+    _dispatch(journal, (row.id for row in journal.iterate_rows(id) if row.state in states))
 
 
 def _dispatch(journal: Journal, ids: Iterable[str]) -> None:
@@ -46,7 +46,7 @@ def _dispatch(journal: Journal, ids: Iterable[str]) -> None:
 
     dispatcher, rest = Dispatcher(journal.url), iter(ids)
     while some := list(islice(rest, _BATCH_SIZE)):
-        dispatcher.ready(some)
+        dispatcher.make_ready(some)
     if not dispatcher.metrics().workers:
         click.echo("antiphon: no worker is there yet: `antiphon worker --db …`", err=True)
     dispatcher.close()

@@ -10,12 +10,12 @@ import click
 from antiphon._base.escape import escape_unprintable_line
 
 if TYPE_CHECKING:
-    from antiphon.durable.differing import Pair
+    from antiphon.durable.run_diff import StepPair
 
 _SIDES = (("<", "red"), (">", "green"))
 
 
-def difference_json(pair: Pair) -> dict[str, Any]:
+def difference_json(pair: StepPair) -> dict[str, Any]:
     """A step that is not the same in both, as JSON data."""
     from antiphon.cli.telling import effect_json
 
@@ -24,7 +24,7 @@ def difference_json(pair: Pair) -> dict[str, Any]:
     return {"path": pair.path, "what": pair.what, **told}
 
 
-def print_differences(found: Sequence[Pair]) -> None:
+def print_differences(found: Sequence[StepPair]) -> None:
     """Print both sides of each."""
     from antiphon.terminal.run_log import make_effect_line
 

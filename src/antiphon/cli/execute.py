@@ -15,14 +15,14 @@ from antiphon.cli.exporting import playback_of
 from antiphon.cli.style import echo_json
 from antiphon.errors import StoreError
 from antiphon.lang.runtime.human_questions import ProgramSleeping
-from antiphon.programs.begun import PIPED, Begun
-from antiphon.programs.ending import ending_of, leave
-from antiphon.programs.late import Late
+from antiphon.programs.launch_spec import PIPED_NAME, LaunchSpec
+from antiphon.programs.lazy_run import LazyRun
+from antiphon.programs.run_ending import classify_ending, finish_run
 
 if TYPE_CHECKING:
     from antiphon.cli.program_host import TerminalFrontend
-    from antiphon.durable import Journal, Running
-    from antiphon.durable.entries import Printed
+    from antiphon.durable import ActiveRun, Journal
+    from antiphon.durable.journal_middleware import PrintedLine
     from antiphon.effects import Middleware
     from antiphon.lang.runtime import Host
     from antiphon.lang.runtime.host import PromptShown
@@ -34,31 +34,33 @@ EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "h
 _POLL_SECONDS = 0.5
 
 
-def lazy_run(begun: Begun, db: str | None, is_private: bool) -> Late:
+def lazy_run(begun: LaunchSpec, db: str | None, is_private: bool) -> LazyRun:
     """Return a run that is created in the journal at its first effect; never, if saving is off."""
 
-    def create_run(printed: Sequence[Printed]) -> Running | None:
+    def create_run(printed: Sequence[PrintedLine]) -> ActiveRun | None:
         from antiphon.durable import Journal
-        from antiphon.storage.place import is_off
+        from antiphon.storage.store_location import is_saving_off
 
-        if is_off() and db is None:
+        if is_saving_off() and db is None:
             return None
         return Journal(db).begin("program", begun.file, begun.to_json(), is_private=is_private, printed=printed)
 
-    return Late(create_run)
+    return LazyRun(create_run)
 
 
-def resume_lazy_run(journal: Journal, id: str, **how: Any) -> Late:
+def resume_lazy_run(journal: Journal, id: str, **how: Any) -> LazyRun:
     """Resume a run of the journal."""
-    running = journal.go_on(id, **how)
-    return Late.going_on(running)
+    running = journal.resume(id, **how)
+    return LazyRun.resume(running)
 
 
-def execute_program(program: Program, begun: Begun, kept: Late | None, *, as_json: bool, wait: bool = False) -> int:
+def execute_program(
+    program: Program, begun: LaunchSpec, kept: LazyRun | None, *, as_json: bool, wait: bool = False
+) -> int:
     """Run a program, report its result, and return the exit code."""
     while True:
         report = _attempt_program(program, begun, kept, as_json)
-        ending = ending_of(report)
+        ending = classify_ending(report)
         running = _release_run(kept, report)
         if ending != "waiting" or not wait or running is None:
             break
@@ -74,18 +76,18 @@ def execute_program(program: Program, begun: Begun, kept: Late | None, *, as_jso
 
 
 def execute_headless(
-    program: Program, begun: Begun, kept: Late, *others: Middleware, prewarming: Prewarming | None = None
+    program: Program, begun: LaunchSpec, kept: LazyRun, *others: Middleware, prewarming: Prewarming | None = None
 ) -> Report:
     """Run a program without a terminal; its result is in the journal. `others` are further middleware."""
     report = _attempt_program(program, begun, kept, as_json=True, others=others, prewarming=prewarming)
     if report.error is not None and isinstance(report.error.__cause__, StoreError):
         # The run has not ended; the journal is unavailable for now.
         raise report.error.__cause__
-    leave(kept, report)
+    finish_run(kept, report)
     return report
 
 
-def show_first_prompt(program: Program, begun: Begun, as_json: bool) -> int:
+def show_first_prompt(program: Program, begun: LaunchSpec, as_json: bool) -> int:
     """Print the first request that a program would send."""
     from antiphon.lang.runtime.host import PromptShown
 
@@ -94,7 +96,7 @@ def show_first_prompt(program: Program, begun: Begun, as_json: bool) -> int:
     except PromptShown as shown:
         _print_prompt(shown, as_json)
         return 0
-    ending = ending_of(report)
+    ending = classify_ending(report)
     if as_json:
         _print_outcome_json(program, report, ending)
     elif report.error is not None:
@@ -127,8 +129,8 @@ def print_run_json(ending: str, diagnostics: list[dict[str, Any]], outcome: Repo
 
 def _attempt_program(
     program: Program,
-    begun: Begun,
-    kept: Late | None,
+    begun: LaunchSpec,
+    kept: LazyRun | None,
     as_json: bool,
     is_shown: bool = False,
     others: tuple[Middleware, ...] = (),
@@ -138,7 +140,7 @@ def _attempt_program(
 
     escape_unencodable_output()
     write = _write_to_stderr if is_shown else discard_output if as_json else write_line
-    terminal = TerminalFrontend(has_human=begun.file != PIPED)
+    terminal = TerminalFrontend(has_human=begun.file != PIPED_NAME)
     performers = (*((kept,) if kept is not None else ()), *others)
     host = make_program_host(begun, terminal, performers, write=write, show_prompt=is_shown)
     if prewarming is not None:
@@ -152,7 +154,7 @@ def _attempt_program(
 
 
 def make_program_host(
-    begun: Begun, terminal: TerminalFrontend, performers: tuple[Middleware, ...], **more: Any
+    begun: LaunchSpec, terminal: TerminalFrontend, performers: tuple[Middleware, ...], **more: Any
 ) -> Host:
     """Return the host of a program, from its launch settings."""
     from antiphon.cli.program_host import make_terminal_host
@@ -162,7 +164,7 @@ def make_program_host(
         from antiphon.tools import ALLOW_ALL
 
         settings["policy"] = ALLOW_ALL
-    if begun.file != PIPED:
+    if begun.file != PIPED_NAME:
         settings["directory"] = programs.program_directory(begun.file)
     if settings.pop("every_model", False):
         settings["connect"] = _always_connect(settings.pop("model"))
@@ -184,12 +186,12 @@ def _always_connect(model: str) -> Any:
     return connect_model
 
 
-def _release_run(kept: Late | None, report: Report) -> Running | None:
+def _release_run(kept: LazyRun | None, report: Report) -> ActiveRun | None:
     """Record how a run ended and return it; `None` without a journal, or if it cannot be written."""
     if kept is None or kept.running is None:
         return None
     try:
-        leave(kept, report)
+        finish_run(kept, report)
     except StoreError as error:
         # Report the ending anyway; a run whose process is gone can be resumed.
         _print_message(f"{error}; so it is not known how run {kept.id} ended: `antiphon runs resume {kept.id}` goes on")
@@ -197,7 +199,7 @@ def _release_run(kept: Late | None, report: Report) -> Running | None:
     return kept.running
 
 
-def _wait_and_resume(running: Running) -> Late:
+def _wait_and_resume(running: ActiveRun) -> LazyRun:
     """Wait until a run is answered or due, and resume it."""
     _print_resume_hint(running, "waiting")
     while True:
@@ -229,7 +231,7 @@ def _print_ending(report: Report, ending: str) -> None:
         click.echo("interrupted", err=True)
 
 
-def _print_resume_hint(running: Running, ending: str) -> None:
+def _print_resume_hint(running: ActiveRun, ending: str) -> None:
     from antiphon.cli.telling import how_to_go_on
 
     if ending != "done":

@@ -21,7 +21,7 @@ _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 def exported(entries: Iterable[EffectEntry], redact: bool, warn: Callable[[str], None]) -> Generator[str]:
     """A line for each effect that is over, in the order in which they were begun; what is damaged is told of."""
-    from antiphon.durable.seal import MARK
+    from antiphon.durable.encryption import ENCRYPTED_MARK
     from antiphon.effects import outcome_to_json
 
     for entry in entries:
@@ -31,7 +31,7 @@ def exported(entries: Iterable[EffectEntry], redact: bool, warn: Callable[[str],
             continue
         outcome = outcome_to_json(entry.outcome)
         # One that depends on the key of the journal says nothing elsewhere.
-        fingerprint = None if entry.hash.startswith(MARK) else entry.hash
+        fingerprint = None if entry.hash.startswith(ENCRYPTED_MARK) else entry.hash
         row = {"path": entry.path, "kind": entry.kind, "fingerprint": fingerprint}
         said = {"effect": entry.asked, "outcome": outcome}
         yield json.dumps({**row, **(_redacted(said) if redact else said)})

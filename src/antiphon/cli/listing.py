@@ -19,7 +19,7 @@ from antiphon.cli.style import echo_json
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.storage import Entry
+    from antiphon.storage import ConversationEntry
 
 #: The widest name of a model, and the narrowest title: columns go before a title gets narrower.
 _MODEL, _TITLE = 28, 12
@@ -55,7 +55,7 @@ class ListingGroup(click.Group):
         return super().parse_args(ctx, args)
 
 
-def print_entries(entries: Sequence[Entry], as_json: bool) -> None:
+def print_entries(entries: Sequence[ConversationEntry], as_json: bool) -> None:
     """Print entries as lines that fit the terminal, or as JSON."""
     if as_json:
         # ASCII alone, and of that nothing a terminal would obey.
@@ -65,7 +65,7 @@ def print_entries(entries: Sequence[Entry], as_json: bool) -> None:
     for entry, line in zip(entries, lines, strict=True):
         _echo(line)
         if entry.excerpt:
-            pieces = entry.excerpt.pieces()
+            pieces = entry.excerpt.split_pieces()
             _echo("    " + "".join(click.style(escape_unprintable(text), bold=found) for text, found in pieces if text))
 
 
@@ -88,7 +88,7 @@ def columned(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool])
     return out
 
 
-def when(entry: Entry) -> str:
+def when(entry: ConversationEntry) -> str:
     """When it was last changed, in local time."""
     return entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
 
@@ -113,7 +113,7 @@ def _echo(line: str) -> None:
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _columns(entry: Entry) -> tuple[str, ...]:
+def _columns(entry: ConversationEntry) -> tuple[str, ...]:
     model = entry.models[-1].rpartition("/")[2] if entry.models else ""
     more = f" +{len(entry.models) - 1}" if len(entry.models) > 1 else ""
     return (

@@ -19,7 +19,7 @@ from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.storage import Entry, Store
+    from antiphon.storage import ConversationEntry, Store
 
 #: Those of `antiphon.formats.WRITTEN`, which is not worth its import to who only lists.
 _FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini", "antiphon")
@@ -154,7 +154,7 @@ def path() -> None:
     """Print where the conversations are kept."""
     with _opened() as store:
         click.echo(str(store.path))
-        if not store.saves:
+        if not store.is_saving:
             click.echo("antiphon: saving is turned off by `ANTIPHON_LOGS`", err=True)
 
 
@@ -182,7 +182,7 @@ def _nothing(reason: str) -> NoReturn:
     sys.exit(1)
 
 
-def _confirm(entries: Sequence[Entry]) -> None:
+def _confirm(entries: Sequence[ConversationEntry]) -> None:
     shown = entries[:10]
     for entry in shown:
         click.echo(f"  {one_line(entry.id)}  {when(entry)}  {one_line(entry.title)}", err=True)

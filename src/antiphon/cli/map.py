@@ -18,14 +18,14 @@ from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
 from antiphon.cli.detach import check_detach_option, dispatch_rows
 from antiphon.cli.key_value import parse_pairs
 from antiphon.cli.run import check_finite_cost, exit_unless_trusted, load_program_or_exit
-from antiphon.programs.begun import Begun, sources_of
+from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
     from antiphon.effects import Middleware
     from antiphon.lang.runtime import Host, Program
-    from antiphon.programs.mapping import RowResult
-    from antiphon.programs.rows import Numbered, RowSource
+    from antiphon.programs.batch import RowResult
+    from antiphon.programs.row_sources import NumberedRow, RowSource
 
 
 @click.command()
@@ -73,8 +73,8 @@ def map(
     some wait, 130 interrupted.
     """
     from antiphon.durable import Journal
-    from antiphon.programs.mapping import Batch, begin_batch, follow
-    from antiphon.programs.rows import RowSource, has_private
+    from antiphon.programs.batch import Batch, begin_batch, follow_batch
+    from antiphon.programs.row_sources import RowSource, has_private_input
 
     if rows.endswith(".vibe") and not file.endswith(".vibe"):
         raise click.UsageError(f"the program comes first: {rows} {file}")
@@ -84,41 +84,43 @@ def map(
         click.echo(programs.render_diagnostic(program.source, each, sys.stderr), err=True)
     given = {**settings, "max_cost": max_cost, "parallel": parallel}
     source = RowSource(rows, sample, parse_pairs(sets, "--set"))
-    begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given, rows=source)
+    begun = LaunchSpec(
+        file, os.getcwd(), program.source.name, collect_program_sources(program), settings=given, rows=source
+    )
     check_detach_option(db, detach)
     journal = Journal(db)
-    rest, is_private = _read_rows(program, source), has_private(program, source.sets)
+    rest, is_private = _read_rows(program, source), has_private_input(program, source.sets)
     id = begin_batch(journal, program, begun, rest, is_private=is_private)
     if not journal.is_shared:
         batch = Batch(journal, id, program, RowHosts(begun), parallel, max_cost)
-        sys.exit(print_row_results(journal, id, batch.results()))
+        sys.exit(print_row_results(journal, id, batch.iterate_results()))
     dispatch_rows(journal, id)
     if detach:
         click.echo(id)
         return
-    sys.exit(print_row_results(journal, id, follow(journal, id)))
+    sys.exit(print_row_results(journal, id, follow_batch(journal, id)))
 
 
-def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Begun) -> None:
+def finish_batch_rows(journal: Journal, id: str, program: Program, begun: LaunchSpec) -> None:
     """Create the rows of a batch that were missing when its process ended."""
     from antiphon.errors import NotReadyError
-    from antiphon.programs.mapping import finish_batch
+    from antiphon.programs.batch import finish_batch
 
     if begun.rows is None:
         raise NotReadyError(f"run {id} cannot be finished here: the code that began it has its rows")
     finish_batch(journal, id, program, _read_rows(program, begun.rows))
 
 
-def resume_batch(journal: Journal, id: str, program: Program, begun: Begun) -> int:
+def resume_batch(journal: Journal, id: str, program: Program, begun: LaunchSpec) -> int:
     """Resume a batch, retry failed rows, and return the exit code."""
-    from antiphon.programs.mapping import Batch, follow
+    from antiphon.programs.batch import Batch, follow_batch
 
     if journal.is_shared:
         dispatch_rows(journal, id, retry=True)
-        return print_row_results(journal, id, follow(journal, id))
+        return print_row_results(journal, id, follow_batch(journal, id))
     given = begun.settings
     batch = Batch(journal, id, program, RowHosts(begun), int(given.get("parallel", 8)), given.get("max_cost"))
-    return print_row_results(journal, id, batch.results(retry=True))
+    return print_row_results(journal, id, batch.iterate_results(retry=True))
 
 
 def print_row_results(journal: Journal, id: str, results: Generator[RowResult]) -> int:
@@ -142,7 +144,7 @@ def print_row_results(journal: Journal, id: str, results: Generator[RowResult]) 
 class RowHosts:
     """Creates the host of each row: no output and no questions."""
 
-    def __init__(self, begun: Begun) -> None:
+    def __init__(self, begun: LaunchSpec) -> None:
         from dataclasses import replace
 
         from antiphon.cli.program_host import TerminalFrontend
@@ -160,7 +162,7 @@ class RowHosts:
 
 
 def _print_results(journal: Journal, id: str, results: Generator[RowResult], seen: set[str]) -> None:
-    ((count,),) = journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
+    ((count,),) = journal.query("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
     with _show_progress(count) as advance, closing(results):
         for result in results:
             seen.add(result.outcome)
@@ -195,10 +197,10 @@ def _print_row(result: RowResult) -> None:
         click.echo(f"antiphon: row {result.number}: {escape_unprintable_line(result.error)}{how}", err=True)
 
 
-def _read_rows(program: Program, source: RowSource) -> Iterable[Numbered]:
-    from antiphon.programs.rows import fitted, numbered
+def _read_rows(program: Program, source: RowSource) -> Iterable[NumberedRow]:
+    from antiphon.programs.row_sources import enumerate_rows, select_inputs
 
-    return fitted(program, numbered(_warn_unknown_columns(program, source.read()), source.sample))
+    return select_inputs(program, enumerate_rows(_warn_unknown_columns(program, source.read()), source.sample))
 
 
 def _warn_unknown_columns(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:

@@ -87,13 +87,15 @@ def _call_program(program: Program, file: str, settings: dict[str, Any], given: 
     from antiphon.cli.execute import execute_headless, lazy_run
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime.inputs import InputError, check_inputs
-    from antiphon.programs.begun import Begun, sources_of
-    from antiphon.programs.rows import has_private
+    from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
+    from antiphon.programs.row_sources import has_private_input
 
     try:
         inputs = check_inputs(program.code, given)
-        begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), inputs=inputs, settings=settings)
-        kept = lazy_run(begun, None, has_private(program, inputs))
+        begun = LaunchSpec(
+            file, os.getcwd(), program.source.name, collect_program_sources(program), inputs=inputs, settings=settings
+        )
+        kept = lazy_run(begun, None, has_private_input(program, inputs))
         report = execute_headless(program, begun, kept)
     except InputError as error:
         return _make_tool_error(f"{error.message}\n{error.hint}".strip())

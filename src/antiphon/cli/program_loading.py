@@ -72,11 +72,11 @@ def file_error_json(error: VibeError, file: str) -> dict[str, Any]:
 
 def iter_program_files(paths: Iterable[str]) -> Iterator[str]:
     """Yield the given files, and all programs in the given directories, in order."""
-    from antiphon.programs.found import programs_below
+    from antiphon.programs.discovery import find_programs
 
     for path in paths:
         if path != "-" and Path(path).is_dir():
-            yield from programs_below(path)
+            yield from find_programs(path)
         else:
             yield path
 

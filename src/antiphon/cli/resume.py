@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable
-from antiphon.durable.writes import PREPARING
+from antiphon.durable.journal_writer import PREPARING
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
 
 if TYPE_CHECKING:
-    from antiphon.durable import Journal, RunEntry
-    from antiphon.durable.shelf import KeptRows
-    from antiphon.programs.begun import Begun
+    from antiphon.durable import ActiveRun, Journal, RunEntry
+    from antiphon.durable.replay_cache import ReplayCache
+    from antiphon.programs.launch_spec import LaunchSpec
 
 
 def resume_run_here(
@@ -34,7 +34,7 @@ def resume_run_here(
     limit.
     """
     from antiphon.cli.execute import execute_program, resume_lazy_run
-    from antiphon.programs.begun import begun_of
+    from antiphon.programs.launch_spec import load_launch_spec
 
     _check_resume_options(entry, anew, max_cost)
     if entry.kind in ("team", "turn"):
@@ -43,17 +43,17 @@ def resume_run_here(
         click.echo(f"antiphon: run {escape_unprintable(entry.id)} is done already", err=True)
         return 0
     if entry.kind in ("ask", "chat"):
-        from antiphon.chat.keeping import place_of
+        from antiphon.chat.chat_journal import get_journal_location
         from antiphon.cli.chat_front.ask_flow import resume_ask
 
         _enter_directory(str(entry.begun_as.get("directory", "")), entry)
         if anew is not None:
-            running = journal.go_on(entry.id)
+            running = journal.resume(entry.id)
             _set_aside_effects(journal, entry, running, anew)
             # `resume_ask` reads the decisions from the journal.
-            running.leave("interrupted")
-        return resume_ask(entry, as_json, place_of(journal))
-    begun = begun_of(entry, journal)
+            running.finish("interrupted")
+        return resume_ask(entry, as_json, get_journal_location(journal))
+    begun = load_launch_spec(entry, journal)
     _enter_directory(begun.directory, entry)
     program = _load_run_program(begun, entry, as_json)
     if entry.kind == "map" and entry.state == PREPARING:
@@ -64,18 +64,20 @@ def resume_run_here(
     if max_cost is not None:
         begun = replace(begun, settings={**begun.settings, "max_cost": max_cost})
         if entry.kind != "row":
-            running = journal.go_on(entry.id)
-            running.describe(settings=begun.settings)
-            running.leave(entry.state, entry.ending)
+            running = journal.resume(entry.id)
+            running.update_launch_data(settings=begun.settings)
+            running.finish(entry.state, entry.ending)
     if entry.kind == "map":
         from antiphon.cli.map import resume_batch
 
         return resume_batch(journal, entry.id, program, begun)
     kept = resume_lazy_run(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
-    shelf = None if anew is None else _set_aside_effects(journal, entry, kept.running, anew)
+    cache = None
+    if anew is not None and kept.running is not None:
+        cache = _set_aside_effects(journal, entry, kept.running, anew)
     code = execute_program(program, begun, kept, as_json=as_json, wait=wait)
-    if shelf is not None and not as_json:
-        _print_reuse(journal, entry.id, shelf)
+    if cache is not None and not as_json:
+        _print_reuse(journal, entry.id, cache)
     return code
 
 
@@ -104,31 +106,33 @@ def _resume_team_run(entry: RunEntry) -> int:
     return resume_team_here(found_team(entry.id))
 
 
-def _set_aside_effects(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:
-    from antiphon.durable.shelf import set_aside
-    from antiphon.programs.given import outcome_given
+def _set_aside_effects(
+    journal: Journal, entry: RunEntry, running: ActiveRun, anew: Mapping[str, str | None]
+) -> ReplayCache:
+    from antiphon.durable.replay_cache import set_aside_run
+    from antiphon.programs.manual_outcome import parse_manual_outcome
 
     try:
         decided = {
-            path: None if value is None else outcome_given(journal, entry.id, path, value)
+            path: None if value is None else parse_manual_outcome(journal, entry.id, path, value)
             for path, value in anew.items()
         }
-        return set_aside(journal, running, decided=decided)
+        return set_aside_run(journal, running, decided=decided)
     except AntiphonError:
-        running.leave(entry.state, entry.ending)
+        running.finish(entry.state, entry.ending)
         raise
 
 
-def _print_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
+def _print_reuse(journal: Journal, id: str, shelf: ReplayCache) -> None:
     ran = journal.find(id).effects - shelf.reused
-    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {shelf.left} were dropped", err=True)
-    for name in dict.fromkeys(shelf.changed):
+    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {shelf.unused} were dropped", err=True)
+    for name in dict.fromkeys(shelf.changed_variables):
         said = (
             f"the environment variable {escape_unprintable(name)} has another value than the last"
             f" time; what used it ran again"
         )
         click.echo(f"antiphon: {said}", err=True)
-    for row in shelf.dropped(10):
+    for row in shelf.list_unused(10):
         click.echo(f"  dropped: {escape_unprintable(row.path)} {escape_unprintable(row.kind)}", err=True)
 
 
@@ -146,12 +150,12 @@ def _enter_directory(directory: str, entry: RunEntry) -> None:
     ask_if_undecided(find_project())
 
 
-def _load_run_program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
+def _load_run_program(begun: LaunchSpec, entry: RunEntry, as_json: bool) -> Any:
     from antiphon.cli.run import exit_unless_trusted, load_program_or_exit
-    from antiphon.programs.begun import PIPED
+    from antiphon.programs.launch_spec import PIPED_NAME
 
     untrusted = bool(begun.settings.get("untrusted"))
-    if begun.file == PIPED:
+    if begun.file == PIPED_NAME:
         from antiphon.lang.runtime.program import loads
 
         return loads(begun.source, begun.name, untrusted=untrusted)

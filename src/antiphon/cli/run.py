@@ -26,8 +26,8 @@ from antiphon.cli.program_flags import (
 from antiphon.errors import ConfigurationError
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.programs.begun import PIPED, Begun, sources_of
-from antiphon.programs.rows import has_private
+from antiphon.programs.launch_spec import PIPED_NAME, LaunchSpec, collect_program_sources
+from antiphon.programs.row_sources import has_private_input
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.program import Program
@@ -110,19 +110,21 @@ def run(
         raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
     program = load_program_or_exit(file, untrusted, as_json)
     given = _read_inputs(program, parse_pairs(sets, "--set"), flags, as_json)
-    if not untrusted and file != PIPED:
+    if not untrusted and file != PIPED_NAME:
         exit_unless_trusted(program, file, as_json)
     if not as_json:
         for each in program.warnings:
             click.echo(programs.render_diagnostic(program.source, each, sys.stderr), err=True)
     settings = {"record": record, "replay": replay, "untrusted": untrusted, **limits}
-    begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), list(args), given, settings)
+    begun = LaunchSpec(
+        file, os.getcwd(), program.source.name, collect_program_sources(program), list(args), given, settings
+    )
     if show:
         sys.exit(show_first_prompt(program, begun, as_json))
     if detach:
-        detach_run(db, begun, has_private(program, given))
+        detach_run(db, begun, has_private_input(program, given))
         return
-    kept = None if no_journal else lazy_run(begun, db, has_private(program, given))
+    kept = None if no_journal else lazy_run(begun, db, has_private_input(program, given))
     sys.exit(execute_program(program, begun, kept, as_json=as_json, wait=wait))
 
 
@@ -160,13 +162,13 @@ def exit_unless_trusted(program: Program, file: str, as_json: bool) -> None:
     sys.exit(EXIT_CODES["waiting"])
 
 
-def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: Begun | None = None) -> Program:
+def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: LaunchSpec | None = None) -> Program:
     from antiphon.lang.runtime.program import load, loads
 
     try:
         if edited is not None:
             return loads(edited.source, edited.name, untrusted=untrusted)
-        if file == PIPED:
+        if file == PIPED_NAME:
             return loads(programs.read_source_or_stdin(file).text, programs.STDIN_NAME, untrusted=untrusted)
         return load(file, untrusted=untrusted)
     except ProgramErrors as errors:

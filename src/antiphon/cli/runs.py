@@ -18,7 +18,7 @@ from antiphon.cli.prompts import confirm
 from antiphon.cli.resume import resume_run_here
 from antiphon.cli.style import echo_json
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
-from antiphon.durable.looking import SHOWN
+from antiphon.durable.run_entries import LISTED_QUESTIONS
 from antiphon.errors import NotReadyError, NotSavedError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
     """List runs, the newest first."""
     with open_journal() as journal:
         parent = None if of is None else journal.find(of).id
-        found = journal.runs(parent=parent, state=state, limit=limit)
+        found = journal.list_runs(parent=parent, state=state, limit=limit)
     if as_json:
         _print_json([entry_json(each) for each in found])
     elif not found:
@@ -78,12 +78,14 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
     with open_journal() as journal:
         entry = journal.find(id)
         if source:
-            from antiphon.programs.begun import begun_of
+            from antiphon.programs.launch_spec import load_launch_spec
 
-            click.echo(begun_of(entry, journal).source, nl=False)
+            click.echo(load_launch_spec(entry, journal).source, nl=False)
             return
         if as_json:
-            _print_json({**entry_json(entry), "effects": [effect_json(each) for each in journal.effects(entry.id)]})
+            _print_json(
+                {**entry_json(entry), "effects": [effect_json(each) for each in journal.iterate_effects(entry.id)]}
+            )
             return
         from antiphon.terminal.run_log import EffectPrinter
         from antiphon.terminal.transcript import TranscriptPrinter
@@ -91,7 +93,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
         TranscriptPrinter().title(
             " · ".join(part for part in (*columns(entry), shortened(one_line(entry.title))) if part)
         )
-        EffectPrinter(full=full).effects(journal.effects(entry.id))
+        EffectPrinter(full=full).effects(journal.iterate_effects(entry.id))
         if said := entry.begun_as.get("interrupted"):
             from antiphon.conversation.interruption import INTERRUPTED_TEXT
             from antiphon.results import text
@@ -133,7 +135,7 @@ def resume(
         decided = {**dict.fromkeys(retry), **dict(skip)}
         anew = decided if decided or edited else None
         if force:
-            journal.free(entry.id)
+            journal.revoke_lease(entry.id)
         sys.exit(resume_run_here(journal, entry, as_json=as_json, wait=wait, anew=anew, max_cost=max_cost))
 
 
@@ -202,12 +204,12 @@ def fork(
     """Begin another run with what this one did before a step, and go on differently from there."""
     if value is not None and answer is not None:
         raise click.UsageError("`--set` and `--answer` both say what came of the step; give one of them")
-    from antiphon.programs.forking import Change, forked
+    from antiphon.programs.fork import ForkChange, fork_run
 
-    change = Change(value if value is not None else answer, model)
+    change = ForkChange(value if value is not None else answer, model)
     with open_journal() as journal:
         entry = journal.find(id)
-        name = forked(journal, entry, at_, change)
+        name = fork_run(journal, entry, at_, change)
         click.echo(
             f"antiphon: run {name} is a fork of {escape_unprintable(entry.id)} at {escape_unprintable(at_)}", err=True
         )
@@ -221,11 +223,11 @@ def fork(
 def diff(first: str, second: str, as_json: bool) -> None:
     """Compare what two runs did. Exit code: 0 the same, 1 not."""
     from antiphon.cli.differing import difference_json, print_differences
-    from antiphon.durable.differing import differences
+    from antiphon.durable.run_diff import find_differences
 
     with open_journal() as journal:
         entries = journal.find(first), journal.find(second)
-        found = list(differences(*(journal.effects(each.id) for each in entries)))
+        found = list(find_differences(*(journal.iterate_effects(each.id) for each in entries)))
     if as_json:
         _print_json([difference_json(each) for each in found])
     else:
@@ -245,7 +247,7 @@ def export(id: str, file: str, redact: bool) -> None:
     with open_journal() as journal:
         entry = journal.find(id)
         lines = exported(
-            journal.effects(entry.id),
+            journal.iterate_effects(entry.id),
             redact,
             lambda said: click.echo(f"antiphon: {escape_unprintable(said)}", err=True),
         )
@@ -263,13 +265,15 @@ def export(id: str, file: str, redact: bool) -> None:
 def prune(older: datetime, whole: bool, yes: bool) -> None:
     """Remove old runs that are over, for good."""
     with open_journal() as journal:
-        old = [each for each in journal.runs() if each.updated < older.timestamp() and (whole or each.state in _OVER)]
+        old = [
+            each for each in journal.list_runs() if each.updated < older.timestamp() and (whole or each.state in _OVER)
+        ]
         if not old:
             _nothing("no run that is over is that old")
         many = "1 run" if len(old) == 1 else f"{len(old)} runs"
         if not yes and not (sys.stdin.isatty() and confirm(f"Remove {many} for good?")):
             _nothing("nothing was removed; `--yes` removes without asking")
-        journal.forget(*(each.id for each in old))
+        journal.remove(*(each.id for each in old))
         click.echo(f"removed {many}", err=True)
 
 
@@ -288,8 +292,12 @@ def _settle(journal: Journal, entry: RunEntry, path: str | None, sort: str, said
 
 def _goes_on(journal: Journal, id: str) -> Generator[str]:
     yield f"run {id} is ready: `antiphon runs resume {id}` goes on"
-    if left := journal.questions(id, SHOWN):
-        many = "one question is" if len(left) == 1 else f"{len(left)}{' or more' * (len(left) == SHOWN)} questions are"
+    if left := journal.list_questions(id, LISTED_QUESTIONS):
+        many = (
+            "one question is"
+            if len(left) == 1
+            else f"{len(left)}{' or more' * (len(left) == LISTED_QUESTIONS)} questions are"
+        )
         yield f"{many} still open, the first at {left[0].path}: {shortened(one_line(left[0].text))}"
 
 
@@ -299,11 +307,11 @@ def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) ->
         team = entry.id if entry.kind == "team" else entry.parent
         raise NotReadyError(f"`antiphon team answer` answers what team {team} asks: `antiphon team status {team}`")
     if path is not None:
-        chosen = journal.questions(entry.id, path=path)
+        chosen = journal.list_questions(entry.id, path=path)
     else:
-        chosen = [each for each in journal.questions(entry.id) if each.about == sort]
+        chosen = [each for each in journal.list_questions(entry.id) if each.about == sort]
     if len(chosen) != 1:
-        found = journal.questions(entry.id, 10)
+        found = journal.list_questions(entry.id, 10)
         there = ", ".join(f"{each.path} ({one_line(each.text)[:60]})" for each in found) or "none"
         missing = "there is no such open question" if path is None else f"no question is open at {path!r}"
         quoted = "" if path is None or sort != "question" else "; put an answer of several words in quotes"

@@ -24,12 +24,12 @@ _ROLES = ("pm", "architect", "coder")
 def opened_journal(*, writing: bool = False) -> Journal:
     """The journal that the command was given, or the user's own; in that nothing is begun that is not to be saved."""
     from antiphon.durable import Journal
-    from antiphon.storage.place import VARIABLE, is_off
+    from antiphon.storage.store_location import STORE_VARIABLE, is_saving_off
 
     place = click.get_current_context().find_object(str)
-    if writing and place is None and is_off():
+    if writing and place is None and is_saving_off():
         raise ConfigurationError(
-            f"`{VARIABLE}=off` saves nothing, and a team is what is said in it; `antiphon team --db FILE` keeps that"
+            f"`{STORE_VARIABLE}=off` saves nothing, and a team needs its messages; `antiphon team --db FILE` saves them"
         )
     return Journal(place)
 
@@ -47,7 +47,7 @@ def found_team(which: str | None = None, **given: Any) -> Team:
 def team_of_message(number: int, which: str | None) -> Team:
     """The team in which this message was said, unless another is named."""
     journal = opened_journal()
-    rows = [] if which else journal.file.read("SELECT channel FROM messages WHERE id = ?", (number,))
+    rows = [] if which else journal.file.query("SELECT channel FROM messages WHERE id = ?", (number,))
     return found_team(str(rows[0][0]).partition("/")[0] if rows else which)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
 from antiphon.cli.listing import one_line, shortened
-from antiphon.durable.looking import SHOWN
-from antiphon.durable.writes import PREPARING
+from antiphon.durable.journal_writer import PREPARING
+from antiphon.durable.run_entries import LISTED_QUESTIONS
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def about(entry: RunEntry) -> str:
     if entry.state == "waiting" and entry.waiting:
         first, *others = entry.waiting
         # Of very many, not all are known here.
-        more = f" (+{len(others)}{' or more' * (len(others) >= SHOWN - 1)})" if others else ""
+        more = f" (+{len(others)}{' or more' * (len(others) >= LISTED_QUESTIONS - 1)})" if others else ""
         return f"{title}: {shortened(one_line(first.text))}{more}"
     if entry.state == "waiting" and entry.wake_at is not None:
         return f"{title}: sleeps until {local(entry.wake_at)}"
@@ -111,9 +111,9 @@ def about(entry: RunEntry) -> str:
 
 
 def local(moment: float) -> str:
-    from antiphon.durable.looking import local_time
+    from antiphon.durable.run_entries import format_local_time
 
-    return local_time(moment)[:16]
+    return format_local_time(moment)[:16]
 
 
 def utc(moment: float) -> str | None:
@@ -126,19 +126,19 @@ def utc(moment: float) -> str | None:
 
 def _runs(journal: Journal, entry: RunEntry) -> str:
     """Who is at a run; where nobody can see whether he still is, since when nothing was heard of him."""
-    from antiphon.durable.owner import is_there, told_of
+    from antiphon.durable.run_owner import describe_owner, is_owner_alive
 
-    if journal.is_shared and not is_there(entry.owner):
+    if journal.is_shared and not is_owner_alive(entry.owner):
         return (
             f"run {entry.id} was left by a process that is gone: a worker goes on with it,"
             f" or `antiphon runs resume {entry.id}`"
         )
-    heard = f", last heard of {journal.heard(entry):.0f} s ago" if journal.is_shared else ""
-    return f"run {entry.id} is being run{heard} by {told_of(entry.owner, entry.id)}"
+    heard = f", last heard of {journal.compute_silence(entry):.0f} s ago" if journal.is_shared else ""
+    return f"run {entry.id} is being run{heard} by {describe_owner(entry.owner, entry.id)}"
 
 
 def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
-    counts = journal.counts(entry.id, kind="row")
+    counts = journal.count_by_state(entry.id, kind="row")
     if entry.state == PREPARING:
         yield from _prepares(entry, sum(count for _, count in counts))
         return
@@ -149,11 +149,11 @@ def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
 
 
 def _prepares(entry: RunEntry, written: int) -> Generator[str]:
-    from antiphon.durable.owner import is_there, told_of
+    from antiphon.durable.run_owner import describe_owner, is_owner_alive
 
     rows = "1 row is" if written == 1 else f"{written} rows are"
-    if entry.owner and is_there(entry.owner):
-        yield f"run {entry.id} is being written, {rows} there so far, by {told_of(entry.owner, entry.id)}"
+    if entry.owner and is_owner_alive(entry.owner):
+        yield f"run {entry.id} is being written, {rows} there so far, by {describe_owner(entry.owner, entry.id)}"
         return
     yield f"run {entry.id} was not written to its end: {rows} there, and none has run"
     yield f"  `antiphon runs resume {entry.id}` writes the others, and runs all"
@@ -191,17 +191,17 @@ def _waits_for(entry: RunEntry) -> Generator[str]:
 
 
 def _failures(journal: Journal, id: str) -> Generator[str]:
-    from antiphon.durable.shelf import is_half_done
-    from antiphon.programs.given import told_type
+    from antiphon.durable.replay_cache import is_indeterminate
+    from antiphon.programs.manual_outcome import describe_outcome_type
 
-    steps = [each for each in journal.effects(id) if each.state in ("failed", "begun")]
+    steps = [each for each in journal.iterate_effects(id) if each.state in ("failed", "begun")]
     failed = [each for each in steps if each.state == "failed"]
-    if unsure := [each for each in failed if is_half_done(each.outcome)]:
+    if unsure := [each for each in failed if is_indeterminate(each.outcome)]:
         for each in unsure[:_MOST]:
             yield f"  step {each.path} was interrupted: look whether it took effect"
         path = unsure[-1].path
         yield f"  `antiphon runs resume {id} --retry {path}` does it again, `--skip {path} VALUE` says what came of it"
-        if wanted := told_type(unsure[-1]):
+        if wanted := describe_outcome_type(unsure[-1]):
             yield f"  VALUE is {wanted}, as JSON"
         if len(unsure) > 1:
             yield f"  {len(unsure)} steps are not known; one command can decide about all: `--retry A --skip B VALUE …`"

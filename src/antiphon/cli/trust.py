@@ -16,7 +16,7 @@ from antiphon.cli.style import echo_json
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.chat.instructions import Instructions
+    from antiphon.chat.project_instructions import ProjectInstructions
     from antiphon.config.trust import Project
 
 #: The exit code if trust was not given: the user said no, or nobody could be asked.
@@ -117,19 +117,19 @@ def explain_untrusted_program(modules: dict[str, Any], path: str, *, named: bool
 
     A program outside any repository was named by the user and may run.
     """
-    from antiphon.programs.found import below, looked_at
+    from antiphon.programs.discovery import check_capabilities, make_project_path
 
-    looked = looked_at(modules, path, named=named)
+    looked = check_capabilities(modules, path, named=named)
     if not looked.unseen:
         return ""
     project = looked.project
     if project.trusted is not False and _has_human():
-        known = {below(project, name): said for name, said in looked.wanted.items() if said}
+        known = {make_project_path(project, name): said for name, said in looked.capabilities.items() if said}
         programs = find_reaching_programs(project) | known
         _print_project(project, programs, err=True)
         if ask_to_trust(project, programs):
             return ""
-    return escape_unprintable_line(f"{Path(path).name} {looked.refused}")
+    return escape_unprintable_line(f"{Path(path).name} {looked.refusal}")
 
 
 def find_reaching_programs(project: Project) -> dict[str, list[str]]:
@@ -138,7 +138,7 @@ def find_reaching_programs(project: Project) -> dict[str, list[str]]:
     from antiphon.lang.capabilities import describe_capabilities
     from antiphon.lang.runtime.errors import VibeError
     from antiphon.lang.runtime.modules import read_program_source
-    from antiphon.programs.found import below
+    from antiphon.programs.discovery import make_project_path
 
     if not project.is_repository and (project.root != project.directories[0] or project.root == Path.home()):
         return {}
@@ -151,7 +151,7 @@ def find_reaching_programs(project: Project) -> dict[str, list[str]]:
         except (VibeError, RecursionError):
             continue
         if said:
-            found[below(project, str(Path(path).resolve()))] = said
+            found[make_project_path(project, str(Path(path).resolve()))] = said
     return found
 
 
@@ -223,8 +223,8 @@ def _describe_files(project: Project) -> dict[str, list[str]]:
     }
 
 
-def _find_instructions(project: Project) -> list[Instructions]:
-    from antiphon.chat.instructions import find_instructions
+def _find_instructions(project: Project) -> list[ProjectInstructions]:
+    from antiphon.chat.project_instructions import find_instructions
 
     return find_instructions(project) if project.is_repository else []
 

@@ -66,9 +66,9 @@ def _find_reports(journal: Journal, id: str) -> Iterator[tuple[str, str, CacheRe
             raise NotSavedError(f"{no_run}, and {no_conversation}") from None
         yield from ((str(number), *told) for number, told in enumerate(found, 1))
         return
-    yield from _read_reports(journal.effects(run.id), "")
-    for row in journal.runs(parent=run.id):
-        yield from _read_reports(journal.effects(row.id), f"{row.id}/")
+    yield from _read_reports(journal.iterate_effects(run.id), "")
+    for row in journal.list_runs(parent=run.id):
+        yield from _read_reports(journal.iterate_effects(row.id), f"{row.id}/")
 
 
 def _read_reports(effects: Iterator[EffectEntry], prefix: str) -> Iterator[tuple[str, str, CacheReport]]:

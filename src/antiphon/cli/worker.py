@@ -17,11 +17,11 @@ from antiphon.errors import AntiphonError, ConfigurationError
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
-    from antiphon.durable import Dispatcher, Journal, Limits, Metrics
-    from antiphon.durable.postgres import Postgres
+    from antiphon.durable import Dispatcher, Journal, Metrics, RateLimits
+    from antiphon.durable.postgres import PostgresDatabase
     from antiphon.effects import Middleware
     from antiphon.lang.runtime import Program
-    from antiphon.programs.begun import Begun
+    from antiphon.programs.launch_spec import LaunchSpec
     from antiphon.providers.prewarming import Prewarming
 
 
@@ -59,8 +59,8 @@ def worker(
     more. A second signal ends it at once, and other workers resume its runs. Start it in the directory of
     the programs.
     """
-    from antiphon.durable import Dispatcher, Journal, Limits
-    from antiphon.durable.postgres import Postgres
+    from antiphon.durable import Dispatcher, Journal, RateLimits
+    from antiphon.durable.postgres import PostgresDatabase
     from antiphon.providers.prewarming import Prewarming
 
     if as_json and not status:
@@ -70,7 +70,7 @@ def worker(
         _print_status(dispatcher.metrics(), as_json)
         return
     logging.basicConfig(format="antiphon: %(message)s", level=logging.WARNING)
-    journal, database, kept = Journal(db), Postgres(db), Limits(db, limits) if limits else None
+    journal, database, kept = Journal(db), PostgresDatabase(db), RateLimits(db, limits) if limits else None
     prewarming = Prewarming()
     # Report configuration errors before announcing that it works.
     dispatcher.metrics()
@@ -89,30 +89,32 @@ def worker(
 # Executing
 
 
-def _execute_run(journal: Journal, database: Postgres, limits: Limits | None, prewarming: Prewarming, id: str) -> None:
+def _execute_run(
+    journal: Journal, database: PostgresDatabase, limits: RateLimits | None, prewarming: Prewarming, id: str
+) -> None:
     from antiphon.cli.execute import execute_headless, resume_lazy_run
-    from antiphon.durable.limits import BatchBudget
+    from antiphon.durable.rate_limits import BatchBudget
     from antiphon.lang.syntax.diagnostics import ProgramErrors
-    from antiphon.programs.begun import begun_of
-    from antiphon.programs.mapping import begin_anew, not_begun
+    from antiphon.programs.batch import make_not_begun_ending, prepare_retry
+    from antiphon.programs.launch_spec import load_launch_spec
 
     entry = journal.find(id)
-    begun = begun_of(entry, journal)
+    begun = load_launch_spec(entry, journal)
     kept = resume_lazy_run(journal, id, other_model=bool(begun.settings.get("every_model")))
     others: list[Middleware] = [] if limits is None else [limits]
     if entry.kind == "row" and (most := begun.settings.get("max_cost")) is not None:
         budget = BatchBudget(database, entry.parent or "", most)
         if not entry.effects and (reached := budget.reached()):
-            kept.leave("interrupted", not_begun(reached))
+            kept.finish("interrupted", make_not_begun_ending(reached))
             return
         others.append(budget)
         begun = replace(begun, settings={**begun.settings, "max_cost": None})
     if kept.running is not None:
-        begin_anew(journal, entry, kept.running)
+        prepare_retry(journal, entry, kept.running)
     try:
         found, program = _load_run_program(begun)
     except (AntiphonError, ProgramErrors) as error:
-        kept.leave("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
+        kept.finish("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
         click.echo(
             f"antiphon: run {escape_unprintable_line(id)} cannot be run here: {escape_unprintable_line(str(error))}",
             err=True,
@@ -122,20 +124,20 @@ def _execute_run(journal: Journal, database: Postgres, limits: Limits | None, pr
     execute_headless(program, found, kept, *others, prewarming=prewarming if is_shared else None)
 
 
-def _load_run_program(begun: Begun) -> tuple[Begun, Program]:
+def _load_run_program(begun: LaunchSpec) -> tuple[LaunchSpec, Program]:
     """Load a program from its directory or the worker's, or else from the copy in the journal."""
     from antiphon.cli.trust import explain_untrusted_program
     from antiphon.lang.runtime.program import loads
-    from antiphon.programs.begun import PIPED, kept_program
+    from antiphon.programs.launch_spec import PIPED_NAME, restore_program
 
     untrusted = bool(begun.settings.get("untrusted"))
-    if begun.file == PIPED or begun.is_edited:
+    if begun.file == PIPED_NAME or begun.is_edited:
         return begun, loads(begun.source, begun.name, untrusted=untrusted)
     places = (os.path.join(begun.directory, begun.file), os.path.abspath(begun.file))
     file = next((each for each in places if os.path.exists(each)), None)
     if file is None:
         # Anyone who may write to the journal is trusted to run code on its workers.
-        file = kept_program(begun)
+        file = restore_program(begun)
         return replace(begun, file=file), _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
     program = _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
     if not untrusted and (refused := explain_untrusted_program(program.modules.compiled, file)):
@@ -202,7 +204,7 @@ def _make_metrics_server(dispatcher: Dispatcher, where: str) -> Any:
                 self.send_error(404)
                 return
             try:
-                code, text = 200, dispatcher.metrics().prometheus()
+                code, text = 200, dispatcher.metrics().to_prometheus()
             except AntiphonError as error:
                 code, text = 503, f"{error}\n"
             self.send_response(code)

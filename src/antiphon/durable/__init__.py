@@ -10,32 +10,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.durable.entries import Changed, JournalFailed
+from antiphon.durable.active_run import ActiveRun
 from antiphon.durable.journal import Journal
-from antiphon.durable.looking import EffectEntry, QuestionEntry, RunEntry
-from antiphon.durable.running import Running
-from antiphon.durable.writes import TakenOver, Unfinished
+from antiphon.durable.journal_middleware import JournalFailed, ReplayDiverged
+from antiphon.durable.journal_writer import LeaseLost, RunInUse
+from antiphon.durable.run_entries import EffectEntry, QuestionEntry, RunEntry
 
 if TYPE_CHECKING:
-    from antiphon.durable.dispatch import Dispatcher
-    from antiphon.durable.limits import Limits
+    from antiphon.durable.dispatcher import Dispatcher
     from antiphon.durable.metrics import Metrics, WorkerEntry
+    from antiphon.durable.rate_limits import RateLimits
 
-_HOMES = {"Dispatcher": "dispatch", "Limits": "limits", "Metrics": "metrics", "WorkerEntry": "metrics"}
+_HOMES = {"Dispatcher": "dispatcher", "RateLimits": "rate_limits", "Metrics": "metrics", "WorkerEntry": "metrics"}
 
 __all__ = [
-    "Changed",
+    "ActiveRun",
     "Dispatcher",
     "EffectEntry",
     "Journal",
     "JournalFailed",
-    "Limits",
+    "LeaseLost",
     "Metrics",
     "QuestionEntry",
+    "RateLimits",
+    "ReplayDiverged",
     "RunEntry",
-    "Running",
-    "TakenOver",
-    "Unfinished",
+    "RunInUse",
     "WorkerEntry",
 ]
 

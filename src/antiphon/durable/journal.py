@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from antiphon.conversation import Conversation, Turn, UserPart
-from antiphon.durable.asks import SaidRow, ask_json, chained
-from antiphon.durable.entries import NOTHING, Entries, Printed, written_form
-from antiphon.durable.owner import owner_here
-from antiphon.durable.running import Running
-from antiphon.durable.writes import PREPARING, FencedWrites, Unfinished, name_of
+from antiphon.durable.active_run import ActiveRun
+from antiphon.durable.journal_middleware import NO_VALUE, JournalMiddleware, PrintedLine, encode_effect
+from antiphon.durable.journal_writer import PREPARING, JournalWriter, RunInUse, make_text_ref
+from antiphon.durable.run_owner import make_owner_id
+from antiphon.durable.turn_history import TurnRow, chain_turns, session_request_to_json
 from antiphon.effects import (
     EffectCall,
     EffectContext,
@@ -25,14 +25,14 @@ from antiphon.effects import (
 )
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError, NotSavedError, StoreError, Suspended
-from antiphon.storage.entry import ID_TABLES, find_unused_id
-from antiphon.storage.schema import ENDED, KEEP_SAID
+from antiphon.storage.conversation_entry import ID_TABLES, find_unused_id
+from antiphon.storage.schema import ENDED_STATES, INSERT_TURN
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Journal(FencedWrites):
+class Journal(JournalWriter):
     """Runs, and what each has done. Without a place it is the file in which conversations are kept.
 
     A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
@@ -47,7 +47,7 @@ class Journal(FencedWrites):
     @contextmanager
     def run(self, id: str) -> Generator[None]:
         """Be in this run. Whatever is raised passes through, and the run can be gone on with."""
-        running = self.go_on(id) if self.has(id) else self.begin("python", id, id=id)
+        running = self.resume(id) if self.has_run(id) else self.begin("python", id, id=id)
         state = "failed"
         try:
             with use_context(EffectContext(PathCounter(), (*current_context().performers, running.middleware))):
@@ -66,12 +66,12 @@ class Journal(FencedWrites):
             state = "interrupted"
             raise
         finally:
-            running.leave(state)
+            running.finish(state)
 
     def step(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function, once for all: the next time its value is that of now. Its value has a JSON form."""
         where = current_context()
-        if not any(isinstance(each, Entries) for each in where.performers):
+        if not any(isinstance(each, JournalMiddleware) for each in where.performers):
             raise NotReadyError("`step` belongs into `with journal.run(…):`")
         # Methods of built-in types have no module, and objects that can be called no name.
         owner = getattr(function, "__module__", None) or "builtins"
@@ -93,21 +93,22 @@ class Journal(FencedWrites):
         number: int | None = None,
         said: str | None = None,
         is_private: bool = False,
-        printed: Sequence[Printed] = (),
-    ) -> Running:
+        printed: Sequence[PrintedLine] = (),
+    ) -> ActiveRun:
         """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data.
 
         What it has `printed` is written with it, at once: so no line is printed again when it is gone on with.
         """
-        _check_name(id or "run")
+        _check_id(id or "run")
         now, body, owner = (
             self.now(),
             dump_ascii_json(begun_as or {}),
-            owner_here() if state in ("running", PREPARING) else "",
+            make_owner_id() if state in ("running", PREPARING) else "",
         )
-        body = self.seal.close(body) if is_private else body
+        body = self.cipher.encrypt(body) if is_private else body
         lines = [
-            (each.step.path, *written_form(self, self.withheld, each.step.effect, each.is_private)) for each in printed
+            (each.step.path, *encode_effect(self, self.secret_refs, each.step.effect, each.is_private))
+            for each in printed
         ]
 
         tried: list[str] = []
@@ -117,7 +118,7 @@ class Journal(FencedWrites):
             for each in tried:
                 if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
                     return each
-            self._keep(connection, body)
+            self._store_text(connection, body)
             while True:
                 chosen = id or self._find_unused_id(connection)
                 tried.append(chosen)
@@ -125,19 +126,17 @@ class Journal(FencedWrites):
                     "INSERT INTO runs"
                     " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
                     " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    (chosen, state, now, now, owner, kind, title, name_of(body), parent, number, said),
+                    (chosen, state, now, now, owner, kind, title, make_text_ref(body), parent, number, said),
                 ).rowcount
                 if made:
                     self._insert_lines(connection, chosen, lines, now)
                     return chosen
                 if id:
-                    raise Unfinished(
-                        f"there is a run {id!r} already, which somebody has just begun; go on with that one"
-                    )
+                    raise RunInUse(f"there is a run {id!r} already, which somebody has just begun; go on with that one")
 
-        return Running(self, self._database.write(make), 1, printed=len(lines))
+        return ActiveRun(self, self._database.transact(make), 1, printed=len(lines))
 
-    def begin_ask(
+    def begin_request(
         self,
         conversation: Conversation,
         mode: str,
@@ -145,33 +144,35 @@ class Journal(FencedWrites):
         title: str,
         kind: str = "session",
         about: Mapping[str, Any] | None = None,
-    ) -> Running | None:
+    ) -> ActiveRun | None:
         """A run in which a session is asked; `about` is what else it takes to go on with it."""
-        key = self.keep_said(conversation.turns)
-        return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
+        key = self.save_turns(conversation.turns)
+        return self.begin(
+            kind, title, {**session_request_to_json(conversation, mode, prompt), **(about or {})}, said=key
+        )
 
-    def keep_said(self, turns: Sequence[Turn]) -> str:
+    def save_turns(self, turns: Sequence[Turn]) -> str:
         """Keep the turns of a conversation, each once; the name of them all."""
-        key, new = chained(self, turns, self.withheld)
+        key, new = chain_turns(self, turns, self.secret_refs)
         if new:
-            self._database.write(lambda connection: _all_said(connection, new))
+            self._database.transact(lambda connection: _insert_turns(connection, new))
         return key
 
-    def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
+    def resume(self, id: str, *, by_force: bool = False, other_model: bool = False) -> ActiveRun:
         """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
-        from antiphon.durable.shelf import shelf_of
+        from antiphon.durable.replay_cache import load_replay_cache
 
-        running = Running(self, id, self._take(id, by_force=by_force), other_model=other_model)
-        running.middleware.shelf = shelf_of(self, id)
+        running = ActiveRun(self, id, self._acquire(id, by_force=by_force), other_model=other_model)
+        running.middleware.replay_source = load_replay_cache(self, id)
         return running
 
-    def prepare(self, id: str) -> Running:
+    def resume_preparing(self, id: str) -> ActiveRun:
         """Take a batch whose rows are not all written, to write the rest."""
-        return Running(self, id, self._take(id, into=PREPARING))
+        return ActiveRun(self, id, self._acquire(id, into=PREPARING))
 
-    def free(self, id: str) -> None:
+    def revoke_lease(self, id: str) -> None:
         """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             connection.execute(
                 "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
                 " WHERE (id = ? OR parent = ?) AND state = 'running'",
@@ -181,24 +182,24 @@ class Journal(FencedWrites):
                 "UPDATE runs SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING)
             )
 
-    def leave(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
+    def release(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
         """Let go of a run, unless somebody else has taken it; `body` is how it ended, as it is written down."""
 
         def let_go(connection: Any) -> None:
             if body is not None:
-                self._keep(connection, body)
+                self._store_text(connection, body)
             as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
-            now, wakes = self._database.now(connection), self._wakes(connection, id)
-            connection.execute(_LEAVE, (as_now, now, body and name_of(body), wakes, id, epoch))
+            now, wakes = self._database.now(connection), self._compute_wake_time(connection, id)
+            connection.execute(_RELEASE, (as_now, now, body and make_text_ref(body), wakes, id, epoch))
             if state == "done":
-                connection.execute(_REPLACE, (id,))
+                connection.execute(_DISCARD_SET_ASIDE, (id,))
 
-        self._database.write(let_go)
+        self._database.transact(let_go)
 
     def answer(self, id: str, path: str, said: HumanAnswer) -> None:
         """Answer a question of a run that waits, once; it counts when the run is gone on with."""
-        body = self.closed_as(id, path, Outcome(said))
-        with self._database.writing() as connection:
+        body = self.encode_outcome(id, path, Outcome(said))
+        with self._database.write_transaction() as connection:
             # Who takes the run now comes before this moment or after it, and sees the answer in the latter case.
             connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.taken, (id,))
             changed = connection.execute(
@@ -207,31 +208,31 @@ class Journal(FencedWrites):
                 (body, self._database.now(connection), id, path),
             ).rowcount
             connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
-            self._database.announce(connection, id)
+            self._database.announce_ready(connection, id)
         if not changed:
-            found = [each.path for each in self.questions(id, 11)]
+            found = [each.path for each in self.list_questions(id, 11)]
             open_paths = ", ".join([*found[:10], "…"] if len(found) > 10 else found) or "none"
             raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
 
     def cancel(self, id: str) -> None:
         """End a run: whoever is at it writes nothing more, and does nothing more from its next effect on."""
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             asked = "SELECT state FROM runs WHERE id = ?" + self._database.taken
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}")
-            if found[0] in ENDED:
+            if found[0] in ENDED_STATES:
                 raise NotReadyError(f"run {id!r} is over already: {found[0]}")
             connection.execute(
                 "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
                 " WHERE id = ?",
                 (self._database.now(connection), id),
             )
-        self._database.close_batch(id)
+        self._database.finish_batch_of(id)
 
     def set_aside(self, id: str, epoch: int, about: str) -> str:
         """Give what a run has done so far to a run of its own, which is part of it and used until that is over."""
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             self._check_epoch(connection, id, epoch)
             ((count,),) = connection.execute(
                 "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)
@@ -250,9 +251,9 @@ class Journal(FencedWrites):
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """A new run that has done what another had done before a step; of that step comes what is `given`."""
-        body, now = None if begun_as is None else self.begun_like(id, dump_ascii_json(begun_as)), self.now()
-        outcome = None if given is None else self.closed_as(id, at, given)
-        with self._database.writing() as connection:
+        body, now = None if begun_as is None else self.encode_launch_data(id, dump_ascii_json(begun_as)), self.now()
+        outcome = None if given is None else self.encode_outcome(id, at, given)
+        with self._database.write_transaction() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
                 raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
@@ -262,29 +263,29 @@ class Journal(FencedWrites):
                     f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone"
                 )
             if body is not None:
-                self._keep(connection, body)
+                self._store_text(connection, body)
             name = self._find_unused_id(connection)
-            connection.execute(_FORK, (name, now, now, body and name_of(body), at, id))
-            connection.execute(_TAKE_OVER, (name, id, found[0] + (given is not None), at))
-            connection.execute(_BEGIN_AGAIN, (name, at))
+            connection.execute(_INSERT_FORK, (name, now, now, body and make_text_ref(body), at, id))
+            connection.execute(_COPY_EFFECTS, (name, id, found[0] + (given is not None), at))
+            connection.execute(_REOPEN_OUTER, (name, at))
             if outcome is not None:
-                self._keep(connection, outcome)
+                self._store_text(connection, outcome)
                 connection.execute(
                     "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
-                    (name_of(outcome), now, name, at),
+                    (make_text_ref(outcome), now, name, at),
                 )
         return name
 
-    def forget(self, *ids: str) -> None:
+    def remove(self, *ids: str) -> None:
         """Remove runs and all that they have done, and those that were begun as a part of them."""
-        with self._database.writing() as connection:
+        with self._database.write_transaction() as connection:
             for id in ids:
                 connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
                 for table in () if self.is_shared else ("messages", "deliveries"):
                     # What was said in a team: its channels are all names that begin with its own and a slash.
                     connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
-            connection.execute(_SWEEP)
-            connection.execute(_SWEEP_SAID)
+            connection.execute(_DELETE_UNUSED_TEXTS)
+            connection.execute(_DELETE_UNUSED_TURNS)
 
     # Inside
 
@@ -294,63 +295,65 @@ class Journal(FencedWrites):
     def _insert_lines(self, connection: Any, run: str, lines: Sequence[tuple[str, str, str]], now: float) -> None:
         """Write down that a run has printed lines."""
         for _, text, _ in lines:
-            self._keep(connection, text)
+            self._store_text(connection, text)
         rows = [
-            (run, path, number, "print", hash, name_of(text), "done", NOTHING, now, now, 1)
+            (run, path, number, "print", hash, make_text_ref(text), "done", NO_VALUE, now, now, 1)
             for number, (path, text, hash) in enumerate(lines)
         ]
-        self._database.insert(connection, "effects", _OF_LINE, rows)
+        self._database.insert_rows(connection, "effects", _LINE_COLUMNS, rows)
 
-    def _wakes(self, connection: Any, id: str) -> float | None:
+    def _compute_wake_time(self, connection: Any, id: str) -> float | None:
         """When the first of what sleeps in a run wakes up, or may be asked."""
         rows = connection.execute(
             "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
         ).fetchall()
-        sleeps = [(began, self.withheld.filled(self.text(effect), "a sleep")) for began, effect in rows]
+        sleeps = [
+            (began, self.secret_refs.parse_with_values(self.load_text(effect), "a sleep")) for began, effect in rows
+        ]
         moments = [began + asked["seconds"] for began, asked in sleeps]
-        held = self._database.held_until(connection, id)
+        held = self._database.find_reserved_time(connection, id)
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
 #: How many steps it has had is at least what was noted before: the last of them may be gone.
-_LEAVE = (
+_RELEASE = (
     "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
     " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
     " WHERE id = ? AND epoch = ?"
 )
-_OF_LINE = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
+_LINE_COLUMNS = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
 #: A row of a batch that is forked is a program of its own.
-_FORK = (
+_INSERT_FORK = (
     "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
     " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
     " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
 )
-_OF_STEP = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+_STEP_COLUMNS = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
 #: What somebody is still at is none of what was done: the fork does it by itself.
-_TAKE_OVER = (
+_COPY_EFFECTS = (
     # They are numbered anew: a gap would say that something is gone.
-    f"INSERT INTO effects (run, seq, {_OF_STEP})"
-    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_OF_STEP} FROM effects"
+    f"INSERT INTO effects (run, seq, {_STEP_COLUMNS})"
+    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_STEP_COLUMNS} FROM effects"
     " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
 )
 #: What a step is inside of is not over before that is: it is begun again to get there.
-_BEGIN_AGAIN = (
+_REOPEN_OUTER = (
     "UPDATE effects SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
     " WHERE run = ? AND substr(?, 1, length(path) + 1) = path || '/'"
 )
 #: What was set aside of a run is of no more use.
-_REPLACE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+_DISCARD_SET_ASIDE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
 _USED = " UNION ".join(
     f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
     for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))
 )
-_SWEEP = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
+_DELETE_UNUSED_TEXTS = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
 #: Whether somebody has answered while the run was on its way, which it may not have seen.
 _ANSWERED = (
     "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
     " AND effects.state = 'done' AND ended >= updated LIMIT 1"
 )
-_SWEEP_SAID = (
+_DELETE_UNUSED_TURNS = (
     "DELETE FROM said WHERE key NOT IN (WITH RECURSIVE used (key) AS ("
     "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT said FROM effects WHERE said IS NOT NULL"
     " UNION SELECT before FROM said JOIN used ON said.key = used.key"
@@ -358,11 +361,11 @@ _SWEEP_SAID = (
 )
 
 
-def _all_said(connection: Any, rows: Sequence[SaidRow]) -> None:
+def _insert_turns(connection: Any, rows: Sequence[TurnRow]) -> None:
     for row in rows:
-        connection.execute(KEEP_SAID, row)
+        connection.execute(INSERT_TURN, row)
 
 
-def _check_name(id: str) -> None:
+def _check_id(id: str) -> None:
     if not id or len(id) > 200:
         raise NotReadyError("a run needs a name of at most 200 characters")

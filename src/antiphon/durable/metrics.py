@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from antiphon.durable.queue import LOST
+from antiphon.durable.run_queue import LOST_ENDING
 
 if TYPE_CHECKING:
-    from antiphon.durable.postgres import Connection, Postgres
+    from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 
 #: The time of the transaction, so that PostgreSQL can look it up in an index.
 _NOW = "extract(epoch FROM now())::float8"
 #: A batch waits for no worker: its rows do.
-_OLDEST = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
+_OLDEST_READY = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +46,38 @@ class Metrics:
         """How many runs can be at work at once."""
         return sum(each.slots for each in self.workers)
 
-    def prometheus(self) -> str:
+    def to_prometheus(self) -> str:
         """As Prometheus reads it."""
         states = [(f'state="{state}"', number) for state, number in sorted(self.runs.items())]
         return "".join(
             (
-                _gauge("runs", "Runs by state", states),
-                _gauge("runs_lost", "Failed runs that were set aside because their workers died", [("", self.lost)]),
-                _gauge("oldest_ready_seconds", "Age of the oldest ready run", [("", self.oldest or 0)]),
-                _gauge("effects_per_second", "Effects begun, over the last minute", [("", self.effects_per_second)]),
-                _gauge("cost_last_hour", "Cost of the last hour in dollars", [("", self.cost)]),
-                _gauge("workers", "Workers that live", [("", len(self.workers))]),
-                _gauge("slots", "Runs that can be at work at once", [("", self.slots)]),
+                _format_gauge("runs", "Runs by state", states),
+                _format_gauge(
+                    "runs_lost", "Failed runs that were set aside because their workers died", [("", self.lost)]
+                ),
+                _format_gauge("oldest_ready_seconds", "Age of the oldest ready run", [("", self.oldest or 0)]),
+                _format_gauge(
+                    "effects_per_second", "Effects begun, over the last minute", [("", self.effects_per_second)]
+                ),
+                _format_gauge("cost_last_hour", "Cost of the last hour in dollars", [("", self.cost)]),
+                _format_gauge("workers", "Workers that live", [("", len(self.workers))]),
+                _format_gauge("slots", "Runs that can be at work at once", [("", self.slots)]),
             )
         )
 
 
-def measure(database: Postgres, lease: float) -> Metrics:
+def measure_metrics(database: PostgresDatabase, lease: float) -> Metrics:
     """The numbers of now, all of the same moment."""
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
-        (lost,) = _one(connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST}%'")
-        (oldest,) = _one(connection, _OLDEST)
-        (begun,) = _one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
-        (cost,) = _one(connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'")
+        (lost,) = _fetch_one(
+            connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST_ENDING}%'"
+        )
+        (oldest,) = _fetch_one(connection, _OLDEST_READY)
+        (begun,) = _fetch_one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
+        (cost,) = _fetch_one(
+            connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'"
+        )
         workers = connection.execute(
             f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? AND slots > 0 ORDER BY process",
             (lease,),
@@ -78,11 +86,11 @@ def measure(database: Postgres, lease: float) -> Metrics:
     return Metrics(dict(states), int(lost or 0), oldest, (begun or 0) / 60, cost or 0.0, living)
 
 
-def _one(connection: Connection, statement: str) -> tuple[float | None, ...]:
+def _fetch_one(connection: PostgresConnection, statement: str) -> tuple[float | None, ...]:
     return connection.execute(statement).fetchall()[0]
 
 
-def _gauge(name: str, help: str, values: Sequence[tuple[str, float]]) -> str:
+def _format_gauge(name: str, help: str, values: Sequence[tuple[str, float]]) -> str:
     full = f"antiphon_{name}"
     lines = [f"{full}{{{labels}}} {value:g}" if labels else f"{full} {value:g}" for labels, value in values]
     return "\n".join((f"# HELP {full} {help}", f"# TYPE {full} gauge", *lines, ""))

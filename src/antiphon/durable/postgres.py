@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import StoreError, StoreUnreachable
-from antiphon.storage.schema import AT, ENDED, RUNS
+from antiphon.storage.schema import AT_EPOCH, ENDED_STATES, RUN_MIGRATIONS
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,17 +23,17 @@ T = TypeVar("T")
 #: The namespace of our tables in the user's database.
 SCHEMA = "antiphon"
 #: How long a server that is gone is waited for, in seconds: a restart takes less.
-PATIENCE = 30.0
+RETRY_SECONDS = 30.0
 
 #: Nobody takes the run over between the look and the end of the statement.
-_AT = f"{AT.removesuffix(')')} FOR SHARE)"
+_AT_LOCKED = f"{AT_EPOCH.removesuffix(')')} FOR SHARE)"
 #: What several machines need beside the tables of one: who works, what limits have let through, and what is ready.
-_MANY = (
+_SHARED_TABLES = (
     "CREATE INDEX runs_state ON runs (state)",
     # The newest runs are looked for among those that are no rows of a batch, which are many and new.
     "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
-    f"CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN {ENDED}",
+    f"CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN {ENDED_STATES}",
     """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
@@ -57,7 +57,7 @@ _MANY = (
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
 #: Those that came later.
-_SINCE = (
+_LATER_MIGRATIONS = (
     ("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),
     # How many steps a run has had, noted when it is left and when a step is removed.
     (
@@ -75,45 +75,48 @@ _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
 
 
-def _migrations() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:], *_SINCE))
+def _make_migrations() -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(map(_translate_types, each))
+        for each in ((*RUN_MIGRATIONS[0], *_SHARED_TABLES), *RUN_MIGRATIONS[1:], *_LATER_MIGRATIONS)
+    )
 
 
-def _translated(statement: str) -> str:
+def _translate_types(statement: str) -> str:
     return re.sub("|".join(map(re.escape, _TYPES)), lambda found: _TYPES[found[0]], statement)
 
 
 @lru_cache(maxsize=256)
-def _placed(statement: str) -> str:
+def _convert_placeholders(statement: str) -> str:
     """The statement as psycopg wants it: `?` is SQLite's mark of a value."""
     return statement.replace("%", "%%").replace("?", "%s")
 
 
-def is_url(place: object) -> bool:
+def is_postgres_url(place: object) -> bool:
     """Whether a journal's place is a PostgreSQL database and not a file."""
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
-class Connection:
+class PostgresConnection:
     """A connection in a transaction, which takes SQLite's marks of values."""
 
     def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.raw = raw
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
-        return self.raw.execute(_placed(statement).encode(), values)
+        return self.raw.execute(_convert_placeholders(statement).encode(), values)
 
 
-class Postgres:
+class PostgresDatabase:
     """A database on a server. Each transaction has a connection of its own; they are used again."""
 
     #: Added to a `SELECT`: nobody else takes the row until the transaction is over.
     taken = " FOR UPDATE"
 
     def __init__(
-        self, url: str, *, patience: float = PATIENCE, migrations: Sequence[Sequence[str]] | None = None
+        self, url: str, *, patience: float = RETRY_SECONDS, migrations: Sequence[Sequence[str]] | None = None
     ) -> None:
-        driver = _driver()
+        driver = _import_driver()
         try:
             parts = driver.conninfo.conninfo_to_dict(url)
         except driver.Error:
@@ -128,9 +131,9 @@ class Postgres:
         self.conninfo = driver.conninfo.make_conninfo(
             **{"connect_timeout": "10", "application_name": "antiphon", **parts, "options": options}
         )
-        self.name = _shown(parts)
+        self.name = _format_url(parts)
         self._patience = patience
-        self._migrations = _migrations() if migrations is None else migrations
+        self._migrations = _make_migrations() if migrations is None else migrations
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = Lock()
         self._is_current = False
@@ -141,36 +144,36 @@ class Postgres:
         return f"Postgres({self.name!r})"
 
     @contextmanager
-    def reading(self) -> Generator[Connection]:
+    def read_transaction(self) -> Generator[PostgresConnection]:
         """One state of the database, whatever others write meanwhile."""
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Generator[Connection]:
+    def write_transaction(self) -> Generator[PostgresConnection]:
         """All of what is done inside, or nothing."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
-    def read(self, statement: str, values: Sequence[Any]) -> list[Any]:
+    def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Rows; asked for again where the server goes away meanwhile."""
 
         def ask() -> list[Any]:
-            with self._connected() as connection:
+            with self._use_connection() as connection:
                 return connection.execute(statement, values).fetchall()
 
-        return self._patiently(ask)
+        return self._retry(ask)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def transact(self, work: Callable[[PostgresConnection], T]) -> T:
         """What comes of a transaction, which may be done twice: it is begun anew where the server goes away in it."""
 
         def transact() -> T:
-            with self.writing() as connection:
+            with self.write_transaction() as connection:
                 return work(connection)
 
-        return self._patiently(transact)
+        return self._retry(transact)
 
-    def write_at(
+    def write_at_epoch(
         self,
         run: str,
         epoch: int,
@@ -187,34 +190,34 @@ class Postgres:
         del is_durable
 
         def send() -> bool:
-            with self._connected() if not kept else self.writing() as connection:
-                is_changed = connection.execute(f"{_AT} {statement}", (run, epoch, *values)).rowcount > 0
+            with self._use_connection() if not kept else self.write_transaction() as connection:
+                is_changed = connection.execute(f"{_AT_LOCKED} {statement}", (run, epoch, *values)).rowcount > 0
                 for keep, row in kept if is_changed else ():
                     connection.execute(keep, row)
                 return is_changed
 
-        return self._patiently(send)
+        return self._retry(send)
 
-    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Add many rows to a table, with `COPY`: one message, and not one for each row."""
         statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
         with connection.raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
             for row in rows:
                 copy.write_row(row)
 
-    def announce(self, connection: Any, run: str) -> None:
+    def announce_ready(self, connection: Any, run: str) -> None:
         """Have a run that is ready looked at by a worker, in this transaction, where there are workers at all."""
         ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.procrastinate_jobs')")
         if there:
-            from antiphon.durable.queue import enqueue
+            from antiphon.durable.run_queue import enqueue_runs
 
-            enqueue(connection, [run], 0)
+            enqueue_runs(connection, [run], 0)
 
-    def close_batch(self, row: str) -> None:
+    def finish_batch_of(self, row: str) -> None:
         """End the batch of a row that has ended, if it was the last of them."""
-        from antiphon.durable.queue import close_batches
+        from antiphon.durable.run_queue import finish_batches
 
-        close_batches(self, [row])
+        finish_batches(self, [row])
 
     def now(self, connection: Any = None) -> float:
         """The time of the server, which all machines share: theirs may be minutes apart, and may jump.
@@ -224,11 +227,11 @@ class Postgres:
         if connection is not None:
             return connection.execute(_NOW).fetchall()[0][0]
         if self._ahead is None:
-            self.read("SELECT 1", ())
+            self.query("SELECT 1", ())
         assert self._ahead is not None
         return self._ahead + time.monotonic()
 
-    def held_until(self, connection: Any, run: str) -> float | None:
+    def find_reserved_time(self, connection: Any, run: str) -> float | None:
         """When the first request of a run may be sent that waits for a limit; none does, where there is none."""
         return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
 
@@ -242,41 +245,41 @@ class Postgres:
     # Inside
 
     @contextmanager
-    def _transaction(self, begin: str) -> Generator[Connection]:
-        with self._connected(begin) as connection:
+    def _transaction(self, begin: str) -> Generator[PostgresConnection]:
+        with self._use_connection(begin) as connection:
             try:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                with contextlib.suppress(_driver().Error):
+                with contextlib.suppress(_import_driver().Error):
                     connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
-    def _connected(self, begin: str = "") -> Generator[Connection]:
+    def _use_connection(self, begin: str = "") -> Generator[PostgresConnection]:
         """A connection for a while, on which a statement was done."""
-        driver = _driver()
+        driver = _import_driver()
         raw = None
         try:
-            raw = self._patiently(lambda: self._begun(begin))
-            yield Connection(raw)
+            raw = self._retry(lambda: self._begin_on_connection(begin))
+            yield PostgresConnection(raw)
         except driver.Error as error:
-            raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
+            raise (StoreUnreachable if _is_connection_lost(error) else StoreError)(self._make_message(error)) from None
         finally:
             if raw is not None:
-                self._give_back(raw)
+                self._return_connection(raw)
 
-    def _give_back(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
-        if raw.info.transaction_status != _driver().pq.TransactionStatus.IDLE:
+    def _return_connection(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+        if raw.info.transaction_status != _import_driver().pq.TransactionStatus.IDLE:
             # Lost, or left in the middle of something.
             raw.close()
             return
         with self._lock:
             self._free.append(raw)
 
-    def _begun(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
+    def _begin_on_connection(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection that answers. One that has been free for long may be dead; then there is another."""
-        driver = _driver()
+        driver = _import_driver()
         while True:
             with self._lock:
                 free = self._free.pop() if self._free else None
@@ -286,11 +289,13 @@ class Postgres:
                     raw.execute(begin.encode())
                 return raw
             except driver.OperationalError as error:
-                if free is None or not _is_lost(error):
-                    raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
+                if free is None or not _is_connection_lost(error):
+                    raise (StoreUnreachable if _is_connection_lost(error) else StoreError)(
+                        self._make_message(error)
+                    ) from None
                 free.close()
 
-    def _patiently(self, work: Callable[[], T]) -> T:
+    def _retry(self, work: Callable[[], T]) -> T:
         end, pause = time.monotonic() + self._patience, 0.05
         while True:
             try:
@@ -303,19 +308,19 @@ class Postgres:
             pause = min(2 * pause, 1.0)
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
-        raw = _driver().connect(self.conninfo, autocommit=True)
+        raw = _import_driver().connect(self.conninfo, autocommit=True)
         try:
             if not self._is_current:
-                self._prepare(Connection(raw))
+                self._prepare(PostgresConnection(raw))
             before = time.monotonic()
-            said = self.now(Connection(raw))
+            said = self.now(PostgresConnection(raw))
             self._ahead = said - (before + time.monotonic()) / 2
         except BaseException:
             raw.close()
             raise
         return raw
 
-    def _prepare(self, connection: Connection) -> None:
+    def _prepare(self, connection: PostgresConnection) -> None:
         """Bring the tables up to date."""
         if self._version(connection) < len(self._migrations):
             with connection.raw.transaction():
@@ -329,7 +334,7 @@ class Postgres:
                     connection.execute("INSERT INTO schema VALUES (?)", (number + 1,))
         self._is_current = True
 
-    def _version(self, connection: Connection) -> int:
+    def _version(self, connection: PostgresConnection) -> int:
         ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.schema')")
         ((version,),) = connection.execute("SELECT max(version) FROM schema") if there else ((0,),)
         if (version or 0) > len(self._migrations):
@@ -339,14 +344,14 @@ class Postgres:
             )
         return version or 0
 
-    def _told(self, error: Exception) -> str:
+    def _make_message(self, error: Exception) -> str:
         said = " ".join(str(error).split())
         for secret in self.secrets:
             said = said.replace(secret, "…")
-        return f"the journal in {self.name} {_reason(error)}: {said}"
+        return f"the journal in {self.name} {_explain_error(error)}: {said}"
 
 
-def _driver() -> Any:
+def _import_driver() -> Any:
     try:
         import psycopg
     except ImportError as error:
@@ -354,10 +359,10 @@ def _driver() -> Any:
     return psycopg
 
 
-def _is_lost(error: Exception) -> bool:
+def _is_connection_lost(error: Exception) -> bool:
     """Whether trying again may do better: the server is not there, or two were in each other's way."""
     state = getattr(error, "sqlstate", None)
-    if not isinstance(error, _driver().OperationalError):
+    if not isinstance(error, _import_driver().OperationalError):
         return False
     if state is None:
         # Said before there was a session. What will not change by itself is not waited for.
@@ -365,9 +370,9 @@ def _is_lost(error: Exception) -> bool:
     return state[:2] == "08" or state in ("40001", "40P01", "57P01", "57P02", "57P03")
 
 
-def _reason(error: Exception) -> str:
+def _explain_error(error: Exception) -> str:
     state = getattr(error, "sqlstate", None) or ""
-    if _is_lost(error):
+    if _is_connection_lost(error):
         return "cannot be reached; look whether the server runs, then try again"
     if state in ("53100", "53200", "58030"):
         return "cannot be written: the server has no room left; nothing was changed"
@@ -378,7 +383,7 @@ def _reason(error: Exception) -> str:
     return "cannot be used"
 
 
-def _shown(parts: dict[str, Any]) -> str:
+def _format_url(parts: dict[str, Any]) -> str:
     """Where it is, without anything secret."""
     user = f"{parts['user']}@" if parts.get("user") else ""
     port = f":{parts['port']}" if parts.get("port") else ""

@@ -19,22 +19,22 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
 
-from antiphon.durable import queue
-from antiphon.durable.isolation import Isolation
-from antiphon.durable.owner import process
-from antiphon.durable.postgres import Postgres
-from antiphon.durable.writes import TakenOver, Unfinished
+from antiphon.durable import run_queue
+from antiphon.durable.isolation_lock import IsolationLock
+from antiphon.durable.journal_writer import LeaseLost, RunInUse
+from antiphon.durable.postgres import PostgresDatabase
+from antiphon.durable.run_owner import identify_process
 from antiphon.errors import StoreError, Suspended
 
 log = logging.getLogger("antiphon.durable")
 #: How often a worker looks for runs of the dead, and for those whose time has come, in seconds.
-WATCH = 0.5
+WATCH_SECONDS = 0.5
 #: How often it looks for runs that nobody would ever look at.
-MEND = 60.0
-_DAY = 86_400.0
+REPAIR_SECONDS = 60.0
+_DAY_SECONDS = 86_400.0
 
 
-class Patient(JobManager):
+class PersistentJobManager(JobManager):
     """Outlives a server that is restarted, and what it says of jobs that were taken over."""
 
     def __init__(self, connector: PsycopgConnector) -> None:
@@ -45,18 +45,18 @@ class Patient(JobManager):
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
         try:
             if self._is_unsure:
-                await self._give_back(worker_id)
+                await self._release_unknown_jobs(worker_id)
             job = await super().fetch_job(queues, worker_id)
         except ConnectorException as error:
             log.warning("no job can be had for now: %s", error.__cause__)
             self._is_unsure = True
-            await asyncio.sleep(WATCH)
+            await asyncio.sleep(WATCH_SECONDS)
             return None
         if job is not None and job.id is not None:
             self._held.add(job.id)
         return job
 
-    async def _give_back(self, worker: int) -> None:
+    async def _release_unknown_jobs(self, worker: int) -> None:
         """What was fetched when the answer was lost is nobody's; it is taken over as if its worker were gone."""
         await self.connector.execute_query_async(
             "UPDATE procrastinate_jobs SET worker_id = NULL"
@@ -100,16 +100,16 @@ async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
 
 
-class Runner:
+class RunWorker:
     """One worker of this process, from `run` to `stop`."""
 
-    def __init__(self, database: Postgres, execute: Callable[[str], object], slots: int, lease: float) -> None:
+    def __init__(self, database: PostgresDatabase, execute: Callable[[str], object], slots: int, lease: float) -> None:
         self._database = database
         self._execute = execute
         self._slots = slots
         self._lease = lease
         self._worker: Worker | None = None
-        self._isolation = Isolation()
+        self._isolation = IsolationLock()
         self._stopped = threading.Event()
         self._over = threading.Event()
 
@@ -133,19 +133,19 @@ class Runner:
         loop = asyncio.get_running_loop()
         # The loop's own has a thread more than there are processors, and each run holds one.
         loop.set_default_executor(ThreadPoolExecutor(self._slots + 2, "antiphon-run"))
-        app = self._app()
+        app = self._make_app()
         # Known before it has a run, so that one it leaves behind is known to be a worker's.
-        self._beat(self._database)
-        with self._signals(loop):
+        self._send_heartbeat(self._database)
+        with self._handle_signals(loop):
             async with app.open_async():
                 self._worker = Worker(
                     app,
-                    queues=[queue.QUEUE],
+                    queues=[run_queue.QUEUE],
                     concurrency=self._slots,
                     delete_jobs="successful",
                     install_signal_handlers=False,
                     # It would end its heartbeat when it is asked to stop, and the runs it ends last would be taken.
-                    update_heartbeat_interval=_DAY,
+                    update_heartbeat_interval=_DAY_SECONDS,
                     stalled_worker_timeout=max(60.0, 10 * self._lease),
                 )
                 watch.start()
@@ -156,17 +156,17 @@ class Runner:
                     self._worker.stop()
                 await running
 
-    def _app(self) -> App:
+    def _make_app(self) -> App:
         connector = PsycopgConnector(
             conninfo=self._database.conninfo, min_size=1, max_size=4, timeout=10, configure=_configure
         )
         app = App(connector=connector)
-        app.job_manager = Patient(connector)
-        app.task(name=queue.TASK, queue=queue.QUEUE, pass_context=True)(self._look)
+        app.job_manager = PersistentJobManager(connector)
+        app.task(name=run_queue.TASK, queue=run_queue.QUEUE, pass_context=True)(self._run_job)
         return app
 
     @contextlib.contextmanager
-    def _signals(self, loop: asyncio.AbstractEventLoop) -> Any:
+    def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> Any:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -191,35 +191,35 @@ class Runner:
 
     # In the threads of runs
 
-    def _look(self, context: JobContext, run: str, lost: int = 0, **_: object) -> None:
+    def _run_job(self, context: JobContext, run: str, lost: int = 0, **_: object) -> None:
         """What a job is for."""
         job = context.job.id
         assert job is not None
 
         def note_waiting(is_waiting: bool) -> None:
-            queue.note_waiting(self._database, job, is_waiting)
+            run_queue.mark_job_waiting(self._database, job, is_waiting)
 
         try:
-            if lost > queue.TAKE_OVERS:
+            if lost > run_queue.MAX_TAKEOVERS:
                 # It is not begun any more.
-                self._go(job, run, lost)
+                self._claim_and_execute(job, run, lost)
                 return
             # Of runs side by side nobody can say which killed their worker, so the last try is alone.
-            with self._isolation.entered(lost == queue.TAKE_OVERS, note_waiting):
-                self._go(job, run, lost)
+            with self._isolation.enter(lost == run_queue.MAX_TAKEOVERS, note_waiting):
+                self._claim_and_execute(job, run, lost)
         except StoreError as error:
             # Somebody looks again in a minute.
             log.error("run %s: %s", run, error)
 
-    def _go(self, job: int, run: str, lost: int) -> None:
-        epoch = queue.claim(self._database, run, job, self._lease, lost)
+    def _claim_and_execute(self, job: int, run: str, lost: int) -> None:
+        epoch = run_queue.claim_run(self._database, run, job, self._lease, lost)
         if epoch is not None:
-            queue.left(self._database, run, epoch, process(), self._executed(run))
+            run_queue.settle_run(self._database, run, epoch, identify_process(), self._try_execute(run))
 
-    def _executed(self, run: str) -> BaseException | None:
+    def _try_execute(self, run: str) -> BaseException | None:
         try:
             self._execute(run)
-        except (TakenOver, Unfinished, Suspended) as error:
+        except (LeaseLost, RunInUse, Suspended) as error:
             log.info("run %s: %s", run, error)
         except BaseException as error:
             log.warning("run %s ended with %s: %s", run, type(error).__name__, error)
@@ -229,28 +229,30 @@ class Runner:
     # In the thread that keeps watch
 
     def _watch(self) -> None:
-        database = Postgres(self._database.url, patience=0)
+        database = PostgresDatabase(self._database.url, patience=0)
         beat_at = mend_at = blind_until = 0.0
-        while not self._over.wait(WATCH):
+        while not self._over.wait(WATCH_SECONDS):
             now = time.monotonic()
             try:
                 if now >= beat_at:
-                    self._beat(database)
+                    self._send_heartbeat(database)
                     beat_at = now + self._lease / 4
                 if now >= blind_until:
-                    database.write(lambda connection: queue.take_over(connection, self._lease))
-                database.write(queue.wake)
+                    database.transact(lambda connection: run_queue.requeue_lost_runs(connection, self._lease))
+                database.transact(run_queue.wake_runs)
                 if now >= mend_at:
-                    database.write(queue.mend)
-                    mend_at = now + MEND
+                    database.transact(run_queue.repair_queue)
+                    mend_at = now + REPAIR_SECONDS
             except StoreError as error:
                 # Others could not say either that they live.
                 beat_at, blind_until = 0.0, time.monotonic() + self._lease
                 log.warning("%s", error)
         with contextlib.suppress(StoreError):
-            database.write(lambda connection: queue.resign(connection, process()))
+            database.transact(lambda connection: run_queue.sign_off(connection, identify_process()))
         database.close()
 
-    def _beat(self, database: Postgres) -> None:
+    def _send_heartbeat(self, database: PostgresDatabase) -> None:
         worker = self._worker.worker_id if self._worker is not None else None
-        database.write(lambda connection: queue.beat(connection, worker, process(), self._slots))
+        database.transact(
+            lambda connection: run_queue.send_heartbeat(connection, worker, identify_process(), self._slots)
+        )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 
 if TYPE_CHECKING:
-    from antiphon.programs.mapping import RowResult, map
+    from antiphon.programs.batch import RowResult, map
 
-_HOMES = {"RowResult": "mapping", "map": "mapping"}
+_HOMES = {"RowResult": "batch", "map": "batch"}
 
 __all__ = ["RowResult", "map"]
 

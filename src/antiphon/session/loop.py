@@ -89,7 +89,7 @@ class AgentLoop:
         journal = self._settings.journal
         if self._kept is None and journal is not None and not self._place.is_durable:
             try:
-                self._kept = journal.begin_ask(self._conversation, self._mode, self._prompt, self._title)
+                self._kept = journal.begin_request(self._conversation, self._mode, self._prompt, self._title)
             except BaseException:
                 self._conversation.release()
                 raise
@@ -149,7 +149,7 @@ class AgentLoop:
             raise
         if self._is_handle_finished and self._kept is not None and self._settings.journal is not None:
             # The run was suspended and is now resumed.
-            self._kept, self._is_handle_finished = self._settings.journal.go_on(self._kept.id), False
+            self._kept, self._is_handle_finished = self._settings.journal.resume(self._kept.id), False
             self._place = EffectContext(PathCounter(), (*self._place.performers[:-1], self._kept.middleware))
         with use_context(self._place), run.active():
             while True:
@@ -178,7 +178,7 @@ class AgentLoop:
             case _:
                 state, told = "failed", {"outcome": "failed", "error": str(end)}
         try:
-            kept.leave(state, told)
+            kept.finish(state, told)
         except AntiphonError as error:
             log.warning("how run %s ended could not be written down: %s", kept.id, error)
         self._is_handle_finished = True

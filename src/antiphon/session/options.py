@@ -47,7 +47,7 @@ def _is_path(value: object) -> bool:
 
 
 def _is_journal(value: object) -> bool:
-    return callable(getattr(value, "begin_ask", None)) and callable(getattr(value, "go_on", None))
+    return callable(getattr(value, "begin_request", None)) and callable(getattr(value, "resume", None))
 
 
 def _is_human_input(value: object) -> bool:

@@ -276,8 +276,8 @@ class Session(Generic[Deps]):
         journal = self._settings.journal
         if journal is None:
             raise NotReadyError("only what is written down can be resumed: `Session(…, journal=Journal())`")
-        self.conversation, mode, prompt = journal.asked(id)
-        loop = AgentLoop(self._settings, self.conversation, mode, prompt, returns, stream, journal.go_on(id))
+        self.conversation, mode, prompt = journal.load_request(id)
+        loop = AgentLoop(self._settings, self.conversation, mode, prompt, returns, stream, journal.resume(id))
         loop.begin()
         return loop
 

@@ -4,10 +4,10 @@ This room knows how conversations are kept, and nothing of commands or terminals
 """
 
 from antiphon._base.lazy_exports import publish_exports
-from antiphon.storage.entry import Entry
+from antiphon.storage.conversation_entry import ConversationEntry
 from antiphon.storage.search import Excerpt
 from antiphon.storage.store import Store
 
-__all__ = ["Entry", "Excerpt", "Store"]
+__all__ = ["ConversationEntry", "Excerpt", "Store"]
 
 publish_exports(globals())

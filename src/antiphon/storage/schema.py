@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 #: Marks a database as ours ("Antp"), so that another program's file is never written to.
-APPLICATION = 0x416E7470
+APPLICATION_ID = 0x416E7470
 
 #: Migration 1, 2, …, each as the statements that make it.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        f"PRAGMA application_id = {APPLICATION}",
+        f"PRAGMA application_id = {APPLICATION_ID}",
         "CREATE TABLE schema (version INTEGER PRIMARY KEY)",
         """CREATE TABLE conversations (
             id TEXT PRIMARY KEY,
@@ -157,21 +157,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.
-RUNS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
+RUN_MIGRATIONS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
 
 #: A run in one of these has ended. What it did can be looked at, and forked.
-ENDED = ("done", "failed", "cancelled")
+ENDED_STATES = ("done", "failed", "cancelled")
 #: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
-AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
+AT_EPOCH = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
 #: A statement that keeps something beside what names it, and the values of its row.
-Kept = tuple[str, tuple[str, ...]]
+ExtraInsert = tuple[str, tuple[str, ...]]
 #: Keep a large text by its hash.
-KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
+INSERT_TEXT = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
 #: Keep a turn by its key, with the key of what was said before it.
-KEEP_SAID = "INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+INSERT_TURN = "INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 #: The full-text index is made of the turns and can be made again, so it is no migration.
-INDEX = (
+CREATE_INDEX = (
     "CREATE VIRTUAL TABLE words USING fts5"
     "(text, content='turns', content_rowid='key', tokenize='unicode61 remove_diacritics 2')"
 )

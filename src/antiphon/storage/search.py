@@ -43,7 +43,7 @@ class Excerpt:
     text: str
     found: tuple[tuple[int, int], ...] = ()
 
-    def pieces(self) -> Iterator[tuple[str, bool]]:
+    def split_pieces(self) -> Iterator[tuple[str, bool]]:
         """The text in pieces, each with whether it was looked for."""
         end = 0
         for start, stop in self.found:
@@ -53,39 +53,39 @@ class Excerpt:
         yield self.text[end:], False
 
 
-def text_of(turn: Turn) -> str:
+def extract_turn_text(turn: Turn) -> str:
     """What can be found of a turn: what was said, called and answered, but not what was thought."""
-    pieces = [piece for part in turn.parts for piece in said(part)]
+    pieces = [piece for part in turn.parts for piece in iterate_part_texts(part)]
     if isinstance(turn, AssistantTurn):
         pieces += [result.text for result in turn.results]
     return "\n".join(piece for piece in pieces if piece.strip())
 
 
-def terms(query: str) -> tuple[str, ...]:
+def parse_search_query(query: str) -> tuple[str, ...]:
     """What a person typed as words and quoted phrases. Nothing else in it means anything."""
     found = (phrase or word for phrase, word in _TERM.findall(sanitize_unicode(query)))
     return tuple(dict.fromkeys(" ".join(term.split()) for term in found if term.strip()))
 
 
-def matching(connection: sqlite3.Connection, wanted: tuple[str, ...], *, indexed: bool) -> dict[str, int]:
+def find_matches(connection: sqlite3.Connection, wanted: tuple[str, ...], *, indexed: bool) -> dict[str, int]:
     """The conversations in which every term is somewhere, each with the turn that has the most of them."""
     found: dict[str, Counter[int]] = {}
     for place, term in enumerate(wanted):
         turns: dict[str, list[int]] = {}
-        for conversation, number in _turns_with(connection, term, indexed):
+        for conversation, number in _find_turns(connection, term, indexed):
             if not place or conversation in found:
                 turns.setdefault(conversation, []).append(number)
         found = {id: found.get(id, Counter[int]()) + Counter(numbers) for id, numbers in turns.items()}
     return {id: counts.most_common(1)[0][0] for id, counts in found.items()}
 
 
-def found_in(text: str, wanted: Iterable[str]) -> set[str]:
+def find_contained_terms(text: str, wanted: Iterable[str]) -> set[str]:
     """Those of the terms that a text has in it, as the index would find them."""
-    folded = _folded(text)
-    return {term for term in wanted if re.search(_phrase(term), folded)}
+    folded = _fold_text(text)
+    return {term for term in wanted if re.search(_make_phrase_pattern(term), folded)}
 
 
-def strings(value: object) -> Iterator[str]:
+def iterate_strings(value: object) -> Iterator[str]:
     """Every text and number in JSON data, however deep."""
     waiting: list[object] = [value]
     while waiting:
@@ -99,18 +99,18 @@ def strings(value: object) -> Iterator[str]:
             yield sanitize_unicode(str(value))
 
 
-def excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
+def make_excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
     """The piece of a text around the first of the terms in it."""
-    pattern = re.compile("|".join(_patterns(wanted)))
-    first = pattern.search(_folded(text))
+    pattern = re.compile("|".join(_make_word_patterns(wanted)))
+    first = pattern.search(_fold_text(text))
     start = max(0, first.start() - _BEFORE) if first else 0
     stop = start + _BEFORE + _AFTER
     words = " ".join(text[start:stop].split())
     shown = f"{'…' if start else ''}{words}{'…' if stop < len(text) else ''}"
-    return Excerpt(shown, tuple(found.span() for found in pattern.finditer(_folded(shown)) if found[0]))
+    return Excerpt(shown, tuple(found.span() for found in pattern.finditer(_fold_text(shown)) if found[0]))
 
 
-def said(part: UserPart | AssistantPart) -> Iterator[str]:
+def iterate_part_texts(part: UserPart | AssistantPart) -> Iterator[str]:
     """What can be found of a part."""
     match part:
         case Chat():
@@ -119,9 +119,9 @@ def said(part: UserPart | AssistantPart) -> Iterator[str]:
             yield part.text
         case ToolCall():
             yield part.name
-            yield from strings(part.arguments)
+            yield from iterate_strings(part.arguments)
         case ServerCall():
-            yield from strings(part.input)
+            yield from iterate_strings(part.input)
         case ServerResult():
             yield part.text
             yield from (source.name for source in part.sources)
@@ -129,7 +129,7 @@ def said(part: UserPart | AssistantPart) -> Iterator[str]:
             pass
 
 
-def _turns_with(connection: sqlite3.Connection, term: str, indexed: bool) -> Iterator[tuple[str, int]]:
+def _find_turns(connection: sqlite3.Connection, term: str, indexed: bool) -> Iterator[tuple[str, int]]:
     if indexed and _is_indexed(term):
         # The beginning of a word is enough, unless something else is behind it, as in `C++`.
         quoted = f'"{term}"{"*" if _WORD.match(term[-1]) else ""}'
@@ -145,22 +145,22 @@ def _is_indexed(term: str) -> bool:
     return bool(_WORD.search(term)) and not _UNSPACED.search(term)
 
 
-def _patterns(wanted: tuple[str, ...]) -> Iterator[str]:
+def _make_word_patterns(wanted: tuple[str, ...]) -> Iterator[str]:
     for term in wanted:
         if _is_indexed(term):
-            yield from (rf"(?<![^\W_]){re.escape(word)}" for word in _WORD.findall(_folded(term)))
+            yield from (rf"(?<![^\W_]){re.escape(word)}" for word in _WORD.findall(_fold_text(term)))
         else:
-            yield re.escape(_folded(term))
+            yield re.escape(_fold_text(term))
 
 
-def _phrase(term: str) -> str:
+def _make_phrase_pattern(term: str) -> str:
     """What finds a term in a text: its words one after another, the last of which may go on."""
     if not _is_indexed(term):
-        return re.escape(_folded(term))
-    return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, _WORD.findall(_folded(term))))
+        return re.escape(_fold_text(term))
+    return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, _WORD.findall(_fold_text(term))))
 
 
-class _Fold(dict[int, str]):
+class _FoldTable(dict[int, str]):
     """Each character without case and accents; always one for one, so that places stay where they are."""
 
     def __missing__(self, code: int) -> str:
@@ -168,8 +168,8 @@ class _Fold(dict[int, str]):
         return folded
 
 
-_fold = _Fold()
+_FOLD_TABLE = _FoldTable()
 
 
-def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_fold)
+def _fold_text(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_FOLD_TABLE)

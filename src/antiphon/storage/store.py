@@ -19,19 +19,26 @@ from antiphon._base.json import dump_json, load_json, sanitize_unicode
 from antiphon.conversation import Conversation
 from antiphon.conversation.serialization import conversation_to_json
 from antiphon.errors import ContentError, NotSavedError, StoreError
-from antiphon.storage import rows
-from antiphon.storage.database import Database
-from antiphon.storage.entry import COLUMNS, ID_TABLES, Entry, find_unused_id, model_names, title_of
-from antiphon.storage.place import default_path, is_off
-from antiphon.storage.rows import Written
-from antiphon.storage.search import excerpt, matching, terms
-from antiphon.storage.withheld import Sought, known_secrets, seek
+from antiphon.storage import conversation_rows
+from antiphon.storage.conversation_entry import (
+    ENTRY_COLUMNS,
+    ID_TABLES,
+    ConversationEntry,
+    find_unused_id,
+    make_title,
+    parse_model_names,
+)
+from antiphon.storage.conversation_rows import SavedState
+from antiphon.storage.search import find_matches, make_excerpt, parse_search_query
+from antiphon.storage.secret_matcher import SecretMatcher, find_known_secrets, make_secret_matcher
+from antiphon.storage.sqlite import SqliteDatabase
+from antiphon.storage.store_location import get_store_path, is_saving_off
 
 if TYPE_CHECKING:
     from antiphon.wire import CacheReport, Usage
 
 # No provider counts so far, and SQLite can add two of them.
-_LARGEST = 2**61
+_MAX_TOKENS = 2**61
 
 
 class Store:
@@ -45,15 +52,15 @@ class Store:
     """
 
     def __init__(self, path: str | PathLike[str] | None = None, *, timeout: float = 5.0) -> None:
-        self.path = Path(path) if path is not None else default_path()
+        self.path = Path(path) if path is not None else get_store_path()
         #: Whether `save` does anything.
-        self.saves = path is not None or not is_off()
-        self._database = Database(self.path, timeout=timeout)
+        self.is_saving = path is not None or not is_saving_off()
+        self._database = SqliteDatabase(self.path, timeout=timeout)
 
     @cached_property
-    def _secrets(self) -> Sought:
+    def _secrets(self) -> SecretMatcher:
         """What stands in no saved conversation."""
-        return seek({value: name for name, value in known_secrets().items()})
+        return make_secret_matcher({value: name for name, value in find_known_secrets().items()})
 
     def __enter__(self) -> Store:
         return self
@@ -91,22 +98,26 @@ class Store:
         made of requests. Where another process changed the saved conversation in the meantime, nothing is lost: this
         one becomes a fork of it, with an id of its own. The id is empty where saving is off.
         """
-        if not self.saves:
+        if not self.is_saving:
             return ""
         # A run may go on meanwhile: what is saved is the conversation of one moment.
         conversation = conversation.fork_for_request()
-        with self._database.writing() as connection:
-            written = Written.of(conversation, self.path, id)
-            if id is not None and is_new and _revision(connection, id) is None:
-                id, written = _insert(connection, command, id=id), None
+        with self._database.write_transaction() as connection:
+            written = SavedState.find(conversation, self.path, id)
+            if id is not None and is_new and _get_revision(connection, id) is None:
+                id, written = _insert_conversation(connection, command, id=id), None
             else:
-                id, written = self._home(connection, conversation, id, written, command)
-            same = rows.count_same(connection, id, conversation.turns, written, self._secrets)
-            rows.write_turns(connection, id, conversation.turns, same, self._secrets, indexed=self._database.indexed)
-            rows.write_head(connection, id, conversation, written, self._secrets)
-            rows.write_kept(connection, id, conversation.kept, written, self._secrets)
-            revision = _describe(connection, id, self._secrets.hide(title_of(conversation)), conversation, model)
-            _spend(connection, id, usage, cost)
+                id, written = self._choose_row(connection, conversation, id, written, command)
+            same = conversation_rows.count_unchanged_turns(connection, id, conversation.turns, written, self._secrets)
+            conversation_rows.write_turns(
+                connection, id, conversation.turns, same, self._secrets, indexed=self._database.has_index
+            )
+            conversation_rows.write_head(connection, id, conversation, written, self._secrets)
+            conversation_rows.write_full_results(connection, id, conversation.kept, written, self._secrets)
+            revision = _update_entry(
+                connection, id, self._secrets.redact(make_title(conversation)), conversation, model
+            )
+            _add_usage(connection, id, usage, cost)
             connection.executemany(
                 "INSERT INTO cache_reports (conversation, model, report) VALUES (?, ?, ?)",
                 [(id, name, dump_json(asdict(report))) for name, report in reports],
@@ -114,19 +125,19 @@ class Store:
             if tools is not None:
                 sql = "UPDATE conversations SET tools = json_patch(coalesce(tools, '{}'), ?) WHERE id = ?"
                 connection.execute(sql, (dump_json(dict(tools)), id))
-        Written.note(conversation, self.path, id, revision)
+        SavedState.attach(conversation, self.path, id, revision)
         return id
 
     def fork(self, which: str, turns: int | None = None) -> str:
         """Save a second conversation that starts with the first `turns` turns of this one (default: all)."""
-        self._expect(which)
-        with self._database.writing() as connection:
-            entry = _find(connection, which)
+        self._require_file(which)
+        with self._database.write_transaction() as connection:
+            entry = _find_entry(connection, which)
             count = entry.turns if turns is None else turns
             if not 0 <= count <= entry.turns:
                 raise ContentError(f"there are {entry.turns} turns, so a fork cannot start with {count}")
-            id = _insert(connection, entry.command, parent=entry.id, parent_turns=count)
-            rows.copy(connection, entry.id, id, count, indexed=self._database.indexed)
+            id = _insert_conversation(connection, entry.command, parent=entry.id, parent_turns=count)
+            conversation_rows.copy_conversation(connection, entry.id, id, count, indexed=self._database.has_index)
             connection.execute(
                 "UPDATE conversations SET title = ?, models = ?, turns = ?, tools = ? WHERE id = ?",
                 (entry.title, dump_json(entry.models), count, entry.tools and dump_json(dict(entry.tools)), id),
@@ -135,13 +146,13 @@ class Store:
 
     def remove(self, *which: str) -> None:
         """Remove conversations, all or none of them, and wipe what they said from the file."""
-        self._expect(*which)
-        with self._database.writing() as connection:
-            for id in {_find(connection, each).id for each in which}:
-                rows.delete_turns(connection, id, 0, indexed=self._database.indexed)
+        self._require_file(*which)
+        with self._database.write_transaction() as connection:
+            for id in {_find_entry(connection, each).id for each in which}:
+                conversation_rows.delete_turns(connection, id, 0, indexed=self._database.has_index)
                 connection.execute("DELETE FROM conversations WHERE id = ?", (id,))
         try:
-            self._database.shrink()
+            self._database.vacuum()
         except StoreError as error:
             raise StoreError(f"removed, but traces of it are still in the file: {error}") from None
 
@@ -155,7 +166,7 @@ class Store:
         model: str | None = None,
         since: datetime | None = None,
         after: str | None = None,
-    ) -> Sequence[Entry]:
+    ) -> Sequence[ConversationEntry]:
         """The newest conversations first: those in which all words and "quoted phrases" of `query` are said.
 
         `model` is a part of a model's name; `since` is when a conversation was last changed; `after` is the last one of
@@ -163,40 +174,45 @@ class Store:
         """
         if not self.path.exists():
             return []
-        wanted = terms(query or "")
-        with self._database.reading() as connection:
+        wanted = parse_search_query(query or "")
+        with self._database.read_transaction() as connection:
             if not wanted:
-                return [Entry.read(row) for row in islice(_newest(connection, model, since, after), limit)]
-            places = matching(connection, wanted, indexed=self._database.indexed)
-            chosen = (row for row in _newest(connection, model, since, after) if row[0] in places)
+                return [
+                    ConversationEntry.from_row(row)
+                    for row in islice(_select_newest(connection, model, since, after), limit)
+                ]
+            places = find_matches(connection, wanted, indexed=self._database.has_index)
+            chosen = (row for row in _select_newest(connection, model, since, after) if row[0] in places)
             return [
-                Entry.read(row, excerpt(_said(connection, row[0], places[row[0]]), wanted))
+                ConversationEntry.from_row(
+                    row, make_excerpt(_load_turn_text(connection, row[0], places[row[0]]), wanted)
+                )
                 for row in islice(chosen, limit)
             ]
 
-    def find(self, which: str) -> Entry:
+    def find(self, which: str) -> ConversationEntry:
         """What is known of one conversation."""
-        self._expect(which)
-        with self._database.reading() as connection:
-            return _find(connection, which)
+        self._require_file(which)
+        with self._database.read_transaction() as connection:
+            return _find_entry(connection, which)
 
     def cache_reports(self, which: str) -> Sequence[tuple[str, CacheReport]]:
         """Return what the provider's cache made of each request of a conversation, with the model, in order."""
         from antiphon.wire import CacheReport
 
-        self._expect(which)
+        self._require_file(which)
         sql = "SELECT model, report FROM cache_reports WHERE conversation = ? ORDER BY key"
-        with self._database.reading() as connection:
-            found = connection.execute(sql, (_find(connection, which).id,)).fetchall()
+        with self._database.read_transaction() as connection:
+            found = connection.execute(sql, (_find_entry(connection, which).id,)).fetchall()
         return [(model, CacheReport.from_json(load_json(report))) for model, report in found]
 
     def load(self, which: str) -> Conversation:
         """The conversation as it was saved, secrets left out; a `FormatError` says what is damaged."""
-        self._expect(which)
-        with self._database.reading() as connection:
-            entry = _find(connection, which)
-            conversation = rows.read(connection, entry.id, entry.turns, self._secrets)
-            Written.note(conversation, self.path, entry.id, _revision(connection, entry.id) or 0)
+        self._require_file(which)
+        with self._database.read_transaction() as connection:
+            entry = _find_entry(connection, which)
+            conversation = conversation_rows.read_conversation(connection, entry.id, entry.turns, self._secrets)
+            SavedState.attach(conversation, self.path, entry.id, _get_revision(connection, entry.id) or 0)
         return conversation
 
     def export(self, which: str) -> dict[str, Any]:
@@ -204,36 +220,36 @@ class Store:
         entry = self.find(which)
         return {**entry.to_json(), "conversation": conversation_to_json(self.load(entry.id))}
 
-    def _expect(self, *which: str) -> None:
+    def _require_file(self, *which: str) -> None:
         """An error before the file is made, where there is none."""
         if not self.path.exists():
             names = ", ".join(map(repr, which))
             raise NotSavedError(f"there is no saved conversation {names}: {self.path} does not exist")
 
-    def _home(
+    def _choose_row(
         self,
         connection: sqlite3.Connection,
         conversation: Conversation,
         id: str | None,
-        written: Written | None,
+        written: SavedState | None,
         command: str,
-    ) -> tuple[str, Written | None]:
+    ) -> tuple[str, SavedState | None]:
         """The id to save under, a new row made for it where there is none, and what is known to be there."""
-        revision = None if id is None else _revision(connection, id)
+        revision = None if id is None else _get_revision(connection, id)
         if id is None:
-            return _insert(connection, command), None
+            return _insert_conversation(connection, command), None
         if revision is None and written is None:
             raise NotSavedError(f"there is no saved conversation {id!r}, so it cannot be saved again under this id")
         if revision is None:
             # Removed while it went on. Nobody else can have got its id.
-            return _insert(connection, command, id=id), None
+            return _insert_conversation(connection, command, id=id), None
         if written and written.revision != revision:
-            shared = rows.count_same(connection, id, conversation.turns, None, self._secrets)
-            return _insert(connection, command, parent=id, parent_turns=shared), None
+            shared = conversation_rows.count_unchanged_turns(connection, id, conversation.turns, None, self._secrets)
+            return _insert_conversation(connection, command, parent=id, parent_turns=shared), None
         return id, written
 
 
-def _insert(
+def _insert_conversation(
     connection: sqlite3.Connection,
     command: str,
     *,
@@ -242,7 +258,7 @@ def _insert(
     parent_turns: int | None = None,
 ) -> str:
     now = time.time()
-    if not id or _revision(connection, id) is not None:
+    if not id or _get_revision(connection, id) is not None:
         id = find_unused_id(connection, ID_TABLES)
     connection.execute(
         "INSERT INTO conversations VALUES (?, '', '[]', ?, ?, ?, 0, NULL, NULL, NULL, ?, ?, 0, NULL)",
@@ -251,29 +267,29 @@ def _insert(
     return id
 
 
-def _revision(connection: sqlite3.Connection, id: str) -> int | None:
+def _get_revision(connection: sqlite3.Connection, id: str) -> int | None:
     row = connection.execute("SELECT revision FROM conversations WHERE id = ?", (id,)).fetchone()
     return row[0] if row else None
 
 
-def _describe(connection: sqlite3.Connection, id: str, title: str, conversation: Conversation, model: str) -> int:
+def _update_entry(connection: sqlite3.Connection, id: str, title: str, conversation: Conversation, model: str) -> int:
     """Note what the conversation is now, and return the number of this change."""
     (stored,) = connection.execute("SELECT models FROM conversations WHERE id = ?", (id,)).fetchone()
     newest = sanitize_unicode(model)
-    names = [*(name for name in model_names(stored) if name != newest), *([newest] if newest else [])]
+    names = [*(name for name in parse_model_names(stored) if name != newest), *([newest] if newest else [])]
     connection.execute(
         "UPDATE conversations SET title = ?, models = ?, updated = ?, turns = ?, revision = revision + 1 WHERE id = ?",
         (title, dump_json(names), time.time(), len(conversation.turns), id),
     )
-    return _revision(connection, id) or 0
+    return _get_revision(connection, id) or 0
 
 
-def _spend(connection: sqlite3.Connection, id: str, usage: Usage | None, cost: float | None) -> None:
+def _add_usage(connection: sqlite3.Connection, id: str, usage: Usage | None, cost: float | None) -> None:
     """Add what is known to what is known so far; unknown and unknown is unknown."""
     tokens = (usage.input_tokens, usage.output_tokens) if usage else (None, None)
     spent = {
-        "input_tokens": None if tokens[0] is None else min(tokens[0], _LARGEST),
-        "output_tokens": None if tokens[1] is None else min(tokens[1], _LARGEST),
+        "input_tokens": None if tokens[0] is None else min(tokens[0], _MAX_TOKENS),
+        "output_tokens": None if tokens[1] is None else min(tokens[1], _MAX_TOKENS),
         "cost": cost if cost is not None and math.isfinite(cost) else None,
     }
     for column, amount in spent.items():
@@ -282,27 +298,27 @@ def _spend(connection: sqlite3.Connection, id: str, usage: Usage | None, cost: f
             connection.execute(sql, (amount, id))
 
 
-def _newest(
+def _select_newest(
     connection: sqlite3.Connection, model: str | None, since: datetime | None, after: str | None
 ) -> Iterator[tuple[Any, ...]]:
     rest = " AND (updated, id) < (SELECT updated, id FROM conversations WHERE id = :after)" if after else ""
     return connection.execute(
-        f"SELECT {COLUMNS} FROM conversations"
+        f"SELECT {ENTRY_COLUMNS} FROM conversations"
         " WHERE (:model IS NULL OR instr(lower(models), lower(:model))) AND (:since IS NULL OR updated >= :since)"
         f"{rest} ORDER BY updated DESC, id DESC",
         {"model": model and sanitize_unicode(model), "since": since and since.timestamp(), "after": after},
     )
 
 
-def _find(connection: sqlite3.Connection, which: str) -> Entry:
+def _find_entry(connection: sqlite3.Connection, which: str) -> ConversationEntry:
     wanted = sanitize_unicode(which).strip().lower()
     if wanted == "last":
-        found = connection.execute(f"SELECT {COLUMNS} FROM conversations ORDER BY updated DESC, id DESC LIMIT 1")
+        found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations ORDER BY updated DESC, id DESC LIMIT 1")
     else:
         # Every id that begins with it sorts between the two.
         where = "id >= ? AND id < ? || '~' ORDER BY id != ?, id DESC LIMIT 6"
-        found = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE {where}", (wanted,) * 3)
-    entries = [Entry.read(row) for row in found]
+        found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations WHERE {where}", (wanted,) * 3)
+    entries = [ConversationEntry.from_row(row) for row in found]
     if not entries or not wanted:
         raise NotSavedError(f"there is no saved conversation {which!r}; `antiphon logs` lists them")
     if len(entries) > 1 and entries[0].id != wanted:
@@ -311,6 +327,6 @@ def _find(connection: sqlite3.Connection, which: str) -> Entry:
     return entries[0]
 
 
-def _said(connection: sqlite3.Connection, id: str, number: int) -> str:
+def _load_turn_text(connection: sqlite3.Connection, id: str, number: int) -> str:
     row = connection.execute("SELECT text FROM turns WHERE conversation = ? AND number = ?", (id, number)).fetchone()
     return row[0] if row and isinstance(row[0], str) else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from antiphon.effects import AskModel, CallTool, EffectCall, Middleware, ModelReplied, Outcome, ToolReturned
 from antiphon.errors import AntiphonError
-from antiphon.storage.database import Database
+from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.team.events import TurnStarted
 from antiphon.team.settings import TeamSettings
 
@@ -50,10 +50,10 @@ class AgentCost:
     cost: float | None
 
 
-def load_turn_usage(database: Database, team: str, turns: Sequence[int] | None = None) -> list[TurnUsage]:
+def load_turn_usage(database: SqliteDatabase, team: str, turns: Sequence[int] | None = None) -> list[TurnUsage]:
     """Return the usage of some or all turns of a team; failed requests are counted without a cost."""
     which = "" if turns is None else f" AND runs.number IN ({', '.join('?' * len(turns))})"
-    rows = database.read(
+    rows = database.query(
         "SELECT runs.number, count(*), coalesce(sum(effects.cost), 0.0),"
         " sum(effects.state = 'done' AND effects.cost IS NULL)"
         " FROM effects JOIN runs ON runs.id = effects.run"

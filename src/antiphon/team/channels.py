@@ -15,8 +15,8 @@ from antiphon._base.json import load_json
 from antiphon.conversation.attribution import HUMAN_AUTHOR
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import AntiphonError, ContentError, NotReadyError
-from antiphon.storage.database import Database
-from antiphon.storage.place import default_path
+from antiphon.storage.sqlite import SqliteDatabase
+from antiphon.storage.store_location import get_store_path
 from antiphon.team.secret_scan import collect_known_secrets, find_secret
 
 if TYPE_CHECKING:
@@ -72,11 +72,13 @@ class Channel:
     messages before each request, after its tool results: `channel.join(session, "ada")`.
     """
 
-    def __init__(self, name: str, place: str | PathLike[str] | Database | None = None) -> None:
+    def __init__(self, name: str, place: str | PathLike[str] | SqliteDatabase | None = None) -> None:
         if not name.strip():
             raise ContentError("a channel needs a name")
         self.name = name
-        self.database = place if isinstance(place, Database) else Database(Path(place) if place else default_path())
+        self.database = (
+            place if isinstance(place, SqliteDatabase) else SqliteDatabase(Path(place) if place else get_store_path())
+        )
 
     def __repr__(self) -> str:
         return f"Channel({self.name!r})"
@@ -122,12 +124,12 @@ class Channel:
                 ).fetchone()
             )
 
-        return message_from_row(self.database.write(add))
+        return message_from_row(self.database.transact(add))
 
     def messages(self, after: int = 0, limit: int | None = None) -> list[ChannelMessage]:
         """Return the messages, oldest first; with a `limit`, only the newest ones."""
         most = -1 if limit is None else limit
-        rows = self.database.read(
+        rows = self.database.query(
             f"SELECT * FROM (SELECT {_COLUMNS} FROM messages WHERE channel = ? AND id > ? ORDER BY id DESC LIMIT ?)"
             " ORDER BY id",
             (self.name, after, most),
@@ -136,14 +138,14 @@ class Channel:
 
     def find(self, id: int) -> ChannelMessage:
         """Return the message with this id."""
-        rows = self.database.read(f"SELECT {_COLUMNS} FROM messages WHERE id = ? AND channel = ?", (id, self.name))
+        rows = self.database.query(f"SELECT {_COLUMNS} FROM messages WHERE id = ? AND channel = ?", (id, self.name))
         if not rows:
             raise NotReadyError(f"there is no message {id} in {self.name}")
         return message_from_row(rows[0])
 
     def count(self, author: str, keys: str, but: str = "") -> int:
         """Return how many messages an author posted with keys below `keys`, not counting the key `but`."""
-        rows = self.database.read(
+        rows = self.database.query(
             "SELECT count(*) FROM messages WHERE author = ? AND substr(key, 1, ?) = ? AND key <> ? AND channel = ?",
             (author, len(keys) + 1, f"{keys}/", but, self.name),
         )
@@ -152,7 +154,7 @@ class Channel:
     def unread(self, reader: str, task: str = "") -> list[ChannelMessage]:
         """Return the messages not yet delivered to a reader; with a `task`, the answers that belong to it."""
         reader = normalize_member_name(reader)
-        rows = self.database.read(
+        rows = self.database.query(
             f"SELECT {_COLUMNS} FROM messages WHERE {_VISIBLE_TO_READER} AND id >"
             " (SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?) ORDER BY id",
             (self.name, reader, reader, task, reader, _delivery_lane(self.name, task)),
@@ -190,7 +192,7 @@ def deliver_messages(channels: Sequence[Channel], reader: str, key: str = "", ta
             for row in _deliver_rows(connection, each.name, lane, reader, key)
         ]
 
-    return sorted(map(message_from_row, channels[0].database.write(give)), key=lambda each: each.id)
+    return sorted(map(message_from_row, channels[0].database.transact(give)), key=lambda each: each.id)
 
 
 def _delivery_lane(channel: str, task: str) -> str:
@@ -235,11 +237,11 @@ def reject_secrets(text: str) -> None:
 
 
 def _check_run_epoch(connection: Any, run: str, epoch: int) -> None:
-    from antiphon.durable import TakenOver
+    from antiphon.durable import LeaseLost
 
     found = connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchone()
     if found is None or found[0] != epoch:
-        raise TakenOver(f"run {run!r} is gone on with elsewhere")
+        raise LeaseLost(f"run {run!r} is gone on with elsewhere")
 
 
 def message_from_row(row: Any) -> ChannelMessage:

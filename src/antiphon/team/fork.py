@@ -31,13 +31,13 @@ def copy_history(team: Team, other: Team, at: int) -> None:
     _make_branches(open_workspace(found, other.id, other.place), state)
     messages = _drop_unfinished_turns(state, team.id, messages, _message_keys(team, at))
     title = state.begun.request.strip().splitlines()[0]
-    with team.database.writing() as connection:
+    with team.database.write_transaction() as connection:
         numbers = _copy_messages(connection, team.id, other.id, messages, _message_keys(team, at), at)
         _copy_deliveries(connection, team.id, other.id, state, numbers, at)
         for number in state.threads.values():
             _copy_turn_run(connection, team.id, other.id, number)
     # From here on, other processes can find the fork.
-    other.journal.begin("team", title, {"repository": found.top}, id=other.id).leave("ready")
+    other.journal.begin("team", title, {"repository": found.top}, id=other.id).finish("ready")
 
 
 def _make_branches(work: TeamWorkspace, state: TeamState) -> None:
@@ -51,7 +51,7 @@ def _make_branches(work: TeamWorkspace, state: TeamState) -> None:
 
 
 def _message_keys(team: Team, at: int) -> dict[int, str]:
-    rows = team.database.read(
+    rows = team.database.query(
         "SELECT id, key FROM messages WHERE substr(channel, 1, ?) = ? AND id <= ? AND key IS NOT NULL",
         (len(team.id) + 1, f"{team.id}/", at),
     )

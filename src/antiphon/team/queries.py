@@ -114,7 +114,7 @@ def open_team_questions(journal: Journal, most: int) -> list[TeamQuestion]:
     """Return the unanswered questions of all unfinished teams, oldest first."""
     if journal.is_shared:
         return []
-    rows = journal.read(
+    rows = journal.query(
         "SELECT runs.id, runs.title, asked.id, channel, at, author, recipient, asked.kind, text, data, reply_to, task"
         " FROM runs JOIN messages AS asked ON channel IN (runs.id || '/product', runs.id || '/development')"
         " WHERE runs.kind = 'team' AND runs.state <> 'done' AND asked.kind = 'question'"
@@ -137,7 +137,7 @@ def find_pending_call(journal: Journal, question: ChannelMessage) -> ToolCall | 
     """Return the tool call that a question asks to approve, if any."""
     if classify_question(question) != "approval":
         return None
-    asked = journal.effect(str(question.data["run"]), str(question.data["path"])).asked.get("call")
+    asked = journal.find_effect(str(question.data["run"]), str(question.data["path"])).asked.get("call")
     part = parts_from_json([asked])[0] if asked else None
     return part if isinstance(part, ToolCall) else None
 

@@ -19,8 +19,8 @@ from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.session.settings import ModelProtocol
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread
-from antiphon.storage.database import Database
-from antiphon.storage.entry import id_at, now_ticks
+from antiphon.storage.conversation_entry import count_ticks, format_time_id
+from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.team import fork as forking
 from antiphon.team import step_handlers as hands
 from antiphon.team.budget import AgentCost, TeamBudget, load_turn_usage, sum_agent_costs
@@ -90,11 +90,11 @@ class Team:
         found = Repository.find(repository)
         team = cls(_make_unused_id(journal := journal or Journal()), journal, roles=roles, models=models)
         given = {"repository": found.top, "request": request, "settings": settings_to_json(settings or TeamSettings())}
-        journal.begin("team", request.strip().splitlines()[0], given, id=team.id).leave("ready")
+        journal.begin("team", request.strip().splitlines()[0], given, id=team.id).finish("ready")
         try:
             team._finish_creation(found)
         except Exception:
-            journal.forget(team.id)
+            journal.remove(team.id)
             raise
         return team
 
@@ -117,7 +117,7 @@ class Team:
     def open(cls, which: str = "last", journal: Journal | None = None, **given: Any) -> Team:
         """Return the team with this id or unique id prefix; `last` is the newest."""
         journal = journal or Journal()
-        teams = [entry for entry in journal.runs() if entry.kind == "team"]
+        teams = [entry for entry in journal.list_runs() if entry.kind == "team"]
         found = teams[:1] if which == "last" else [each for each in teams if each.id.startswith(which)]
         if len(found) != 1:
             many = "several teams begin" if found else "no team begins"
@@ -130,7 +130,7 @@ class Team:
     @staticmethod
     def all(journal: Journal | None = None) -> list[RunEntry]:
         """Return all teams, newest first."""
-        return [entry for entry in (journal or Journal()).runs() if entry.kind == "team"]
+        return [entry for entry in (journal or Journal()).list_runs() if entry.kind == "team"]
 
     @property
     def place(self) -> Path:
@@ -148,7 +148,7 @@ class Team:
     def messages(self, after: int = 0) -> list[ChannelMessage]:
         """Return all messages and events, oldest first."""
         names = [f"{self.id}/{each}" for each in (*CHANNEL_NAMES, "log")]
-        rows = self.database.read(
+        rows = self.database.query(
             "SELECT id, channel, at, author, recipient, kind, text, data, reply_to, task FROM messages"
             " WHERE channel IN (?, ?, ?) AND id > ? ORDER BY id",
             (*names, after),
@@ -164,10 +164,10 @@ class Team:
 
     def is_running(self) -> bool:
         """Return whether a process is running the team."""
-        from antiphon.durable.owner import is_there
+        from antiphon.durable.run_owner import is_owner_alive
 
         entry = self.journal.find(self.id)
-        return bool(entry.owner) and is_there(entry.owner)
+        return bool(entry.owner) and is_owner_alive(entry.owner)
 
     def costs(self) -> list[AgentCost]:
         """Return the usage of each agent."""
@@ -179,7 +179,9 @@ class Team:
         threads = {turn.thread: number for number, turn in self.state.history.items() if turn.agent == name}
         ended = {thread: self.state.threads.get(thread) for thread in threads}
         return {
-            thread: self.journal.asked(turn_run_id(self.id, number))[0] for thread, number in ended.items() if number
+            thread: self.journal.load_request(turn_run_id(self.id, number))[0]
+            for thread, number in ended.items()
+            if number
         }
 
     def task_files(self) -> TaskFiles:
@@ -251,7 +253,7 @@ class Team:
 
     def _settle(self, asked: ChannelMessage, text: str) -> None:
         run, path = str(asked.data["run"]), str(asked.data["path"])
-        if not any(each.path == path for each in self.journal.questions(run)):
+        if not any(each.path == path for each in self.journal.list_questions(run)):
             # Another process answered it and stopped before it posted the answer here.
             return
         is_approval = asked.data.get("is") == "approval"
@@ -293,7 +295,7 @@ class Team:
     async def arun(self, watch: AgentEventCallback | None = None) -> TeamState:
         """Run the team, asynchronously; see `run`."""
         self.watch = watch
-        running = self.journal.go_on(self.id)
+        running = self.journal.resume(self.id)
         self._fence, state = running.fence, "interrupted"
         try:
             since = self.refresh().last
@@ -305,7 +307,7 @@ class Team:
             state = "done" if self.state.ended else "waiting"
             return self.state
         finally:
-            running.leave(state)
+            running.finish(state)
 
     def _prepare(self) -> None:
         self.budget = TeamBudget(load_turn_usage(self.database, self.id), self.state.history)
@@ -383,14 +385,14 @@ class Team:
         return other
 
 
-def _require_local_database(journal: Journal) -> Database:
+def _require_local_database(journal: Journal) -> SqliteDatabase:
     if journal.is_shared:
         raise OptionError("a team works on one machine: its journal is a file, not a shared database")
     return journal.file
 
 
 def _make_unused_id(journal: Journal) -> str:
-    ticks = now_ticks()
-    while journal.has(id_at(ticks)):
+    ticks = count_ticks()
+    while journal.has_run(format_time_id(ticks)):
         ticks += 1
-    return id_at(ticks)
+    return format_time_id(ticks)

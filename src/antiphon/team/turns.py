@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN_AUTHOR
-from antiphon.durable import Journal, Running
+from antiphon.durable import ActiveRun, Journal
 from antiphon.effects import EffectContext, PathCounter, use_context
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import RateLimited
@@ -74,14 +74,14 @@ async def run_turn(setting: TurnContext, turn: TurnStarted) -> TurnEnded | TurnP
         except RateLimited as limited:
             return TurnPaused(turn.number, str(limited), time.time() + (limited.retry_after or _DEFAULT_BACKOFF))
         except _STUCK_ERRORS as stuck:
-            running.remember(conversation)
+            running.save_conversation(conversation)
             state, ending = "failed", {"outcome": "failed", "error": str(stuck)}
             return TurnEnded(turn.number, "stuck", str(stuck))
-        running.remember(conversation)
+        running.save_conversation(conversation)
         state, ending = "done", {"outcome": "done", "value": value}
         return _make_turn_end(setting, turn, name, value, heard)
     finally:
-        running.leave(state, ending)
+        running.finish(state, ending)
 
 
 def turn_run_id(team: str, number: int) -> str:
@@ -89,10 +89,10 @@ def turn_run_id(team: str, number: int) -> str:
     return f"{team}.{number}"
 
 
-def _open_run(journal: Journal, team: str, name: str, turn: TurnStarted) -> Running:
-    if journal.has(name):
-        running = journal.go_on(name)
-        running.forget_failure()
+def _open_run(journal: Journal, team: str, name: str, turn: TurnStarted) -> ActiveRun:
+    if journal.has_run(name):
+        running = journal.resume(name)
+        running.clear_failure()
         return running
     title = f"{turn.agent}: {turn.why or 'new messages'}" + (f", task {turn.task}" if turn.task else "")
     return journal.begin("turn", title, {}, id=name, parent=team, number=turn.number)
@@ -100,11 +100,11 @@ def _open_run(journal: Journal, team: str, name: str, turn: TurnStarted) -> Runn
 
 def _load_conversation(setting: TurnContext, turn: TurnStarted) -> Conversation:
     if turn.after:
-        return setting.journal.asked(turn_run_id(setting.team, turn.after))[0]
+        return setting.journal.load_request(turn_run_id(setting.team, turn.after))[0]
     return Conversation(setting.role.told(turn.agent))
 
 
-async def _run_session(setting: TurnContext, turn: TurnStarted, conversation: Conversation, running: Running) -> Any:
+async def _run_session(setting: TurnContext, turn: TurnStarted, conversation: Conversation, running: ActiveRun) -> Any:
     role = setting.role
     session = Session(
         role.model,
@@ -154,7 +154,7 @@ def _make_turn_end(
 
 
 def _post_questions(setting: TurnContext, turn: TurnStarted, name: str) -> None:
-    for each in setting.journal.questions(name):
+    for each in setting.journal.list_questions(name):
         post_for_human(
             setting.channels[0],
             each.text,

@@ -112,7 +112,7 @@ class AguiEndpoint:
         suspended = self._find_suspended_run(name)
         if suspended is None:
             return Work.begun(self._journal, agent, name, given)
-        if self._journal.questions(suspended, 1):
+        if self._journal.list_questions(suspended, 1):
             # The pending questions still need answers of a person.
             return [_start_event(given), _finish_event(given, self._make_interrupt_outcome(suspended))]
         if given.messages and given.messages[-1].role == "user":
@@ -127,7 +127,7 @@ class AguiEndpoint:
         entries = {_parse_interrupt_id(each): each for each in resume}
         id = self._find_resumed_run(given, entries)
         rows = {path: row_at(self._journal, id, path) for _, _, path in entries}
-        if unanswered := [each.text for each in self._journal.questions(id) if each.path not in rows]:
+        if unanswered := [each.text for each in self._journal.list_questions(id) if each.path not in rows]:
             raise OptionError(f"`resume` must answer or cancel every interrupt of run {id!r}; missing: {unanswered[0]}")
         answers: list[tuple[str, dict[str, Any]]] = []
         for (_, hash, path), entry in entries.items():
@@ -146,7 +146,7 @@ class AguiEndpoint:
 
     def _find_resumed_run(self, given: RunAgentInput, interrupts: Iterable[tuple[str, str, str]]) -> str:
         runs = {run for run, _, _ in interrupts}
-        if len(runs) != 1 or not self._journal.has(run := runs.pop()):
+        if len(runs) != 1 or not self._journal.has_run(run := runs.pop()):
             raise OptionError("`resume` must name interrupts of one run, with the ids from its RUN_FINISHED event")
         if self._journal.find(run).begun_as.get("thread") != given.thread_id:
             raise OptionError(f"run {run!r} does not belong to thread {given.thread_id!r}")
@@ -154,7 +154,7 @@ class AguiEndpoint:
 
     def _find_suspended_run(self, name: str) -> str | None:
         """Return the run of a thread that waits for a person or already has the answers."""
-        rows = self._journal.read(
+        rows = self._journal.query(
             "SELECT id FROM runs WHERE kind IN ('agui', 'chat') AND state IN ('waiting', 'ready')"
             " ORDER BY created DESC LIMIT 200",
             (),
@@ -211,7 +211,7 @@ class AguiEndpoint:
         ]  # fmt: skip
 
     def _make_interrupt_outcome(self, run: str) -> RunFinishedInterruptOutcome:
-        interrupts = [_make_interrupt(self._journal, run, each) for each in self._journal.questions(run)]
+        interrupts = [_make_interrupt(self._journal, run, each) for each in self._journal.list_questions(run)]
         return RunFinishedInterruptOutcome(interrupts=interrupts)
 
 

@@ -16,7 +16,7 @@ from ag_ui.core import BaseEvent, RunAgentInput, ToolMessage
 from ag_ui.core import Tool as AguiTool
 
 from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
-from antiphon.durable.asks import ask_json
+from antiphon.durable.turn_history import session_request_to_json
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Suspended
 from antiphon.session import (
     Cancelled,
@@ -38,7 +38,7 @@ from antiphon.web.agui_history import find_new_messages, import_thread
 from antiphon.web.agui_input import build_system_prompt, convert_result, convert_tool
 
 if TYPE_CHECKING:
-    from antiphon.durable import Journal, Running
+    from antiphon.durable import ActiveRun, Journal
 
 #: The model and the tools that answer.
 Agent = tuple[ModelProtocol, str | Iterable[Callable[..., Any] | Tool]]
@@ -131,7 +131,7 @@ class Work:
         session = _session(agent, kept, offered, answers, None)
         work = cls(journal, name, kept, session, known, id)
         work.told = told
-        ((count,),) = journal.read(
+        ((count,),) = journal.query(
             "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND path LIKE '1/r%'",
             (id,),
         )
@@ -260,7 +260,7 @@ def _answer(conversation: Conversation, results: Sequence[ToolResult]) -> None:
 def _is_unfinished(journal: Journal, message: str) -> bool:
     """Whether it is what a run of ours began to say, and did not get to say."""
     run, _, number = message.rpartition(".")
-    rows = journal.read("SELECT state FROM effects WHERE run = ? AND path = ?", (run, f"1/r{number}"))
+    rows = journal.query("SELECT state FROM effects WHERE run = ? AND path = ?", (run, f"1/r{number}"))
     return bool(rows) and rows[0][0] != "done"
 
 
@@ -337,29 +337,31 @@ class _Keeps:
     over: threading.Event = field(default_factory=threading.Event)
     is_stopped: bool = False
 
-    def begin_ask(self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str) -> _Left:
+    def begin_request(
+        self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
+    ) -> _Left:
         about = {
             "conversation": self.name, "thread": self.given.thread_id, "directory": os.getcwd(), "tools": self.tools,
             "model": self.model,
             "offered": [each.model_dump() for each in self.given.tools or ()],
         }  # fmt: skip
-        key = self.journal.keep_said(conversation.turns)
-        begun_as = {**ask_json(conversation, mode, prompt), **about}
+        key = self.journal.save_turns(conversation.turns)
+        begun_as = {**session_request_to_json(conversation, mode, prompt), **about}
         # With these tools alone it can go on in a terminal too.
         kind = "chat" if self.tools and not self.given.tools else "agui"
         return _Left(self, self.journal.begin(kind, title, begun_as, id=self.given.run_id, said=key))
 
-    def go_on(self, id: str) -> _Left:
-        return _Left(self, self.journal.go_on(id))
+    def resume(self, id: str) -> _Left:
+        return _Left(self, self.journal.resume(id))
 
-    def asked(self, id: str) -> tuple[Conversation, Any, Any]:
-        return self.journal.asked(id)
+    def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
+        return self.journal.load_request(id)
 
 
 class _Left:
     """A run of the journal: one that only waits for its client's tools is over, and one that nobody wants any more."""
 
-    def __init__(self, keeps: _Keeps, running: Running) -> None:
+    def __init__(self, keeps: _Keeps, running: ActiveRun) -> None:
         self._keeps = keeps
         self._running = running
 
@@ -371,12 +373,12 @@ class _Left:
     def middleware(self) -> Any:
         return self._running.middleware
 
-    def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
+    def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
         try:
             if self._keeps.is_stopped:
                 state = "cancelled"
-            elif state == "waiting" and not self._running.journal.questions(self.id, 1):
+            elif state == "waiting" and not self._running.journal.list_questions(self.id, 1):
                 state, ending = "done", {"outcome": "done", "value": None}
-            self._running.leave(state, ending)
+            self._running.finish(state, ending)
         finally:
             self._keeps.over.set()

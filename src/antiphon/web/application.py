@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.optional_deps import describe_missing_extra
-from antiphon.durable import Journal, Unfinished
+from antiphon.durable import Journal, RunInUse
 from antiphon.errors import (
     AntiphonError,
     ConfigurationError,
@@ -136,7 +136,7 @@ def missing_web_extra(error: ImportError) -> ConfigurationError:
 def _error_response(request: Request, error: Exception) -> Response:  # noqa: ARG001
     from antiphon.web.json_response import json_response
 
-    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | Unfinished) else 500
+    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | RunInUse) else 500
     return json_response({"error": str(error)}, 400 if isinstance(error, _CLIENT_ERRORS) else status)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.chat.images import TYPES, image_of
-from antiphon.chat.keeping import place_of
-from antiphon.chat.toolbox import NAMES
+from antiphon.chat.chat_journal import get_journal_location
+from antiphon.chat.images import IMAGE_TYPES, detect_image
+from antiphon.chat.tool_selection import BUNDLE_NAMES
 from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import NotSavedError, OptionError
-from antiphon.storage import Entry, Store
+from antiphon.storage import ConversationEntry, Store
 from antiphon.web.talking import Talking
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class Chats:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._place = place_of(journal)
+        self._place = get_journal_location(journal)
         self._store = Store(None if journal.is_shared else self._place)
         self._open: dict[str, Talking] = {}
         self._lock = threading.Lock()
 
     def listed(self) -> dict[str, Any]:
         """The conversations there are, and what a new one can be begun with."""
-        from antiphon.chat.models import usable
+        from antiphon.chat.available_models import list_usable_models
         from antiphon.config import default_model
 
         settings = _settings()
@@ -47,14 +47,14 @@ class Chats:
         chats = [_line(each, self._open) for each in self._store.list(_LISTED)]
         saved = {each["id"] for each in chats}
         unsaved = [each.about() for id, each in reversed(self._open.items()) if id not in saved and not each.talk.id]
-        models = [{"name": name, "where": where} for name, where in usable(settings)]
-        return {"chats": [*unsaved, *chats], "models": models, "model": choice.model, "tools": list(NAMES)}
+        models = [{"name": name, "where": where} for name, where in list_usable_models(settings)]
+        return {"chats": [*unsaved, *chats], "models": models, "model": choice.model, "tools": list(BUNDLE_NAMES)}
 
     def begin(self, given: dict[str, Any]) -> Talking:
         """A new conversation, and its first message."""
         parts = _parts(given)
         chat = self._opened(None, _word(given, "model") or None, _tools(given))
-        chat.talk.begin()
+        chat.talk.save_now()
         return self._say(chat, parts)
 
     def fork(self, id: str, turn: int, given: dict[str, Any]) -> Talking:
@@ -108,14 +108,14 @@ class Chats:
             chat = self.open(id)
         except NotSavedError:
             return False
-        if chat.talk.unfinished != run.id:
+        if chat.talk.unfinished_run != run.id:
             return False
         chat.go_on()
         return True
 
     def _opened(self, id: str | None, model: str | None, tools: str) -> Talking:
-        from antiphon.chat.opening import Wishes, open_talk
-        from antiphon.chat.toolbox import Toolbox
+        from antiphon.chat.startup import ChatOptions, open_chat
+        from antiphon.chat.tool_selection import ToolRegistry
 
         stack, settings, about = ExitStack(), _settings(), {"tools": tools}
         told: list[str] = []
@@ -124,15 +124,15 @@ class Chats:
         def tell(note: str) -> None:
             (made[0].tell if made else told.append)(note)
 
-        wishes = Wishes(
-            "chat", model, resume=id, journal=True, about=about, place=self._place, has_inbox=True
+        wishes = ChatOptions(
+            "chat", model, resume=id, journal=True, about=about, location=self._place, has_inbox=True
         )  # fmt: skip
         try:
-            opened = open_talk(wishes, settings, stack, tell)
+            opened = open_chat(wishes, settings, stack, tell)
         except BaseException:
             stack.close()
             raise
-        made.append(Talking(opened, Toolbox(settings, stack, tell), about, stack))
+        made.append(Talking(opened, ToolRegistry(settings, stack, tell), about, stack))
         made[0].notes += told
         return made[0]
 
@@ -163,7 +163,7 @@ def _settings() -> Configuration:
     return load_configuration()
 
 
-def _line(entry: Entry, there: dict[str, Talking]) -> dict[str, Any]:
+def _line(entry: ConversationEntry, there: dict[str, Talking]) -> dict[str, Any]:
     is_answering = entry.id in there and there[entry.id].is_answering
     model = entry.models[-1] if entry.models else ""
     told = {"id": entry.id, "title": entry.title, "model": model, "turns": entry.turns, "cost": entry.cost}
@@ -199,16 +199,16 @@ def _image(given: Any) -> Image:
             raise OptionError(f"an image has at most {_LARGEST // 1_000_000} MB")
         case _:
             raise OptionError("an image is `type` and `data`")
-    found = image_of(content)
+    found = detect_image(content)
     if found is None or found.media_type != kind:
-        raise OptionError(f"this is none of {', '.join(TYPES)}, or not the one it is said to be: {kind[:60]!r}")
+        raise OptionError(f"this is none of {', '.join(IMAGE_TYPES)}, or not the one it is said to be: {kind[:60]!r}")
     return found
 
 
 def _tools(given: dict[str, Any]) -> str:
     name = given.get("tools", "none")
-    if name not in NAMES:
-        raise OptionError(f"tools are {', '.join(NAMES)}, not {str(name)[:60]!r}")
+    if name not in BUNDLE_NAMES:
+        raise OptionError(f"tools are {', '.join(BUNDLE_NAMES)}, not {str(name)[:60]!r}")
     return name
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import ToolCall
-from antiphon.durable.differing import Pair, aligned
-from antiphon.durable.looking import EffectEntry
+from antiphon.durable.run_diff import StepPair, align_steps
+from antiphon.durable.run_entries import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, Outcome, ToolReturned, outcome_to_json
 from antiphon.errors import OptionError, StoreError
 from antiphon.results import Result, diff
@@ -67,7 +67,7 @@ def _require_parameter(asked: Any, name: str) -> str:
 def compare_runs_json(journal: Journal, first: str, second: str, after: str = "") -> dict[str, Any]:
     """Return both runs and their aligned steps in rows; with `after`, the rows after that path."""
     both = {"first": run(journal, first), "second": run(journal, second)}
-    rows = _fold_equal(aligned(journal.effects(first), journal.effects(second)))
+    rows = _fold_equal(align_steps(journal.iterate_effects(first), journal.iterate_effects(second)))
     places = [number for number, each in enumerate(rows, 1) if each[-1].path == after]
     rest = rows[places[0] if after and places else 0 :]
     counts = {"differing": sum(each[0].what != "same" for each in rows), "same": sum(map(len, rows))}
@@ -76,9 +76,9 @@ def compare_runs_json(journal: Journal, first: str, second: str, after: str = ""
     return {**both, **counts, "rows": shown, "next": rest[_MAX_ROWS - 1][-1].path if len(rest) > _MAX_ROWS else None}
 
 
-def _fold_equal(pairs: Iterable[Pair]) -> list[list[Pair]]:
+def _fold_equal(pairs: Iterable[StepPair]) -> list[list[StepPair]]:
     """Group consecutive equal pairs; each differing pair is its own group."""
-    found: list[list[Pair]] = []
+    found: list[list[StepPair]] = []
     for each in pairs:
         if each.what == "same" and found and found[-1][-1].what == "same":
             found[-1].append(each)
@@ -87,7 +87,7 @@ def _fold_equal(pairs: Iterable[Pair]) -> list[list[Pair]]:
     return found
 
 
-def _row_json(journal: Journal, first: str, second: str, pairs: list[Pair]) -> dict[str, Any]:
+def _row_json(journal: Journal, first: str, second: str, pairs: list[StepPair]) -> dict[str, Any]:
     one = pairs[0]
     if one.what == "same":
         return {"what": "same", "path": pairs[-1].path, "from": one.path, "count": len(pairs)}
@@ -101,7 +101,7 @@ def _row_json(journal: Journal, first: str, second: str, pairs: list[Pair]) -> d
 def steps_between_json(journal: Journal, run: str, first: str, last: str) -> list[dict[str, Any]]:
     """Return the steps of a run between two paths."""
     bounds = row_at(journal, run, first)[0], row_at(journal, run, last)[0]
-    rows = journal.read(
+    rows = journal.query(
         f"SELECT {STEP} FROM effects WHERE run = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT {_MAX_SAME_STEPS}",
         (run, *bounds),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.chat.images import TYPES
+from antiphon.chat.images import IMAGE_TYPES
 from antiphon.conversation import (
     AssistantTurn,
     Chat,
@@ -67,7 +67,7 @@ def read_turn_image(conversation: Conversation, number: int, place: int) -> tupl
 
     parts = get_turn(conversation, number).parts
     part = parts[place] if 0 <= place < len(parts) else None
-    if not isinstance(part, Image) or not part.data or part.media_type not in TYPES:
+    if not isinstance(part, Image) or not part.data or part.media_type not in IMAGE_TYPES:
         raise NotSavedError(f"turn {number} has no image {place} that can be shown")
     return part.media_type, base64.b64decode(part.data)
 
@@ -83,7 +83,7 @@ def get_turn(conversation: Conversation, number: int) -> Turn:
 def _user_part_json(part: Any, place: int) -> dict[str, Any]:
     match part:
         case Image():
-            is_shown = bool(part.data) and part.media_type in TYPES
+            is_shown = bool(part.data) and part.media_type in IMAGE_TYPES
             return {"type": "image", "part": place, "isShown": is_shown, "url": part.url}
         case Chat():
             return {"type": "text", "author": part.author, "text": part.text}

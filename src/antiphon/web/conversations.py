@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.durable import Journal
-    from antiphon.storage import Entry
+    from antiphon.storage import ConversationEntry
 
 #: So many are listed at once, and so many turns are opened.
 _LISTED, _TURNS = 100, 40
@@ -74,10 +74,10 @@ def _number(given: str) -> int:
     return int(given)
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: ConversationEntry) -> dict[str, Any]:
     known = {name: getattr(entry, name) for name in ("id", "title", "command", "turns", "tokens", "cost", "parent")}
     times = {"created": entry.created.timestamp(), "updated": entry.updated.timestamp()}
-    pieces = [list(each) for each in entry.excerpt.pieces() if each[0]] if entry.excerpt else None
+    pieces = [list(each) for each in entry.excerpt.split_pieces() if each[0]] if entry.excerpt else None
     return {**known, **times, "models": list(entry.models), **({"found": {"pieces": pieces}} if pieces else {})}
 
 

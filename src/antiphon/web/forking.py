@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError, StoreError
-from antiphon.programs.begun import begun_of
-from antiphon.programs.forking import TALKS, Change, edited, forked, prompt_of, refusal
+from antiphon.programs.fork import (
+    CHAT_KINDS,
+    ForkChange,
+    explain_fork_refusal,
+    extract_prompt,
+    fork_run,
+    load_edited_program,
+)
+from antiphon.programs.launch_spec import load_launch_spec
 from antiphon.web.json_response import json_response, read_json_object
 from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import is_sealed, row_at
@@ -54,9 +61,9 @@ def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
     elif sort := _sort(step):
         told |= {"given": sort}
     told |= {"model": _model(journal, entry)}
-    if entry.kind in TALKS:
-        return {**told, "prompt": prompt_of(entry)}
-    begun = begun_of(entry, journal)
+    if entry.kind in CHAT_KINDS:
+        return {**told, "prompt": extract_prompt(entry)}
+    begun = load_launch_spec(entry, journal)
     return {**told, "source": {"name": begun.file, "text": begun.source}}
 
 
@@ -73,25 +80,25 @@ def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) 
         raise NotReadyError("what came of a private step is said in a terminal: `antiphon runs fork`")
     if change.source is not None and (wrong := _wrong(journal, entry, change.source)):
         return {"diagnostics": wrong}
-    name = forked(journal, entry, path, change)
+    name = fork_run(journal, entry, path, change)
     return {"id": name, "goesOn": going.go_on(name), "resume": f"antiphon runs resume {name}"}
 
 
 def _refused(journal: Journal, entry: RunEntry) -> str:
-    if why := refusal(entry):
+    if why := explain_fork_refusal(entry):
         return why
-    ((kept,),) = journal.read("SELECT begun_as FROM runs WHERE id = ?", (entry.id,))
+    ((kept,),) = journal.query("SELECT begun_as FROM runs WHERE id = ?", (entry.id,))
     try:
         if is_sealed(journal, kept):
             return f"it is private: `antiphon runs fork {entry.id} --at PATH` in a terminal"
-        if entry.kind not in TALKS:
-            begun_of(entry, journal)
+        if entry.kind not in CHAT_KINDS:
+            load_launch_spec(entry, journal)
     except (ConfigurationError, StoreError) as error:
         return str(error)
     return ""
 
 
-def _taken(given: dict[str, Any]) -> tuple[str, Change]:
+def _taken(given: dict[str, Any]) -> tuple[str, ForkChange]:
     path, wishes = given.get("path"), {name: given[name] for name in _NAMES if name in given}
     if not isinstance(path, str) or not all(isinstance(each, str) for each in wishes.values()):
         raise OptionError("`path`, `given`, `model`, `source` and `prompt` are texts")
@@ -99,7 +106,7 @@ def _taken(given: dict[str, Any]) -> tuple[str, Change]:
         raise OptionError("nothing would be different in this fork")
     if "model" in wishes and not wishes["model"].strip():
         raise OptionError("`model` is the name of a model, such as anthropic/claude-sonnet-5")
-    return path, Change(**wishes)
+    return path, ForkChange(**wishes)
 
 
 def _sort(step: EffectEntry) -> str:
@@ -110,7 +117,11 @@ def _sort(step: EffectEntry) -> str:
 
 def _model(journal: Journal, entry: RunEntry) -> str:
     """The model that was asked last."""
-    known = entry.begun_as.get("model") if entry.kind in TALKS else begun_of(entry, journal).settings.get("model")
+    known = (
+        entry.begun_as.get("model")
+        if entry.kind in CHAT_KINDS
+        else load_launch_spec(entry, journal).settings.get("model")
+    )
     return known if isinstance(known, str) else ""
 
 
@@ -119,7 +130,7 @@ def _wrong(journal: Journal, entry: RunEntry, source: str) -> list[dict[str, Any
     from antiphon.lang.syntax.diagnostics import ProgramErrors
 
     try:
-        edited(journal, entry, source)
+        load_edited_program(journal, entry, source)
     except ProgramErrors as errors:
         return [each.to_json(of) for of, each in errors.found]
     except VibeError as error:

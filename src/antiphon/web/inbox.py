@@ -47,7 +47,7 @@ def _began(item: Item) -> float:
 
 def _of_runs(journal: Journal) -> Generator[Item]:
     columns = ", ".join(f"effects.{each}" for each in STEP.split(", "))
-    rows = journal.read(
+    rows = journal.query(
         f"SELECT id, title, {columns} FROM effects JOIN runs ON id = run"
         " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
         # What a turn of a team waits for is asked by the team.
@@ -57,7 +57,7 @@ def _of_runs(journal: Journal) -> Generator[Item]:
     )
     for id, title, *row in rows:
         about = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
-        yield about, len(journal.raw(row[4])), partial(_waiting, journal, tuple(row))
+        yield about, len(journal.load_raw_text(row[4])), partial(_waiting, journal, tuple(row))
 
 
 def _of_teams(journal: Journal) -> Generator[Item]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon._base.files import open_named_file
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.lang.syntax.source import extract_first_comment
-from antiphon.programs.found import looked_at, programs_below
+from antiphon.programs.discovery import check_capabilities, find_programs
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -58,7 +58,7 @@ def program_routes(journal: Journal, going: RunLauncher, directory: Path) -> lis
 
 def list_programs_json(directory: Path) -> dict[str, Any]:
     """Return the programs below a directory, with their descriptions."""
-    found = list(islice(programs_below(directory, _MAX_DIRECTORIES), _MAX_PROGRAMS + 1))
+    found = list(islice(find_programs(directory, _MAX_DIRECTORIES), _MAX_PROGRAMS + 1))
     listed = [
         {"file": Path(each).relative_to(directory).as_posix(), "description": _read_description(each)}
         for each in found[:_MAX_PROGRAMS]
@@ -90,8 +90,8 @@ def start_program(
 ) -> tuple[int, dict[str, Any]]:
     """Start a program with the values of a form; return a status and the run id, or errors by field."""
     from antiphon.lang.runtime.inputs import InputError, parse_inputs
-    from antiphon.programs.begun import Begun, sources_of
-    from antiphon.programs.rows import has_private
+    from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
+    from antiphon.programs.row_sources import has_private_input
 
     file, values = given.get("file"), given.get("inputs", {})
     if not isinstance(file, str) or not isinstance(values, dict):
@@ -106,8 +106,8 @@ def start_program(
         inputs = parse_inputs(loaded.code, cast(dict[str, Any], values))
     except InputError as error:
         return 400, {"error": error.message, "errors": {each.name: each.said for each in error.faults}}
-    begun = Begun(file, str(directory), loaded.source.name, sources_of(loaded), inputs=inputs)
-    is_private = has_private(loaded, inputs)
+    begun = LaunchSpec(file, str(directory), loaded.source.name, collect_program_sources(loaded), inputs=inputs)
+    is_private = has_private_input(loaded, inputs)
     id = journal.begin("program", file, begun.to_json(), state="ready", is_private=is_private).id
     return 200, {"run": id, "goesOn": going.go_on(id)}
 
@@ -139,7 +139,7 @@ def _load_or_diagnose(path: Path) -> Program | list[dict[str, Any]]:
 
 def _explain_untrusted(loaded: Program, path: Path) -> str:
     """Return why `antiphon run` would refuse the program without asking; empty if it would not."""
-    refused = looked_at(loaded.modules.compiled, str(path)).refused
+    refused = check_capabilities(loaded.modules.compiled, str(path)).refusal
     return f"{path.name} {refused}: `antiphon trust` in a terminal shows all of it, and allows it" if refused else ""
 
 

@@ -87,7 +87,7 @@ def _load_prompt(journal: Journal, run: str, path: str, before: str) -> tuple[li
     entry = load_effect_entry(journal, row_at(journal, run, path))
     if entry.kind != "request" or entry.asked.get("private"):
         return [], "", {}
-    turns, more = journal.shown(run, path, _MAX_TURNS, before)
+    turns, more = journal.load_shown_turns(run, path, _MAX_TURNS, before)
     system, tools, options = (entry.asked.get(name) for name in ("system", "tools", "options"))
     about = {"system": text(str(system))} if system else {}
     about |= {"tools": structured(tools, collapsed=True)} if tools else {}
@@ -176,7 +176,7 @@ def _change_result(data: dict[str, Any]) -> Result:
 
 def _iter_diff_results(journal: Journal, run: str) -> Iterable[tuple[str, Result]]:
     columns = ", ".join(f"effects.{each}" for each in STEP.split(", "))
-    rows = journal.read(
+    rows = journal.query(
         f"SELECT {columns} FROM effects LEFT JOIN texts ON outcome = '@' || texts.hash"
         " WHERE run = ? AND kind = 'tool' AND state = 'done' AND coalesce(body, outcome) LIKE '%\"diff\"%'"
         " ORDER BY seq",

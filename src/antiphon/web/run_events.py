@@ -12,7 +12,7 @@ from antiphon.web.stored import STEP, rows_after, run
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
-    from antiphon.durable.live import Hearing
+    from antiphon.durable.live_output import LiveSubscriber
     from antiphon.web.run_launcher import RunLauncher
 
 #: The most steps in one event.
@@ -36,7 +36,7 @@ class RunEventFeed:
         self._last = int(seq) if seq.isdecimal() and seq.isascii() else -1
         self._open: dict[int, tuple[Any, ...]] = {}
         self._known: dict[str, Any] | None = None
-        self._listener: Hearing | None = None
+        self._listener: LiveSubscriber | None = None
         #: Text that may be the beginning of a secret, by path.
         self._held: dict[str, tuple[int, str]] = {}
         self._markdown: dict[str, MarkdownStream] = {}
@@ -73,7 +73,7 @@ class RunEventFeed:
         if not self._open:
             return []
         first, last = min(self._open), max(self._open)
-        rows = self._journal.read(
+        rows = self._journal.query(
             f"SELECT {STEP} FROM effects WHERE run = ? AND seq >= ? AND seq <= ? ORDER BY seq", (self.id, first, last)
         )
         return [row for row in map(tuple, rows) if row[0] in self._open and row != self._open[row[0]]]
@@ -85,7 +85,7 @@ class RunEventFeed:
             self._open.pop(row[0], None)
 
     def _restart_events(self) -> Generator[SseEvent]:
-        ((count,),) = self._journal.read(
+        ((count,),) = self._journal.query(
             "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (self.id,)
         ) or [(0,)]
         if str(count) != self._generation:
@@ -97,21 +97,21 @@ class RunEventFeed:
     @property
     def has_live_output(self) -> bool:
         """True if a process of this machine may be producing model output."""
-        return bool(self._known and self._known["isRun"]) and self._journal.live is not None
+        return bool(self._known and self._known["isRun"]) and self._journal.live_output is not None
 
     def heard(self) -> Generator[dict[str, Any]]:
         """Yield new output of unfinished model replies."""
-        live = self._journal.live
+        live = self._journal.live_output
         if live is None or not self.has_live_output:
             return
         if self._listener is None:
-            live.sweep()
-            self._listener = live.hear(self.id)
-        for piece in self._listener.new():
+            live.remove_stale()
+            self._listener = live.subscribe(self.id)
+        for piece in self._listener.read_new():
             number, held = self._held[piece.path] if piece.before else (0, "")
             text = held + piece.text
             # A secret may be known to this process and not to the one that wrote the output.
-            end = self._journal.withheld.sure(text)
+            end = self._journal.secret_refs.find_safe_end(text)
             self._held[piece.path] = number + bool(end), text[end:]
             if end:
                 if not number:

@@ -90,7 +90,7 @@ class RunLauncher:
         """Resume a program once it is answered or due, unless another process resumes it first."""
         while self._begun[id] is process:
             try:
-                rows = self._journal.read("SELECT state, wake_at FROM runs WHERE id = ? AND kind = 'program'", (id,))
+                rows = self._journal.query("SELECT state, wake_at FROM runs WHERE id = ? AND kind = 'program'", (id,))
             except StoreError as error:
                 self._failed[id] = str(error)
                 return

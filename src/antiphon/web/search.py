@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import ToolResult
-from antiphon.durable.looking import EffectEntry
+from antiphon.durable.run_entries import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned
 from antiphon.errors import StoreError
-from antiphon.storage.search import excerpt, found_in, said, strings, terms
+from antiphon.storage.search import (
+    find_contained_terms,
+    iterate_part_texts,
+    iterate_strings,
+    make_excerpt,
+    parse_search_query,
+)
 from antiphon.web.json_response import json_response, parse_row_count
 from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import LISTED, STEP, parts, runs
@@ -38,7 +44,7 @@ def routes(journal: Journal) -> list[Route]:
         if (parent := asked.get("of")) is not None:
             return json_response({"runs": parts(journal, parent, parse_row_count(asked, "after", 0))})
         which = Which(asked.get("state", ""), asked.get("kind", ""), asked.get("after", ""))
-        wanted = terms(asked.get("q", ""))
+        wanted = parse_search_query(asked.get("q", ""))
         return json_response(searched(journal, wanted, which) if wanted else page(journal, which))
 
     return [Route("/api/runs", listed)]
@@ -55,7 +61,7 @@ class Which:
     def where(self, journal: Journal) -> tuple[str, tuple[Any, ...]]:
         """As SQL: a condition, and its values."""
         wanted = [
-            journal.in_state(self.state) if self.state else ("", ()),
+            journal.make_state_condition(self.state) if self.state else ("", ()),
             ("kind = ?", (self.kind,)) if self.kind else ("", ()),
             ("(created, id) < (SELECT created, id FROM runs WHERE id = ?)", (self.after,)) if self.after else ("", ()),
         ]
@@ -81,7 +87,7 @@ def searched(journal: Journal, wanted: tuple[str, ...], which: Which) -> dict[st
         if len(found) == _FOUND or looked > _AT_ONCE:
             break
         last = id
-        search = _Search(wanted, found_in(" ".join([id, *head]), wanted))
+        search = _Search(wanted, find_contained_terms(" ".join([id, *head]), wanted))
         search.look(journal, id)
         looked, cut = looked + search.looked, cut + search.is_cut
         if search.is_found:
@@ -118,16 +124,16 @@ class _Search:
 
     def _step(self, journal: Journal, of: str, row: tuple[Any, ...]) -> None:
         try:
-            self.looked += sum(len(journal.raw(each)) for each in (row[4], row[6]) if each)
+            self.looked += sum(len(journal.load_raw_text(each)) for each in (row[4], row[6]) if each)
             text = text_of(load_effect_entry(journal, row))
         except StoreError:
             return
-        found = found_in(text, self.wanted)
+        found = find_contained_terms(text, self.wanted)
         self.known |= found
         # The step is shown that has the most of what was looked for.
         if len(found) > self.most:
             self.most = len(found)
-            pieces = [list(each) for each in excerpt(text, self.wanted).pieces() if each[0]]
+            pieces = [list(each) for each in make_excerpt(text, self.wanted).split_pieces() if each[0]]
             self.place = {"found": {"run": of, "path": row[1], "pieces": pieces}}
 
 
@@ -139,7 +145,7 @@ def text_of(entry: EffectEntry) -> str:
 def _texts(entry: EffectEntry) -> Generator[str]:
     asked, outcome = entry.asked, entry.outcome
     for name in ("text", "tool", "arguments", "source", "call"):
-        yield from strings(asked.get(name))
+        yield from iterate_strings(asked.get(name))
     if outcome is None:
         return
     if outcome.error is not None:
@@ -147,20 +153,20 @@ def _texts(entry: EffectEntry) -> Generator[str]:
     match outcome.value:
         case ModelReplied(reply):
             for part in reply.parts:
-                yield from said(part)
+                yield from iterate_part_texts(part)
         case ToolReturned(ToolResult() as result):
             yield result.text
         case HumanAnswer(text):
             yield text
         case value:
-            yield from strings(value)
+            yield from iterate_strings(value)
 
 
 def _heads(journal: Journal, which: Which) -> Generator[tuple[str, ...]]:
     last = which.after
     while True:
         where, values = Which(which.state, which.kind, last).where(journal)
-        rows = journal.read(
+        rows = journal.query(
             f"SELECT id, state, kind, title FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {_PAGE}",
             values,
         )
@@ -174,7 +180,7 @@ def _rows(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
     """The steps of a run and of its parts, each with the run that did it."""
     yield from _steps(journal, run)
     last = ""
-    while some := journal.read(
+    while some := journal.query(
         f"SELECT id FROM runs WHERE parent = ? AND id > ? ORDER BY id LIMIT {_PAGE}", (run, last)
     ):
         for (part,) in some:
@@ -184,7 +190,7 @@ def _rows(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
 
 def _steps(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
     last = -1
-    while rows := journal.read(
+    while rows := journal.query(
         f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_PAGE}", (run, last)
     ):
         for row in rows:

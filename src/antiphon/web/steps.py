@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.json_access import as_object
 from antiphon.conversation import ToolCall
-from antiphon.durable.looking import EffectEntry, effect_entry
+from antiphon.durable.run_entries import EffectEntry, read_effect_entry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned, outcome_to_json
 from antiphon.errors import ContentError, StoreError
 from antiphon.results import Display, Result, diff, error, structured, text
@@ -34,7 +34,7 @@ def load_effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
 
 
 def _read_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
-    return effect_entry(journal, row[1:])
+    return read_effect_entry(journal, row[1:])
 
 
 _read_cached_entry = lru_cache(maxsize=4)(_read_entry)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
-from antiphon.durable.owner import is_there
-from antiphon.durable.seal import MARK
-from antiphon.durable.withheld import shown
+from antiphon.durable.encryption import ENCRYPTED_MARK
+from antiphon.durable.run_owner import is_owner_alive
+from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.errors import NotSavedError, StoreError
 
 if TYPE_CHECKING:
@@ -41,20 +41,20 @@ _ALONE: tuple[str, tuple[Any, ...]] = ("parent IS NULL", ())
 def runs(journal: Journal, which: tuple[str, tuple[Any, ...]] = _ALONE) -> list[dict[str, Any]]:
     """Runs, the newest first; `which` is a condition and its values."""
     where, values = which
-    rows = journal.read(f"SELECT {_RUN} FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {LISTED}", values)
+    rows = journal.query(f"SELECT {_RUN} FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {LISTED}", values)
     return [_run(journal, row) for row in rows]
 
 
 def parts(journal: Journal, parent: str, after: int = 0) -> list[dict[str, Any]]:
     """The runs that are part of one, `after` so many that are known."""
     part = f"LIMIT {LISTED} OFFSET {int(after)}"
-    rows = journal.read(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
+    rows = journal.query(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
     return [_run(journal, row) for row in rows]
 
 
 def run(journal: Journal, id: str) -> dict[str, Any]:
     """What is known of a run."""
-    rows = journal.read(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
+    rows = journal.query(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
     if not rows:
         raise NotSavedError(f"there is no run {id!r}")
     known = _run(journal, rows[0])
@@ -63,25 +63,25 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
 
 def _parts(journal: Journal, parent: str) -> dict[str, Any]:
     """How many of the runs that are part of one are in which state, and what they and those inside them have cost."""
-    ((cost, unpriced),) = journal.read(_COST_OF_PARTS, (parent,))
-    return {"partStates": dict(journal.counts(parent)), "partsCost": cost, "partsUnpriced": unpriced}
+    ((cost, unpriced),) = journal.query(_COST_OF_PARTS, (parent,))
+    return {"partStates": dict(journal.count_by_state(parent)), "partsCost": cost, "partsUnpriced": unpriced}
 
 
 def changes(journal: Journal) -> tuple[Any, ...]:
     """What is another one when a run has begun, ended or gone on, or a question was asked or answered."""
-    waiting = journal.read(
+    waiting = journal.query(
         "SELECT count(*), max(began) FROM effects JOIN runs ON id = run WHERE effects.state = 'waiting'"
         " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
         (),
     )
     # What teams ask are messages, which only a journal of one machine has.
-    said = [] if journal.is_shared else journal.read("SELECT max(id) FROM messages", ())
+    said = [] if journal.is_shared else journal.query("SELECT max(id) FROM messages", ())
     return (
         *waiting,
         *said,
         *(
-            (journal.state_of(state, owner), *rest)
-            for state, owner, *rest in journal.read(
+            (journal.determine_state(state, owner), *rest)
+            for state, owner, *rest in journal.query(
                 "SELECT state, owner, id, updated, (SELECT max(seq) FROM effects WHERE run = id),"
                 " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
                 f" FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}",
@@ -93,7 +93,7 @@ def changes(journal: Journal) -> tuple[Any, ...]:
 
 def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
     """A step of a run."""
-    rows = journal.read(f"SELECT {STEP} FROM effects WHERE run = ? AND path = ?", (run, path))
+    rows = journal.query(f"SELECT {STEP} FROM effects WHERE run = ? AND path = ?", (run, path))
     if not rows:
         raise NotSavedError(f"run {run!r} has no step {path!r}")
     return rows[0]
@@ -101,21 +101,21 @@ def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
 
 def rows_after(journal: Journal, run: str, after: int, most: int) -> list[tuple[Any, ...]]:
     """The next steps of a run."""
-    return journal.read(
+    return journal.query(
         f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {int(most)}", (run, after)
     )
 
 
 def is_sealed(journal: Journal, kept: str | None) -> bool:
     """Whether something is written down so that it is private."""
-    return kept is not None and journal.raw(kept).startswith(MARK)
+    return kept is not None and journal.load_raw_text(kept).startswith(ENCRYPTED_MARK)
 
 
 def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     known = dict(zip(_NAMES, row[:11], strict=True))
-    known["state"] = journal.state_of(known["state"], row[11])
+    known["state"] = journal.determine_state(known["state"], row[11])
     owner, ending, cost, unpriced, steps, waiting, parts = row[11:]
-    is_run = bool(owner) and is_there(owner)
+    is_run = bool(owner) and is_owner_alive(owner)
     told = {"cost": cost, "unpriced": unpriced, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
     return {**known, **told, **_ending(journal, row[0], known["state"], ending)}
 
@@ -130,7 +130,7 @@ def _ending(journal: Journal, id: str, state: str, kept: str | None) -> dict[str
     try:
         if is_sealed(journal, kept):
             return {"isPrivate": True}
-        ending = shown(journal.text(kept), f"run {id}")
+        ending = parse_redacted_json(journal.load_text(kept), f"run {id}")
     except StoreError as error:
         return {"failure": str(error)}
     error = as_object(ending.get("error")) if state not in _GOING else {}

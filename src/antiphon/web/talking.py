@@ -11,9 +11,9 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from antiphon.chat.toolbox import NAMES, Chosen
+from antiphon.chat.tool_selection import BUNDLE_NAMES, ToolSelection
 from antiphon.conversation import AssistantTurn, Turn, UserPart, UserTurn
-from antiphon.durable.owner import is_there
+from antiphon.durable.run_owner import is_owner_alive
 from antiphon.errors import AntiphonError, NotReadyError, NotSavedError, OptionError
 from antiphon.session import (
     Cancelled,
@@ -28,10 +28,10 @@ from antiphon.views.run_state import describe_attempt
 from antiphon.wire import CallDelta, ReasoningDelta, RetryDelta, TextDelta
 
 if TYPE_CHECKING:
-    from antiphon.chat.opening import Opened
-    from antiphon.chat.toolbox import Toolbox
-    from antiphon.storage import Entry
-    from antiphon.storage.talk import Talk
+    from antiphon.chat.saved_chat import SavedChat
+    from antiphon.chat.startup import OpenChat
+    from antiphon.chat.tool_selection import ToolRegistry
+    from antiphon.storage import ConversationEntry
 
 log = logging.getLogger("antiphon.web")
 
@@ -52,10 +52,10 @@ class Live:
 class Talking:
     """One conversation. `id` is its name in the store, or another where nothing is saved."""
 
-    def __init__(self, opened: Opened, toolbox: Toolbox, about: dict[str, Any], stack: ExitStack) -> None:
+    def __init__(self, opened: OpenChat, toolbox: ToolRegistry, about: dict[str, Any], stack: ExitStack) -> None:
         #: The name of the tools that the model may use.
         self.tools = str(about.get("tools") or "none")
-        self.talk: Talk = opened.talk
+        self.talk: SavedChat = opened.chat
         self.live = Live()
         self.notes: list[str] = []
         #: Why there is no answer to the last message, and what kind of reason it is.
@@ -135,16 +135,16 @@ class Talking:
             self._find_accounts(self._lineage(entry))
             self._find_unfinished()
             self._known, self.title = entry.updated, entry.title
-        elif self.talk.unfinished and self._state_of(self.talk.unfinished)[0] == "done":
-            self.talk.unfinished = ""
+        elif self.talk.unfinished_run and self._state_of(self.talk.unfinished_run)[0] == "done":
+            self.talk.unfinished_run = ""
 
     def _find_unfinished(self) -> None:
         if self._journal is not None:
-            self.talk.unfinished = self._journal.unfinished(self.talk.id)
-            if self.talk.unfinished:
-                self._use_as_before(self._journal.find(self.talk.unfinished).begun_as.get("tools"))
+            self.talk.unfinished_run = self._journal.find_unfinished_run(self.talk.id)
+            if self.talk.unfinished_run:
+                self._use_as_before(self._journal.find(self.talk.unfinished_run).begun_as.get("tools"))
 
-    def _lineage(self, entry: Entry) -> dict[str, int]:
+    def _lineage(self, entry: ConversationEntry) -> dict[str, int]:
         """The conversation and those that it is a fork of, with how many turns it has from each."""
         found, turns = {entry.id: entry.turns}, entry.turns
         while self._store is not None and entry.parent and len(found) < 20:
@@ -159,7 +159,7 @@ class Talking:
     def _find_accounts(self, lineage: dict[str, int]) -> None:
         """What is written down of answers since the last time."""
         turns = self.talk.conversation.turns
-        for run in self._journal.talks(self._newest) if self._journal is not None else ():
+        for run in self._journal.iterate_chat_runs(self._newest) if self._journal is not None else ():
             if run.state == "running":
                 break
             self._newest = run.id
@@ -176,26 +176,28 @@ class Talking:
 
     def _use_as_before(self, tools: Any) -> None:
         """A conversation that is opened goes on with the tools that it had."""
-        if self._known is None and tools in NAMES:
+        if self._known is None and tools in BUNDLE_NAMES:
             self.tools = self._about["tools"] = tools
 
     def _state(self) -> str:
         if self._is_busy:
             return "answering"
-        if not self.talk.unfinished:
+        if not self.talk.unfinished_run:
             return "idle"
-        state, owner = self._state_of(self.talk.unfinished)
+        state, owner = self._state_of(self.talk.unfinished_run)
         return "elsewhere" if state == "running" and owner else "interrupted" if state else "idle"
 
     def _run(self) -> str:
         if self._is_busy and self.talk.run is not None:
             return self.talk.run.id
-        return self.talk.unfinished
+        return self.talk.unfinished_run
 
     def _state_of(self, run: str) -> tuple[str, bool]:
         """The state of a run, and whether somebody else is at it."""
-        rows = [] if self._journal is None else self._journal.read("SELECT state, owner FROM runs WHERE id = ?", (run,))
-        return (str(rows[0][0]), bool(rows[0][1]) and is_there(rows[0][1])) if rows else ("", False)
+        rows = (
+            [] if self._journal is None else self._journal.query("SELECT state, owner FROM runs WHERE id = ?", (run,))
+        )
+        return (str(rows[0][0]), bool(rows[0][1]) and is_owner_alive(rows[0][1])) if rows else ("", False)
 
     # Talking
 
@@ -205,16 +207,16 @@ class Talking:
 
     def ask_again(self) -> None:
         """The last message once more."""
-        self._begin(self.talk.again)
+        self._begin(self.talk.ask_again)
 
     def go_on(self) -> None:
         """Go on with what was left in the middle; nothing is done twice."""
         self._begin(self._gone_on)
 
     def _gone_on(self) -> Generator[Event, None, None]:
-        if missing := self.talk.missing:
+        if missing := self.talk.missing_tools:
             raise NotReadyError(f"what is open needs tools that are not chosen: {', '.join(missing)}")
-        return self.talk.go_on()
+        return self.talk.continue_answer()
 
     def stop(self) -> None:
         """End the answer that comes; what was said stays."""
@@ -232,8 +234,8 @@ class Talking:
 
     def use_tools(self, name: str) -> None:
         """Let the model use these tools from now on."""
-        if name not in NAMES:
-            raise OptionError(f"tools are {', '.join(NAMES)}, not {name[:60]!r}")
+        if name not in BUNDLE_NAMES:
+            raise OptionError(f"tools are {', '.join(BUNDLE_NAMES)}, not {name[:60]!r}")
         with self._not_answering():
             self.tools = self._about["tools"] = name
         self._changed()
@@ -251,7 +253,7 @@ class Talking:
 
     def _begin(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
         with self._not_answering():
-            if self.talk.unfinished and self._state() == "elsewhere":
+            if self.talk.unfinished_run and self._state() == "elsewhere":
                 raise NotReadyError("this conversation goes on in another program; wait for its end")
             self._is_busy, self._is_stopped, self.error, self._began = True, False, {}, time.monotonic()
             self.live = Live(self.live.number + 1)
@@ -262,7 +264,7 @@ class Talking:
         """In a thread of its own: let it happen, to the end."""
         turn, spent, before = self._place(), None, self.talk.run
         try:
-            self.talk.session.tools = self._toolbox.tools(Chosen(self.tools))
+            self.talk.session.tools = self._toolbox.load_tools(ToolSelection(self.tools))
             self._load()
             with closing(begin()) as events:
                 for event in events:

@@ -141,7 +141,7 @@ class TurnTracker:
         self._known |= over
 
     def _step(self, run: str) -> tuple[Any, ...] | None:
-        rows = self._journal.read(f"SELECT {STEP} FROM effects WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,))
+        rows = self._journal.query(f"SELECT {STEP} FROM effects WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,))
         return tuple(rows[0]) if rows else None
 
 

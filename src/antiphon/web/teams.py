@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from antiphon.durable.owner import is_there
+from antiphon.durable.run_owner import is_owner_alive
 from antiphon.errors import ContentError, NotReadyError, NotSavedError, OptionError
 from antiphon.results import diff, terminal
 from antiphon.team import SecretRefused, Team
@@ -115,7 +115,7 @@ def list_teams_json(journal: Journal) -> dict[str, Any]:
     """Return all teams, newest first, with their numbers of open questions."""
     if journal.is_shared:
         return {"teams": [], "note": SHARED_JOURNAL_NOTE}
-    rows = journal.read(
+    rows = journal.query(
         "SELECT id, title, state, created, owner, (SELECT count(*) FROM messages AS asked"
         " WHERE channel IN (runs.id || '/product', runs.id || '/development') AND asked.kind = 'question'"
         " AND NOT EXISTS (SELECT 1 FROM messages AS said WHERE said.kind = 'answer' AND said.reply_to = asked.id))"
@@ -126,7 +126,7 @@ def list_teams_json(journal: Journal) -> dict[str, Any]:
 
 
 def _team_line_json(id: str, title: str, state: str, created: float, owner: str, asked: int) -> dict[str, Any]:
-    is_run = bool(owner) and is_there(owner)
+    is_run = bool(owner) and is_owner_alive(owner)
     now = "done" if state == "done" else "running" if is_run else "waiting" if asked else "ready"
     return {"id": id, "title": title, "state": now, "created": created, "waiting": 0 if state == "done" else asked}
 
@@ -148,7 +148,7 @@ def find_team(journal: Journal, id: str) -> Team:
     """Return a team without loading its state; raise `NotSavedError` if there is none."""
     if journal.is_shared:
         raise NotSavedError(SHARED_JOURNAL_NOTE)
-    if not journal.read("SELECT 1 FROM runs WHERE id = ? AND kind = 'team'", (id,)):
+    if not journal.query("SELECT 1 FROM runs WHERE id = ? AND kind = 'team'", (id,)):
         raise NotSavedError(f"there is no team {id!r}")
     return Team(id, journal)
 

@@ -27,12 +27,12 @@ from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
     from antiphon.chat.attachments import Attachment
-    from antiphon.chat.keeping import TalkJournal
-    from antiphon.chat.opening import Wishes
+    from antiphon.chat.chat_journal import ChatJournal
+    from antiphon.chat.saved_chat import SavedChat
+    from antiphon.chat.startup import ChatOptions
     from antiphon.conversation import UserPart
     from antiphon.durable import RunEntry
     from antiphon.session import AIResult, Event
-    from antiphon.storage.talk import Talk
     from antiphon.terminal import Person
 
 
@@ -62,21 +62,21 @@ class AskOutput:
         return self.is_text and (is_terminal(sys.stdout) if self.stream is None else self.stream)
 
 
-def answer(wishes: Wishes, wanted: AskOutput) -> int:
+def answer(wishes: ChatOptions, wanted: AskOutput) -> int:
     """Ask, and print the answer; gives the exit code."""
-    from antiphon.chat.opening import choose_tools, open_talk
-    from antiphon.chat.toolbox import Toolbox
+    from antiphon.chat.startup import choose_chat_tools, open_chat
+    from antiphon.chat.tool_selection import ToolRegistry
 
     with ExitStack() as stack:
-        opened = open_talk(wishes, current_configuration(), stack, print_message)
-        talk, person = opened.talk, _find_approver(stack)
+        opened = open_chat(wishes, current_configuration(), stack, print_message)
+        talk, person = opened.chat, _find_approver(stack)
         # A model that cannot be given what goes along is not even loaded.
         message = [] if wanted.run else _build_message(talk, wanted)
-        used = choose_tools(wishes, opened, Toolbox(current_configuration(), stack, print_message))
+        used = choose_chat_tools(wishes, opened, ToolRegistry(current_configuration(), stack, print_message))
         wishes.about.update(used.to_json())
         if is_terminal(sys.stderr):
             is_kept = bool(used) and opened.entry is not None and wishes.tools is None
-            told = f"model: {talk.session.model.name} ({opened.why})" + (
+            told = f"model: {talk.session.model.name} ({opened.model_reason})" + (
                 f"; tools: {used}, as before" if is_kept else ""
             )
             click.echo(style_faint(escape_unprintable(told)) + "\n", err=True)
@@ -86,28 +86,28 @@ def answer(wishes: Wishes, wanted: AskOutput) -> int:
 def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     """Go on with what was asked, here; gives the exit code. `place` is the journal, if it is not the user's own."""
     from antiphon._base.json_access import as_object
-    from antiphon.chat.opening import Wishes
-    from antiphon.chat.toolbox import Chosen
+    from antiphon.chat.startup import ChatOptions
+    from antiphon.chat.tool_selection import ToolSelection
     from antiphon.cli.chat_front.ask_request import resolve_answer_type
 
     about = entry.begun_as
     returns = resolve_answer_type(about.get("returns"), about.get("schema"))
-    wishes = Wishes(
+    wishes = ChatOptions(
         entry.kind,
         about.get("model"),
         resume=about.get("conversation") or None,
         allow_all=bool(about.get("yes")),
         journal=True,
         about={name: about.get(name) for name in ("returns", "schema", "options", "extract", "yes")},
-        place=place,
-        tools=Chosen.read(about),
+        location=place,
+        tools=ToolSelection.from_json(about),
         options=as_object(about.get("options")),
     )
     return answer(wishes, AskOutput(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id))
 
 
 def _print_answer(
-    talk: Talk, wanted: AskOutput, message: list[UserPart], person: Person | None, kept: TalkJournal | None
+    talk: SavedChat, wanted: AskOutput, message: list[UserPart], person: Person | None, kept: ChatJournal | None
 ) -> int:
     from antiphon.session import NeedsHuman
 
@@ -119,7 +119,7 @@ def _print_answer(
         # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
         # the log keeps what was said.
         if before.turns and not isinstance(error, NeedsHuman):
-            talk.go_back(before)
+            talk.restore(before)
         if not isinstance(error, AntiphonError):
             raise
         saved = "" if before.turns else talk.id
@@ -138,12 +138,12 @@ def _print_answer(
     return _print_first_code(result, talk) if wanted.extract else 0
 
 
-def _follow_events(talk: Talk, wanted: AskOutput, message: list[UserPart], person: Person | None) -> AIResult:
+def _follow_events(talk: SavedChat, wanted: AskOutput, message: list[UserPart], person: Person | None) -> AIResult:
     """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
     from antiphon.cli.chat_front.screen import Screen
     from antiphon.terminal import console
 
-    events = talk.resume(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
+    events = talk.resume_run(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
     if wanted.is_streamed and is_terminal(sys.stdout):
         Screen(console(), person).follow(talk, events)
         return talk.result()
@@ -171,7 +171,7 @@ def _drain(events: Generator[Event, None, None]) -> None:
             pass
 
 
-def _print_first_code(result: AIResult, talk: Talk) -> int:
+def _print_first_code(result: AIResult, talk: SavedChat) -> int:
     """Print the first code block; an answer without one is not lost."""
     from antiphon.views.markdown_tokens import extract_first_code
 
@@ -184,21 +184,21 @@ def _print_first_code(result: AIResult, talk: Talk) -> int:
     return NO_ANSWER
 
 
-def _print_usage(talk: Talk) -> None:
+def _print_usage(talk: SavedChat) -> None:
     from antiphon.terminal.state_lines import format_usage
     from antiphon.terminal.status_line import sum_run_usage
 
-    used = format_usage(*sum_run_usage(talk.used))
+    used = format_usage(*sum_run_usage(talk.usage_history))
     print_message(f"{talk.session.model.name}: {', '.join(used) or 'what it took is not known'}")
 
 
-def _build_message(talk: Talk, wanted: AskOutput) -> list[UserPart]:
+def _build_message(talk: SavedChat, wanted: AskOutput) -> list[UserPart]:
     """The message: what goes along, in the form in which the model takes it, and the words."""
-    from antiphon.chat.attachments import part_for
+    from antiphon.chat.attachments import make_attachment_part
     from antiphon.conversation import Text
 
     target = getattr(talk.session.model, "target", None)
-    found = [part_for(each, target) for each in wanted.attachments]
+    found = [make_attachment_part(each, target) for each in wanted.attachments]
     return [*(each for each in found if each is not None), Text(wanted.text)]
 
 

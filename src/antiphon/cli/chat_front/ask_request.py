@@ -41,9 +41,9 @@ _SAID = ("model", "system", "tools", "own", "mcp", "returns", "schema", "extract
 
 def said(given: Mapping[str, Any]) -> Question:
     """What the command line says of a question besides its words."""
-    from antiphon.chat.options import read_options
+    from antiphon.chat.request_options import parse_options
 
-    return Question(**{name: given[name] for name in _SAID if name in given}, options=read_options(given["options"]))
+    return Question(**{name: given[name] for name in _SAID if name in given}, options=parse_options(given["options"]))
 
 
 def asked(said: Question, words: Sequence[str], attached: Sequence[str]) -> Question:
@@ -63,9 +63,9 @@ def check_prompt(question: Question) -> None:
 def resolve_answer_type(returns: str | None, schema: str | None) -> Any:
     """The type of the answer, if one is wanted."""
     if schema is not None:
-        from antiphon.chat.schemas import schema_type
+        from antiphon.chat.output_schema import load_output_type
 
-        return schema_type(schema)
+        return load_output_type(schema)
     return None if returns is None else _written_type(returns)
 
 
@@ -83,16 +83,16 @@ def _written_type(text: str) -> Any:
 def _attachments(attached: Sequence[str]) -> list[Attachment]:
     if not attached:
         return []
-    from antiphon.chat.attachments import attachment, fetch, is_address, read_file
+    from antiphon.chat.attachments import fetch_attachment, is_web_url, make_attachment, read_attachment
 
     if attached.count(_PIPED) > 1:
         raise OptionError("standard input can be attached once: `-a -`")
     return [
-        attachment("standard input", _piped())
+        make_attachment("standard input", _piped())
         if each == _PIPED
-        else fetch(each)
-        if is_address(each)
-        else read_file(each)
+        else fetch_attachment(each)
+        if is_web_url(each)
+        else read_attachment(each)
         for each in attached
     ]
 
@@ -101,10 +101,10 @@ def _piped() -> bytes:
     """What is attached by way of standard input."""
     if not _is_piped():
         raise OptionError("`-a -` is what comes by standard input, and nothing does: `cat FILE | antiphon ask … -a -`")
-    from antiphon.chat.attachments import LARGEST
+    from antiphon.chat.attachments import MAX_ATTACHMENT_BYTES
 
     try:
-        return sys.stdin.buffer.read(LARGEST + 1)
+        return sys.stdin.buffer.read(MAX_ATTACHMENT_BYTES + 1)
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
 
@@ -112,16 +112,18 @@ def _piped() -> bytes:
 def _piped_text() -> str:
     if not _is_piped():
         return ""
-    from antiphon.chat.attachments import LARGEST
+    from antiphon.chat.attachments import MAX_ATTACHMENT_BYTES
 
     try:
-        data = sys.stdin.buffer.read(LARGEST + 1)
+        data = sys.stdin.buffer.read(MAX_ATTACHMENT_BYTES + 1)
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
     from antiphon.tools.builtin.text_files import detect_binary_kind
 
-    if len(data) > LARGEST:
-        raise ContentError(f"standard input has more than {LARGEST // 1_000_000} MB, which no provider takes")
+    if len(data) > MAX_ATTACHMENT_BYTES:
+        raise ContentError(
+            f"standard input has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB, which no provider takes"
+        )
     if kind := detect_binary_kind(data):
         raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
     try:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any
 
-from antiphon.chat.mentions import read_mentions
-from antiphon.chat.toolbox import Chosen, Toolbox
+from antiphon.chat.mentions import expand_mentions
+from antiphon.chat.saved_chat import SavedChat
+from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
 from antiphon.cli.chat_front.line_editor import LineEditor
 from antiphon.cli.chat_front.local_models import prepare_model
 from antiphon.cli.chat_front.screen import Screen
@@ -16,7 +17,6 @@ from antiphon.cli.chat_front.template_use import ChatOpening
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session import Event, NoAnswer, ReturnError
-from antiphon.storage.talk import Talk
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line
 
 #: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
@@ -35,10 +35,10 @@ class ChatLoop:
 
     def __init__(
         self,
-        talk: Talk,
+        talk: SavedChat,
         display: Screen,
         reader: LineEditor,
-        toolbox: Toolbox,
+        toolbox: ToolRegistry,
         about: dict[str, Any] | None = None,
         opening: ChatOpening | None = None,
     ) -> None:
@@ -46,7 +46,7 @@ class ChatLoop:
         self.display = display
         self.reader = reader
         self.toolbox = toolbox
-        self.tools = Chosen()
+        self.tools = ToolSelection()
         self._about = {} if about is None else about
         self._opening = opening
         #: When an answer was last stopped.
@@ -107,7 +107,7 @@ class ChatLoop:
     def say(self, text: str) -> None:
         """A message to the model, with the files it names, and its answer; whatever goes wrong is told."""
         person, model = self.display.person, self.talk.session.model
-        said = read_mentions(text, person.confirm if person else lambda _: False, getattr(model, "target", None))
+        said = expand_mentions(text, person.confirm if person else lambda _: False, getattr(model, "target", None))
         for note in said.notes:
             self.display.note(note)
         # What a template says is not looked through for files: whoever types has not seen it.
@@ -127,15 +127,15 @@ class ChatLoop:
 
     def ask_again(self) -> None:
         """The last message once more, whatever came of it."""
-        events = self.talk.again()
+        events = self.talk.ask_again()
         self._follow(lambda: events)
 
     def go_on(self) -> None:
         """Go on with what was left open: people are asked again, calls are run, the model answers."""
-        if missing := self.talk.missing:
+        if missing := self.talk.missing_tools:
             names = ", ".join(f"`{name}`" for name in missing)
             raise NotReadyError(f"what is open needs {names}: choose with /tools, then /go; or /retry asks again")
-        self._follow(self.talk.go_on)
+        self._follow(self.talk.continue_answer)
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
         began = time.monotonic()
@@ -158,9 +158,9 @@ class ChatLoop:
         """Fetch and load a model of this machine while nothing else moves on the screen."""
         prepare_model(self.talk.session.model)
 
-    def use_tools(self, chosen: Chosen) -> None:
+    def use_tools(self, chosen: ToolSelection) -> None:
         """Let the model use these tools from now on."""
-        self.talk.session.tools = self.toolbox.tools(chosen)
+        self.talk.session.tools = self.toolbox.load_tools(chosen)
         self.tools = chosen
         self._about.update(chosen.to_json())
         conversation = self.talk.conversation
@@ -168,7 +168,7 @@ class ChatLoop:
         conversation.tools = [*provided, *(tool.spec for tool in self.talk.session.tools)]
         if self.talk.id:
             # Whoever goes on with it has the tools that were chosen last, though nothing was said with them.
-            self.talk.begin()
+            self.talk.save_now()
 
     def _take(self, said: str) -> None:
         if said.startswith("/"):

@@ -6,7 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from antiphon.chat.toolbox import NAMES
+from antiphon.chat.tool_selection import BUNDLE_NAMES
 from antiphon.cli.completers import MODEL_PARAM
 from antiphon.tools.file_sandbox import SKIPPED_DIRECTORIES, SandboxRoots
 from antiphon.tools.tool import ToolFailure
@@ -35,7 +35,7 @@ def _arguments(command: str, word: str) -> Iterable[str]:
         return ()
     from antiphon.tools.builtin import all_tools
 
-    return (*NAMES, "on", "off", *(tool.name for tool in all_tools()))
+    return (*BUNDLE_NAMES, "on", "off", *(tool.name for tool in all_tools()))
 
 
 def _paths(begun: str) -> list[str]:

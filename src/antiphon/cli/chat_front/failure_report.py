@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from antiphon.cli.chat_front.output import print_json, print_message
 
 if TYPE_CHECKING:
-    from antiphon.chat.keeping import TalkJournal
+    from antiphon.chat.chat_journal import ChatJournal
+    from antiphon.chat.saved_chat import SavedChat
     from antiphon.errors import AntiphonError
-    from antiphon.storage.talk import Talk
 
 NO_ANSWER, MISTAKE, WAITING, INTERRUPTED = 1, 2, 3, 130
 
 
 def report_failure(
-    error: AntiphonError, talk: Talk, kept: TalkJournal | None, *, as_json: bool, is_seen: bool, saved: str
+    error: AntiphonError, talk: SavedChat, kept: ChatJournal | None, *, as_json: bool, is_seen: bool, saved: str
 ) -> int:
     """Say why there is no answer, and how there could be one; gives the exit code.
 
@@ -43,7 +43,7 @@ def where(said: str, id: str) -> str:
     return f"`antiphon logs show {id}` shows it" if id else f"it is nowhere saved, so here it is:\n{said}"
 
 
-def make_failure_json(reason: str, talk: Talk | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
+def make_failure_json(reason: str, talk: SavedChat | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
     """What `--json` prints where there is no result at all; without a `talk` nothing was even asked."""
     from dataclasses import asdict
 
@@ -55,7 +55,7 @@ def make_failure_json(reason: str, talk: Talk | None = None, error: AntiphonErro
         from antiphon.views.stream import record_json
 
         return {**record_json(error.run), **known}
-    usage, cost = sum_run_usage(talk.used if talk else [])
+    usage, cost = sum_run_usage(talk.usage_history if talk else [])
     return {
         "outcome": "error",
         "detail": reason,

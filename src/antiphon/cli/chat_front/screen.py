@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from antiphon.chat.saved_chat import SavedChat
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
-from antiphon.storage.talk import Talk
 from antiphon.terminal.approval_prompt import Person
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import safe, sanitize_line
@@ -37,7 +37,7 @@ class Screen:
         self.console = console
         self.person = person
 
-    def follow(self, talk: Talk, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
+    def follow(self, talk: SavedChat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Show what happens until the end; Ctrl-C ends it and is passed on."""
         with closing(events), LiveView(self.console) as view:
             for event in events:
@@ -75,7 +75,7 @@ class Screen:
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.note(dot.join(told))
 
-    def _settle(self, talk: Talk, question: Question, view: LiveView) -> None:
+    def _settle(self, talk: SavedChat, question: Question, view: LiveView) -> None:
         if self.person is None or talk.run is None:
             return
         view.pause()

@@ -17,7 +17,7 @@ from antiphon.cli.completers import (
 )
 
 if TYPE_CHECKING:
-    from antiphon.chat.toolbox import Chosen
+    from antiphon.chat.tool_selection import ToolSelection
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -96,13 +96,13 @@ def check_exclusive_options(given: dict[str, Any], last: str, is_template: bool 
         raise click.UsageError("`--param` fills in a template; `--template` names one")
 
 
-def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tuple[Chosen | None, Chosen]:
+def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tuple[ToolSelection | None, ToolSelection]:
     """What was given, as the `tools` and the `more` of `Wishes`."""
-    from antiphon.chat.toolbox import Chosen
+    from antiphon.chat.tool_selection import ToolSelection
     from antiphon.tools.user_tools import make_absolute_reference
 
-    more = Chosen(own=tuple(map(make_absolute_reference, own)), mcp=mcp)
-    return (None if tools is None else Chosen(tools)), more
+    more = ToolSelection(own=tuple(map(make_absolute_reference, own)), mcp=mcp)
+    return (None if tools is None else ToolSelection(tools)), more
 
 
 def _all_of(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:

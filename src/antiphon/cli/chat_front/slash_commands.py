@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon._base.did_you_mean import suggest_name
-from antiphon.chat.instructions import own_part, told, with_own_part
-from antiphon.chat.toolbox import NAMES
+from antiphon.chat.project_instructions import list_instruction_files, remove_instructions, replace_own_text
+from antiphon.chat.tool_selection import BUNDLE_NAMES
 from antiphon.errors import OptionError
 from antiphon.terminal.sanitizer import is_unicode_encoding
 from antiphon.terminal.state_lines import truncate_cells
@@ -49,10 +49,10 @@ def _model(chat: ChatLoop, name: str) -> None:
     session = chat.talk.session
     if not name:
         chat.display.note(f"model: {session.model.name}", "")
-        from antiphon.chat.models import usable
+        from antiphon.chat.available_models import list_usable_models
         from antiphon.cli.configuration import current_configuration
 
-        for each, where in usable(current_configuration()):
+        for each, where in list_usable_models(current_configuration()):
             chat.display.note(f"  {each}  ({where})")
         return
     before = session.model
@@ -67,13 +67,13 @@ def _model(chat: ChatLoop, name: str) -> None:
 
 def _tools(chat: ChatLoop, argument: str) -> None:
     first, *names = argument.split() or [""]
-    if first in NAMES and not names:
+    if first in BUNDLE_NAMES and not names:
         chat.use_tools(replace(chat.tools, bundle=first, on=(), off=()))
     elif first in ("on", "off") and names:
-        found = [name for pattern in names for name in chat.toolbox.matching(pattern)]
-        chat.use_tools(chat.tools.turned(found, first == "on"))
+        found = [name for pattern in names for name in chat.toolbox.find_tools(pattern)]
+        chat.use_tools(chat.tools.switch(found, first == "on"))
     elif first:
-        raise OptionError(f"`/tools` takes {', '.join(NAMES)}, or `on NAME` and `off NAME`, not {argument!r}")
+        raise OptionError(f"`/tools` takes {', '.join(BUNDLE_NAMES)}, or `on NAME` and `off NAME`, not {argument!r}")
     _list_tools(chat)
 
 
@@ -83,12 +83,12 @@ def _list_tools(chat: ChatLoop) -> None:
 
     there = {tool.name: tool for tool in chat.talk.session.tools}
     chat.display.note(f"tools: {chat.tools}", "")
-    for source, tools in [("", all_tools()), *chat.toolbox.sources()]:
+    for source, tools in [("", all_tools()), *chat.toolbox.list_sources()]:
         if source:
             chat.display.note(f"  {source}", "")
         for tool in tools:
             _list_tool(chat, tool, there.get(tool.name) is not None)
-    waiting = [name for name in chat.toolbox.configured if name not in dict(chat.toolbox.sources())]
+    waiting = [name for name in chat.toolbox.configured_servers if name not in dict(chat.toolbox.list_sources())]
     if waiting:
         chat.display.note(f"servers that are not started: {', '.join(waiting)}")
     chat.display.note("/tools on NAME, /tools off NAME (a pattern such as git_* too), /tools none, read, all")
@@ -179,7 +179,7 @@ def _cost(chat: ChatLoop, _: str) -> None:
     from antiphon.terminal.state_lines import format_usage
     from antiphon.terminal.status_line import sum_run_usage
 
-    used = chat.talk.used
+    used = chat.talk.usage_history
     told = " · ".join(format_usage(*sum_run_usage(used))) or "nothing is known of what it used"
     answers = "1 answer" if len(used) == 1 else f"{len(used)} answers"
     chat.display.note(f"since the start: {answers}, {told}" if used else "nothing was used since the start")
@@ -188,9 +188,9 @@ def _cost(chat: ChatLoop, _: str) -> None:
 def _system(chat: ChatLoop, argument: str) -> None:
     conversation = chat.talk.conversation
     if argument:
-        conversation.system = with_own_part(conversation.system, "" if argument == '""' else argument)
-    chat.display.note(f"system: {own_part(conversation.system) or '(none)'}")
-    for each in told(conversation.system):
+        conversation.system = replace_own_text(conversation.system, "" if argument == '""' else argument)
+    chat.display.note(f"system: {remove_instructions(conversation.system) or '(none)'}")
+    for each in list_instruction_files(conversation.system):
         chat.display.note(f"with {each}")
 
 

@@ -42,9 +42,9 @@ def apply_template(said: Question, template: PromptTemplate, given: Mapping[str,
     has_type = said.returns is not None or said.schema is not None or said.extract
     schema = None if has_type else template.find_schema_path() or None
     if schema and template.is_projects:
-        from antiphon.chat.schemas import schema_type
+        from antiphon.chat.output_schema import load_output_type
 
-        schema_type(schema, runs_python=False)
+        load_output_type(schema, runs_python=False)
     return replace(
         _settled(said, template, system),
         text=prompt,
@@ -67,7 +67,7 @@ def opened(said: Question, template: PromptTemplate, given: Mapping[str, Any]) -
 
 def _settled(said: Question, template: PromptTemplate, system: str) -> Question:
     """What was said and, of what was not, what the template says."""
-    from antiphon.chat.options import check_options
+    from antiphon.chat.request_options import check_options
 
     options = {**template.options, **said.options}
     check_options(options)

@@ -1,0 +1,287 @@
+"""A conversation that is kept: messages go to a session, what comes of them is saved, and they can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from antiphon.conversation import AssistantTurn, Conversation, UserPart, UserTurn
+from antiphon.conversation.interruption import add_interrupted_answer, is_last_answer_interrupted, make_continue_note
+from antiphon.conversation.turns import normalize_user_parts
+from antiphon.errors import ContentError, ContextOverflow, OptionError, StoreError
+from antiphon.session import (
+    AIResult,
+    Compacted,
+    Event,
+    QuestionAsked,
+    RequestEnded,
+    RequestStarted,
+    Run,
+    Session,
+    UsageChanged,
+)
+from antiphon.storage.store import Store
+from antiphon.wire import CacheReport, TextDelta
+
+
+@dataclass(frozen=True, slots=True)
+class _SentMessage:
+    """What was said, and the conversation as it was before."""
+
+    parts: tuple[UserPart, ...]
+    before: Conversation
+
+
+class SaveListener(Protocol):
+    """Whoever writes the answers of a talk down is told where it is saved, and what each answer took.
+
+    Of an answer that was interrupted, `interrupted` is told what was said.
+    """
+
+    def on_saved(self, id: str) -> None: ...
+    def on_used(self, spent: UsageChanged) -> None: ...
+    def on_interrupted(self, said: str) -> None: ...
+
+
+class SavedChat:
+    """A session whose conversation is saved as it grows; `id` is its name in the store, empty while it has none.
+
+    `tell` is given what people should know besides the answers, `journal` the id once there is one. `tools` says how
+    the tools are chosen, which is saved along.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        store: Store | None,
+        command: str,
+        tell: Callable[[str], None],
+        id: str = "",
+        journal: SaveListener | None = None,
+        tools: Callable[[], Mapping[str, Any] | None] = lambda: None,
+    ) -> None:
+        self.session = session
+        self.id = id
+        #: What was started last.
+        self.run: Run[Any] | None = None
+        #: What each run since the start has used.
+        self.usage_history: list[UsageChanged] = []
+        self._store = store
+        self._command = command
+        self._tell = tell
+        self._messages: list[_SentMessage] = []
+        #: What came from the provider's cache, as far as it is not saved.
+        self._reports: list[tuple[str, CacheReport]] = []
+        self._journal = journal
+        self._tools = tools
+        #: A run in the session's journal in which the conversation was left.
+        self.unfinished_run = ""
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it is now."""
+        return self.session.conversation
+
+    def save_now(self) -> str:
+        """Save it before anything is said, so that it has a name from now on; the name, if anything is saved."""
+        self._write()
+        return self.id
+
+    def send(self, said: str | Sequence[UserPart], returns: Any = None) -> Generator[Event, None, None]:
+        """Say something, and iterate over what happens. Leaving early cancels the answer; the message stays.
+
+        People are told when a message before it that nothing came of is taken back, and when a conversation that is
+        too long for the model is made shorter; the whole of that is kept.
+        """
+        self.unfinished_run = ""
+        parts = normalize_user_parts(said, None)
+        self._drop_unanswered()
+        self._messages.append(_SentMessage(parts, self.conversation.fork()))
+        mode = "chat" if returns is None else "vibe"
+        return self._events(lambda: self.session.start(parts, mode=mode, returns=returns))
+
+    def ask_again(self) -> Generator[Event, None, None]:
+        """Take the last message back, and say it once more."""
+        message = self._find_last_message()
+        if message is None:
+            raise OptionError("there is nothing to ask again")
+        self.undo()
+        return self.send(message.parts)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether nothing came of the last message, not even the beginning of an answer."""
+        turns = self._turns()
+        return bool(turns) and isinstance(turns[-1], UserTurn) and bool(turns[-1].visible_parts)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the last answer was interrupted: `go_on` continues it."""
+        return is_last_answer_interrupted(self.conversation)
+
+    def _drop_unanswered(self) -> None:
+        """Take back a message that nothing came of: it would go along with every later one."""
+        if self.is_unanswered and (message := self._find_last_message()) is not None:
+            self.undo()
+            said = " ".join(UserTurn(message.parts).text.split())
+            shown = said if len(said) <= 60 else f"{said[:59]}…"
+            self._tell(f"the message before had no answer and does not go along: {shown}")
+
+    @property
+    def missing_tools(self) -> list[str]:
+        """The tools that open calls need and that are not there."""
+        there = {tool.name for tool in self.session.tools} | {"read_result" for _ in self.conversation.kept}
+        return [*dict.fromkeys(call.name for call in self.conversation.open_calls if call.name not in there)]
+
+    def continue_answer(self) -> Generator[Event, None, None]:
+        """Go on with a conversation that was left in the middle of something: of a run that is written down, if so."""
+        if self.unfinished_run:
+            run, self.unfinished_run = self.unfinished_run, ""
+            return self.resume_run(run)
+        prompt = [make_continue_note()] if self.is_interrupted else None
+        return self._events(lambda: self.session.start(prompt, mode="chat"))
+
+    def resume_run(self, run: str, returns: Any = None) -> Generator[Event, None, None]:
+        """Go on with a run of the session's journal."""
+        return self._events(lambda: self.session.resume_in_background(run, returns=returns))
+
+    def result(self) -> AIResult[Any]:
+        """The answer to what was said last; what came instead is raised."""
+        assert self.run is not None, "something was said"
+        try:
+            return self.run.wait()
+        except ContextOverflow as error:
+            self.undo()
+            reason = error.text or str(error)
+            raise ContentError(f"the message does not fit the model, so it was taken back: {reason}") from None
+
+    def undo(self, count: int = 1) -> list[str]:
+        """Take back the last messages and all that came of them; gives their texts, the newest first."""
+        taken: list[str] = []
+        while len(taken) < count and (message := self._find_last_message()) is not None:
+            if self._messages:
+                self._messages.pop()
+            message.before.system = self.conversation.system
+            self.session.conversation = message.before
+            taken.append(UserTurn(message.parts).text)
+        if taken:
+            self._save()
+        return taken
+
+    def restore(self, before: Conversation) -> None:
+        """Take back all that was said since the conversation was as `before`."""
+        self._messages.clear()
+        self.session.conversation = before
+        self._save()
+
+    def fork(self) -> str:
+        """Go on in a copy; what was saved up to now stays as it is. Gives the old id, empty if nothing is saved."""
+        old = self.id
+        if self._store is not None and old:
+            self.id = self._store.fork(old)
+        return old
+
+    def _events(self, start: Callable[[], Run[Any]]) -> Generator[Event, None, None]:
+        run = self.run = start()
+        spent: UsageChanged | None = None
+        is_left = True
+        said: list[str] = []
+        try:
+            for event in run.events():
+                if event.run == run.id:
+                    _collect_text(said, event)
+                if isinstance(event.body, RequestEnded) and event.body.cache is not None:
+                    self._reports.append((self.session.model.name, event.body.cache))
+                if isinstance(event.body, UsageChanged) and event.run == run.id:
+                    spent = event.body
+                    self._save()
+                elif isinstance(event.body, QuestionAsked | RequestStarted):
+                    # Whoever is asked may take long: what is asked about is there, whatever happens meanwhile.
+                    self._save()
+                elif isinstance(event.body, Compacted):
+                    self._keep_before_compaction(event.body)
+                yield event
+            is_left = False
+        finally:
+            if is_left:
+                run.cancel()
+                run.wait(raises=False)
+            self._add_interrupted_answer("".join(said))
+            if spent is not None:
+                self.usage_history.append(spent)
+                if self._journal is not None:
+                    self._journal.on_used(spent)
+            self._save(spent)
+
+    def _add_interrupted_answer(self, said: str) -> None:
+        """Keep what was said of an answer that did not come to its end."""
+        if not said.strip() or self.conversation.open_calls:
+            return
+        add_interrupted_answer(self.conversation, said)
+        if self._journal is not None:
+            self._journal.on_interrupted(said)
+
+    def _find_last_message(self) -> _SentMessage | None:
+        """The last message: of this process, or of the conversation that was resumed."""
+        if self._messages:
+            return self._messages[-1]
+        turns = self.conversation.turns
+        for place in range(len(turns) - 1, -1, -1):
+            turn = turns[place]
+            if isinstance(turn, UserTurn) and turn.visible_parts:
+                return _SentMessage(turn.visible_parts, self.conversation.fork(place))
+        return None
+
+    def _keep_before_compaction(self, compacted: Compacted) -> None:
+        """The conversation goes on shorter, in a copy; what was saved up to now stays whole."""
+        self._save(conversation=compacted.before)
+        whole = self.fork()
+        count = compacted.dropped
+        left = "1 older turn was left out" if count == 1 else f"{count} older turns were left out"
+        kept = f"; the whole is kept as {whole}" if whole else ""
+        self._tell(f"the conversation no longer fits the model: {left if count else 'long results were cut'}{kept}")
+
+    def _save(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
+        """Save what there is once the model has spoken; a store that fails is told of once and left alone."""
+        if self.id or any(isinstance(each, AssistantTurn) for each in self._turns()):
+            self._write(spent, conversation)
+
+    def _write(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
+        if self._store is None:
+            return
+        before = self.id
+        try:
+            self.id = self._store.save(
+                conversation or self.conversation,
+                id=self.id or None,
+                model=self.session.model.name,
+                command=self._command,
+                usage=spent.usage if spent else None,
+                cost=spent.cost if spent else None,
+                tools=self._tools(),
+                reports=self._reports,
+            )
+            self._reports.clear()
+        except StoreError as error:
+            self._store = None
+            self._tell(f"{error}; from here on nothing is saved")
+            return
+        if self.id != before and self._journal is not None:
+            self._journal.on_saved(self.id)
+
+    def _turns(self) -> tuple[UserTurn | AssistantTurn, ...]:
+        return self.conversation.turns
+
+
+def _collect_text(said: list[str], event: Event) -> None:
+    """Gather what is said of an answer until it is there."""
+    match event.body:
+        case TextDelta(text):
+            said.append(text)
+        case RequestStarted():
+            said.clear()
+        case RequestEnded() if not event.body.failed:
+            said.clear()
+        case _:
+            pass

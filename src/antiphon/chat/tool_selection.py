@@ -1,0 +1,196 @@
+"""The tools a talk may use: a bundle by name, files and servers that somebody named, and single ones on or off."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from antiphon._base.json_access import as_array, as_string
+from antiphon.chat.mcp_servers import resolve_mcp_server
+from antiphon.errors import AntiphonError, ConfigurationError, OptionError
+
+if TYPE_CHECKING:
+    from antiphon.config import Configuration
+    from antiphon.tools import Tool
+    from antiphon.tools.mcp import McpServer
+
+BUNDLE_NAMES = ("none", "read", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSelection:
+    """Which tools. `own` are files or functions of files, `mcp` servers, and `on` and `off` the names of tools."""
+
+    bundle: str = "none"
+    own: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.bundle != "none" or bool(self.own or self.mcp or self.on)
+
+    def __str__(self) -> str:
+        files = (os.path.basename(each) for each in self.own)
+        there = [*([self.bundle] if self.bundle != "none" or not self else []), *files, *self.mcp, *self.on]
+        return ", ".join(there) + (f" without {', '.join(self.off)}" if self.off else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The choice as JSON data, every part of it."""
+        more = {"own": self.own, "mcp": self.mcp, "on": self.on, "off": self.off}
+        return {"tools": self.bundle, **{name: list(given) for name, given in more.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ToolSelection:
+        """A choice from what `to_json` made; what is damaged or missing in it is as if nothing was chosen."""
+        bundle = as_string(data.get("tools"))
+        parts = [
+            tuple(as_string(each) for each in as_array(data.get(name)) if as_string(each))
+            for name in ("own", "mcp", "on", "off")
+        ]
+        return cls(bundle if bundle in BUNDLE_NAMES else "none", *parts)
+
+    def add_sources(self, more: ToolSelection) -> ToolSelection:
+        """The same and the files and servers of another choice."""
+        own, mcp = dict.fromkeys((*self.own, *more.own)), dict.fromkeys((*self.mcp, *more.mcp))
+        return replace(self, own=tuple(own), mcp=tuple(mcp))
+
+    def switch(self, names: Iterable[str], on: bool) -> ToolSelection:
+        """The same with these tools on, or off."""
+        now = dict.fromkeys(names)
+        rest = [tuple(name for name in each if name not in now) for each in (self.on, self.off)]
+        rest[0 if on else 1] += tuple(now)
+        return replace(self, on=rest[0], off=rest[1])
+
+
+NO_TOOLS = ToolSelection()
+
+
+class ToolRegistry:
+    """Gives tools. Files are run and servers started when they are first wanted; servers stop as the `stack` is left.
+
+    With `all` come the servers of the `configuration`: the user's own, and those of a project that is trusted.
+    """
+
+    def __init__(self, configuration: Configuration, stack: ExitStack, tell: Callable[[str], None]) -> None:
+        self._configuration = configuration
+        self._stack = stack
+        self.tell = tell
+        self._file_tools: dict[str, list[Tool]] = {}
+        self._server_tools: dict[str, list[Tool]] = {}
+
+    def load_tools(self, chosen: ToolSelection) -> list[Tool]:
+        """The tools that are chosen; what was named and is not to be had is an error. One's own come before others."""
+        from antiphon.tools.tool import as_tools
+
+        if chosen.bundle == "all":
+            self._start_configured()
+        self._start_required({each: self._resolve_server(each) for each in chosen.mcp})
+        # What was named on purpose may be among all that is configured, too.
+        servers = dict.fromkeys([*(self.configured_servers if chosen.bundle == "all" else ()), *chosen.mcp])
+        brought = [tool for each in servers for tool in self._server_tools.get(each, [])]
+        brought = as_tools([*brought, *(tool for each in chosen.own for tool in self._load_file(each))])
+        single = [tool for tool in self.known_tools if tool.name in chosen.on] if chosen.on else []
+        there = {tool.name: tool for tool in [*self._load_bundle(chosen.bundle), *single, *brought]}
+        return [tool for name, tool in there.items() if name not in chosen.off]
+
+    def keep_available(self, chosen: ToolSelection) -> ToolSelection:
+        """The same without files and servers that are no longer to be had; people are told which and why."""
+        own = tuple(each for each in chosen.own if self._is_available(each, lambda each: self._load_file(each)))
+        mcp = tuple(each for each in chosen.mcp if self._is_available(each, lambda each: self._start_server(each)))
+        return replace(chosen, own=own, mcp=mcp)
+
+    @property
+    def known_tools(self) -> list[Tool]:
+        """Every tool that could be turned on: the built-in ones, and those of files and servers that are there."""
+        from antiphon.tools.builtin import all_tools
+
+        return [*all_tools(), *(tool for _, tools in self.list_sources() for tool in tools)]
+
+    def list_sources(self) -> list[tuple[str, list[Tool]]]:
+        """The files that were run and the servers that were started, with what they gave."""
+        return [*self._file_tools.items(), *self._server_tools.items()]
+
+    @property
+    def configured_servers(self) -> dict[str, McpServer]:
+        """The servers of the configuration."""
+        return {server.name: server for server in self._configuration.mcp_servers()}
+
+    def find_tools(self, pattern: str) -> list[str]:
+        """The names of the tools that are meant by a name or a pattern; by the name of a server, all of its tools."""
+        if pattern in self.configured_servers:
+            self._start_server(pattern)
+        if pattern in self._server_tools:
+            return [tool.name for tool in self._server_tools[pattern]]
+        names = [tool.name for tool in self.known_tools]
+        found = [name for name in names if fnmatchcase(name, pattern)]
+        if not found:
+            from antiphon._base.did_you_mean import suggest_name
+
+            meant = suggest_name(pattern, [*names, *self.configured_servers])
+            raise OptionError(
+                f"there is no tool `{pattern}`; " + (f"did you mean `{meant}`?" if meant else "`/tools` lists them")
+            )
+        return found
+
+    def _load_bundle(self, name: str) -> list[Tool]:
+        if name == "none":
+            return []
+        from antiphon.tools.builtin import all_tools, read_only_tools
+
+        return read_only_tools() if name == "read" else all_tools()
+
+    def _load_file(self, named: str) -> list[Tool]:
+        if named not in self._file_tools:
+            from antiphon.tools.user_tools import load_user_tools
+
+            self._file_tools[named] = load_user_tools(named)
+        return self._file_tools[named]
+
+    def _resolve_server(self, given: str) -> McpServer:
+        return resolve_mcp_server(given, self.configured_servers)
+
+    def _start_server(self, given: str) -> None:
+        self._start_required({given: self._resolve_server(given)})
+
+    def _start_configured(self) -> None:
+        """Start what is configured; what cannot be started was not asked for by name, and is only told."""
+        wanted = {name: server for name, server in self.configured_servers.items() if name not in self._server_tools}
+        try:
+            failures = self._start(wanted)
+        except ConfigurationError as error:
+            failures = {"": str(error)}
+            self._server_tools |= {name: [] for name in wanted}
+        for reason in failures.values():
+            self.tell(reason)
+
+    def _start_required(self, wanted: Mapping[str, McpServer]) -> None:
+        for reason in self._start(
+            {key: each for key, each in wanted.items() if not self._server_tools.get(key)}
+        ).values():
+            raise ConfigurationError(reason)
+
+    def _start(self, wanted: Mapping[str, McpServer]) -> dict[str, str]:
+        """Start servers, all at once; gives why some could not be."""
+        if not wanted:
+            return {}
+        from antiphon.session import entered
+        from antiphon.tools.mcp import McpTools
+
+        mcp = self._stack.enter_context(entered(McpTools(wanted.values())))
+        for key, server in wanted.items():
+            if server.name not in mcp.failures:
+                self._server_tools[key] = mcp.of(server.name)
+        return mcp.failures
+
+    def _is_available(self, named: str, take: Callable[[str], object]) -> bool:
+        try:
+            take(named)
+        except AntiphonError as error:
+            self.tell(f"the tools of {named} are no longer to be had: {error}")
+            return False
+        return True

@@ -1,0 +1,80 @@
+"""A run in the hands of whoever is at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import Conversation
+from antiphon.durable.journal_middleware import JournalMiddleware
+from antiphon.durable.turn_history import session_request_to_json
+from antiphon.effects import Outcome
+from antiphon.effects.codec import dump_ascii_json
+
+if TYPE_CHECKING:
+    from antiphon.durable.journal import Journal
+
+
+class ActiveRun:
+    """A run that is ours for now. Its effects are written down by whoever stands in the door."""
+
+    def __init__(
+        self, journal: Journal, id: str, epoch: int, *, other_model: bool = False, printed: int | None = None
+    ) -> None:
+        self.id = id
+        self.journal = journal
+        self.middleware = JournalMiddleware(journal, id, epoch, other_model=other_model, printed=printed)
+        self._epoch = epoch
+
+    def record_outcome(self, path: str, outcome: Outcome) -> None:
+        """Say what came of a step of it."""
+        state = "failed" if outcome.error is not None else "done"
+        self.journal.write_at_epoch(
+            self.id,
+            self._epoch,
+            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = (SELECT run FROM at) AND path = ?",
+            (state, self.journal.encode_outcome(self.id, path, outcome), self.journal.now(), path),
+        )
+
+    def update_launch_data(self, **about: Any) -> None:
+        """Say more of how it was begun."""
+        body = self.journal.encode_launch_data(
+            self.id, dump_ascii_json({**self.journal.find(self.id).begun_as, **about})
+        )
+        self.journal.write_at_epoch(
+            self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
+        )
+
+    @property
+    def fence(self) -> tuple[str, int]:
+        """What holds as long as the run is ours."""
+        return self.id, self._epoch
+
+    def save_conversation(self, conversation: Conversation) -> None:
+        """Keep a conversation as the one that this run has led to; `Journal.asked` gives it back."""
+        key = self.journal.save_turns(conversation.turns)
+        body = dump_ascii_json(
+            {**self.journal.find(self.id).begun_as, **session_request_to_json(conversation, "vibe", None)}
+        )
+        self.journal.write_at_epoch(
+            self.id,
+            self._epoch,
+            "UPDATE runs SET begun_as = ?, said = ? WHERE id = (SELECT run FROM at)",
+            (body, key),
+        )
+
+    def clear_failure(self) -> None:
+        """Let it ask a model again that failed to answer, if that is where it ended."""
+        self.journal.remove_failed_request(self.id, self._epoch)
+        self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
+
+    def set_aside(self, about: Mapping[str, Any]) -> str:
+        """Begin anew: what was done is kept as a run that is part of this one; its name. `about` says what for."""
+        name = self.journal.set_aside(self.id, self._epoch, dump_ascii_json(about))
+        self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
+        return name
+
+    def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
+        """Let go of it in this state; `ending` is how it ended, as JSON data."""
+        body = None if ending is None else self.middleware.protect(dump_ascii_json(ending))
+        self.journal.release(self.id, self._epoch, state, body)

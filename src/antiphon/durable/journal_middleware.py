@@ -1,0 +1,470 @@
+"""One row for each effect of a run, written before and after; one that is finished gives its outcome."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from antiphon.durable.encryption import ENCRYPTED_MARK
+from antiphon.durable.run_entries import format_local_time
+from antiphon.durable.secret_refs import SecretMissing, is_public_variable, parse_redacted_json
+from antiphon.durable.turn_history import TurnRow, chain_turns, forget_stored_turns
+from antiphon.effects import (
+    AskModel,
+    AskPerson,
+    CallTool,
+    Effect,
+    EffectCall,
+    IndeterminateEffect,
+    Middleware,
+    ModelReplied,
+    Outcome,
+    Print,
+    ReadEnvironment,
+    RunPython,
+    Sleep,
+    ToolReturned,
+)
+from antiphon.effects.codec import (
+    dump_ascii_json,
+    effect_to_json_without_turns,
+    fingerprint,
+    recorded_outcome_from_json,
+    recorded_outcome_to_json,
+    serialize_effect,
+)
+from antiphon.effects.pipeline import is_effect_private
+from antiphon.errors import ConfigurationError, FormatError, SessionAborted, StoreError, Suspended
+
+if TYPE_CHECKING:
+    from antiphon.durable.journal import Journal
+    from antiphon.durable.secret_refs import SecretRefs
+    from antiphon.providers.continuation import Pending
+
+H = TypeVar("H", bound=SessionAborted)
+#: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
+LONG_SLEEP = 60
+#: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
+_READ_AHEAD, _MAX_BUFFERED = 256, 4_096
+#: Where the outcome of reading a variable has a keyed hash of its value.
+VALUE_HASH = "noted"
+#: The columns that make a `Row`, in its order.
+EFFECT_COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
+#: The outcome of what gives no value.
+NO_VALUE = '{"value":null}'
+#: Where a request that is not answered yet has the id of the response that is being made.
+_PENDING = "pending"
+
+_INSERT_EFFECT = (
+    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
+    # A server takes a `NULL` for a text unless it is told.
+    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
+    " WHERE true ON CONFLICT DO NOTHING"
+)
+_AT_PATH = "WHERE run = (SELECT run FROM at) AND path = ?"
+_FINISH_EFFECT = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_AT_PATH}"
+
+
+class JournalFailed(SessionAborted, StoreError):
+    """What a run does can no longer be written down, or what it did not be read, so it does nothing more."""
+
+
+class ReplayDiverged(SessionAborted):
+    """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
+
+    option = "--edited"
+
+
+class EffectRow(NamedTuple):
+    """An effect as it is written down; `effect` and `outcome` are JSON, or where that is kept."""
+
+    path: str
+    seq: int
+    kind: str
+    hash: str
+    state: str
+    effect: str
+    outcome: str | None
+    began: float
+    cost: float | None
+
+
+class PrintedLine(NamedTuple):
+    """A line that a program printed before its run was written down."""
+
+    step: EffectCall
+    is_private: bool
+
+
+class ReplaySource(Protocol):
+    """Where outcomes of an earlier text of the program may be found."""
+
+    #: The environment variables that have another value by now.
+    changed_variables: list[str]
+
+    def take(self, path: str, kind: str, hash: str) -> EffectRow | None:
+        """A finished effect that is the same, once."""
+        ...
+
+
+class JournalMiddleware(Middleware):
+    """Stands in the door for one run of a journal."""
+
+    #: Whoever needs a person here need not have one: the run is gone on with when the answer is there.
+    is_durable = True
+
+    def __init__(
+        self, journal: Journal, run: str, epoch: int, *, other_model: bool = False, printed: int | None = None
+    ) -> None:
+        self._journal = journal
+        self._run = run
+        self._epoch = epoch
+        self._other_model = other_model
+        #: Why nothing can be done in this run before somebody has decided; nothing, where all is well.
+        self._gap = ""
+        if printed is None:
+            self._count = self._known = self._count_steps()
+        else:
+            # A new run, which has printed so many lines and does not ask for them again.
+            self._count, self._known = printed, 0
+        self._rows: dict[str, EffectRow] = {}
+        self._read_to = -1 if self._known else None
+        self._lock = threading.Lock()
+        #: Held while a step is written that is new: its number is used when it is there, so that none is left out.
+        self._numbering = threading.Lock()
+        self._secret_refs = journal.secret_refs.copy()
+        #: What was noted of variables that are being read again, by path.
+        self._value_hashes: dict[str, str] = {}
+        self.replay_source: ReplaySource | None = None
+
+    @property
+    def run(self) -> str:
+        """The name of the run."""
+        return self._run
+
+    def before(self, step: EffectCall) -> Outcome | None:
+        """The outcome of the last time; where there is none, a note that it is begun."""
+        if self._gap:
+            raise _with_resume_option(JournalFailed(self._gap), "--edited")
+        row = self._find_row(step.path)
+        if row is None:
+            return self._begin_effect(
+                step, *encode_effect(self._journal, self._secret_refs, step.effect, is_effect_private())
+            )
+        self._check_same_request(step, serialize_effect(step.effect)[1], row)
+        if row.state in ("done", "failed"):
+            return self._decode_outcome(step.effect, row)
+        if isinstance(step.effect, Sleep) and row.state == "waiting":
+            return self._finish_sleep(step, row.began + step.effect.seconds)
+        if row.state == "begun" and is_unrepeatable(step.effect):
+            outcome = Outcome(error=make_indeterminate_error(step.effect))
+            self.after(step, outcome)
+            return outcome
+        self._write(
+            f"UPDATE effects SET attempt = attempt + 1, state = ? {_AT_PATH}",
+            (_initial_state(step.effect), step.path),
+            is_durable=is_unrepeatable(step.effect),
+        )
+        return None
+
+    def after(self, step: EffectCall, outcome: Outcome) -> None:
+        """Note what came of it."""
+        if isinstance(step.effect, Print) and outcome.error is None:
+            return
+        if isinstance(outcome.error, Suspended):
+            # Whatever waits inside of it is written down too: it is begun again to get there.
+            self._write(f"UPDATE effects SET state = 'waiting' {_AT_PATH}", (step.path,))
+            return
+        if isinstance(outcome.error, SessionAborted):
+            return
+        if isinstance(step.effect, AskModel) and isinstance(outcome.error, ConfigurationError):
+            # Without a key nobody was asked: when there is one, the model is.
+            return
+        state = "failed" if outcome.error is not None else "done"
+        cost = outcome.value.cost if isinstance(outcome.value, ModelReplied | ToolReturned) else None
+        text = self._encode_value_hash(step, outcome) or dump_ascii_json(recorded_outcome_to_json(step.effect, outcome))
+        self._write(_FINISH_EFFECT, (state, self.protect(text), self._journal.now(), cost, step.path))
+
+    def pending(self, path: str) -> Pending | None:
+        """Return where the id of a response in the background is kept, with the id of the last time."""
+        from antiphon.providers.continuation import Pending
+
+        found = self._journal.query(
+            f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND path = ? AND state = 'begun'", (self.run, path)
+        )
+        row = EffectRow(*found[0]) if found else None
+        kept = self._read(row, row.outcome, parse_redacted_json) if row is not None and row.outcome else {}
+
+        def note(id: str) -> None:
+            text = self.protect(dump_ascii_json({_PENDING: id})) if id else None
+            self._write(f"UPDATE effects SET outcome = ? {_AT_PATH}", (text, path), is_durable=True)
+
+        return Pending(str(kept.get(_PENDING, "")), note)
+
+    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Take the pieces of an answer as they come, for whoever looks at the run."""
+        live = self._journal.live_output
+        return nullcontext() if live is None or is_effect_private() else live.publish(self.run, path, self._secret_refs)
+
+    def protect(self, text: str) -> str:
+        """A text of JSON as it is written down: without values of the environment, and sealed where it is private."""
+        text = self._secret_refs.insert_references(text)
+        return self._journal.cipher.encrypt(text) if is_effect_private() else text
+
+    # What was written down
+
+    def _count_steps(self) -> int:
+        """Count the steps of the run, whose numbers have no gap: a step that is gone would be repeated."""
+        found = self._journal.query(
+            "SELECT (SELECT steps FROM runs WHERE id = ?), max(seq) + 1, count(*) FROM effects WHERE run = ?",
+            (self.run, self.run),
+        )
+        had, last, count = found[0] if found else (None, None, 0)
+        if count != max(had or 0, last or 0):
+            self._gap = _describe_gap(self._journal, self.run)
+        return last or 0
+
+    def _find_row(self, path: str) -> EffectRow | None:
+        with self._lock:
+            if path not in self._rows and self._read_to is not None and len(self._rows) < _MAX_BUFFERED:
+                self._read_ahead(self._read_to)
+            if (row := self._rows.pop(path, None)) is not None:
+                return row
+            if self._read_to is None:
+                # All there was is known; what was done since then was new.
+                return None
+        found = self._journal.query(
+            f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND path = ?", (self.run, path)
+        )
+        return EffectRow(*found[0]) if found else None
+
+    def _read_ahead(self, after: int) -> None:
+        found = self._journal.query(
+            f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND seq > ? AND seq < ?"
+            f" ORDER BY seq LIMIT {_READ_AHEAD}",
+            (self.run, after, self._known),
+        )
+        self._rows |= {row[0]: EffectRow._make(row) for row in found}
+        self._read_to = found[-1][1] if len(found) == _READ_AHEAD else None
+
+    def _has_hash(self, row: EffectRow, hash: str) -> bool:
+        return row.hash == (_hash_with_key(self._journal, hash) if row.hash.startswith(ENCRYPTED_MARK) else hash)
+
+    def _check_same_request(self, step: EffectCall, hash: str, row: EffectRow) -> None:
+        if row.kind == step.effect.kind and self._has_hash(row, hash):
+            return
+        then = self._read(row, row.effect, parse_redacted_json)
+        if self._other_model and isinstance(step.effect, AskModel) and then.get("kind") == "request":
+            # What was asked of another model, in its own way, was asked all the same.
+            same = replace(step.effect, model=then["model"], options=then["options"])
+            if self._has_hash(row, fingerprint(same)):
+                return
+        now = parse_redacted_json(
+            self._secret_refs.insert_references(dump_ascii_json(effect_to_json_without_turns(step.effect))), "a step"
+        )
+        raise ReplayDiverged(
+            f"step {step.path} of run {self.run} is not the one of the last time.\n"
+            f"  then: {_format_request(then)}\n  now:  {_format_request(now)}"
+        )
+
+    def _decode_outcome(self, effect: Effect, row: EffectRow) -> Outcome | None:
+        try:
+            data = self._read(row, row.outcome, self._secret_refs.parse_with_values)
+            if isinstance(effect, ReadEnvironment) and VALUE_HASH in data:
+                self._value_hashes[row.path] = str(data[VALUE_HASH])
+                return None
+            return recorded_outcome_from_json(data)
+        except SecretMissing as error:
+            changed = ReplayDiverged(
+                f"what came of step {row.path} of run {self.run} is written down without the value that the environment"
+                f" variable {error.name!r} had then, and it has another one now; set it as it was, or"
+                f" `antiphon runs resume {self.run} --retry {row.path}` does the step again"
+            )
+            raise _with_resume_option(changed, f"--retry {row.path}") from None
+        except FormatError as error:
+            raise self._make_damage_error(row, error) from None
+
+    def _read(self, row: EffectRow, kept: str | None, read: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return read(self._journal.load_text(kept or ""), f"step {row.path}")
+        except StoreError as error:
+            raise self._make_damage_error(row, error) from None
+
+    # What is read from the environment
+
+    def _encode_value_hash(self, step: EffectCall, outcome: Outcome) -> str:
+        """What is written down of a variable in place of its value, which may be a secret and is read again.
+
+        Nothing, where it is no such value. One that is not the value of the last time ends the run, unless what was
+        done is decided anew: then it counts as what it is.
+        """
+        effect, value, then = step.effect, outcome.value, self._value_hashes.pop(step.path, None)
+        if not isinstance(effect, ReadEnvironment) or outcome.error is not None:
+            return ""
+        if isinstance(value, str) and not is_public_variable(effect.name):
+            self._secret_refs.add(effect.name, value)
+        noted = f"{self._journal.cipher.key_id}{self._secret_refs.hash(value)}" if isinstance(value, str) else None
+        if then is not None and then != noted:
+            self._handle_changed_value(step.path, effect.name, then)
+        return "" if noted is None or is_public_variable(effect.name) else dump_ascii_json({VALUE_HASH: noted})
+
+    def _handle_changed_value(self, path: str, name: str, then: str) -> None:
+        if not then.startswith(self._journal.cipher.key_id):
+            other = self._journal.cipher.make_wrong_key_error(
+                f"what step {path} of run {self.run} read from the environment"
+            )
+            raise JournalFailed(str(other))
+        if self.replay_source is None:
+            raise ReplayDiverged(
+                f"the environment variable {name!r} has another value than when step {path} of run {self.run} read it;"
+                f" set it as it was, or `antiphon runs resume {self.run} --edited` goes on with the new one, and does"
+                " again what used it"
+            )
+        self.replay_source.changed_variables.append(name)
+
+    def _make_damage_error(self, row: EffectRow, why: object) -> JournalFailed:
+        again = f"`antiphon runs resume {self.run} --retry {row.path}` does it again"
+        why = str(why).removeprefix("the journal is damaged: ")
+        told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
+        return _with_resume_option(JournalFailed(told), f"--retry {row.path}")
+
+    # What is new
+
+    def _begin_effect(self, step: EffectCall, text: str, hash: str) -> Outcome | None:
+        effect = step.effect
+        known = None if self.replay_source is None else self.replay_source.take(step.path, effect.kind, hash)
+        if known is not None:
+            self._insert_effect(step, text, hash, known.state, known.outcome, known.cost)
+            return self._decode_outcome(effect, known._replace(path=step.path))
+        state = _initial_state(effect)
+        # A line that is printed twice is worse than one that is lost with the process that printed it.
+        self._insert_effect(step, text, hash, state, NO_VALUE if isinstance(effect, Print) else None)
+        if isinstance(effect, Sleep) and state == "waiting":
+            raise Suspended(_format_wake_time(self._journal.now() + effect.seconds))
+        return None
+
+    def _finish_sleep(self, step: EffectCall, until: float) -> Outcome:
+        if self._journal.now() < until:
+            raise Suspended(_format_wake_time(until))
+        outcome = Outcome()
+        self.after(step, outcome)
+        return outcome
+
+    def _insert_effect(
+        self, step: EffectCall, text: str, hash: str, state: str, outcome: str | None, cost: float | None = None
+    ) -> None:
+        now = self._journal.now()
+        ended = now if state in ("done", "failed") else None
+        said, turns = self._chain_shown_turns(step.effect)
+        about = (step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
+        try:
+            with self._numbering:
+                # That it is begun is known even after a power cut: else it would be done again.
+                self._write(_INSERT_EFFECT, (step.path, self._count, *about), turns, is_unrepeatable(step.effect))
+                self._count += 1
+        except BaseException:
+            forget_stored_turns(step.effect)
+            raise
+
+    def _chain_shown_turns(self, effect: Effect) -> tuple[str | None, list[TurnRow]]:
+        """The name of what a model is shown, and what of it is new; of what is private nothing is kept."""
+        if not isinstance(effect, AskModel) or is_effect_private():
+            return None, []
+        return chain_turns(self._journal, effect.turns, self._secret_refs)
+
+    def _write(
+        self, statement: str, values: tuple[Any, ...], said: Sequence[TurnRow] = (), is_durable: bool = False
+    ) -> None:
+        self._journal.write_at_epoch(self.run, self._epoch, statement, values, said, is_durable)
+
+
+def _with_resume_option(error: H, option: str) -> H:
+    """Say what `antiphon runs resume` has to be told after this."""
+    error.option = option
+    return error
+
+
+def encode_effect(journal: Journal, withheld: SecretRefs, effect: Effect, is_private: bool) -> tuple[str, str]:
+    """Return the text and the fingerprint of an effect as they are written down."""
+    text, hash = serialize_effect(effect)
+    if is_private or withheld.contains_secret(effect, text):
+        hash = _hash_with_key(journal, hash)
+    text = withheld.insert_references(text)
+    return journal.cipher.encrypt(text) if is_private else text, hash
+
+
+def _hash_with_key(journal: Journal, hash: str) -> str:
+    """A fingerprint of something that nobody is to find by trying."""
+    return ENCRYPTED_MARK + journal.cipher.hash(hash)
+
+
+def _describe_gap(journal: Journal, run: str) -> str:
+    """Say where a step of a run is gone: before another one, or at the end."""
+    rows = journal.query(
+        "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
+        " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
+        (run,),
+    )
+    where = f" before step {rows[0][0]}" if rows else " last"
+    return (
+        f"run {run!r} stops: the journal is damaged: what it did{where} is gone, and would be done again;"
+        f" `antiphon runs resume {run} --edited` goes on all the same, and does again what is not there"
+    )
+
+
+def _initial_state(effect: Effect) -> str:
+    match effect:
+        case Print():
+            return "done"
+        case AskPerson():
+            return "waiting"
+        case Sleep(seconds) if seconds > LONG_SLEEP:
+            return "waiting"
+        case _:
+            return "begun"
+
+
+def is_unrepeatable(effect: Effect) -> bool:
+    """Whether it must not be done again without somebody having looked."""
+    match effect:
+        case CallTool():
+            return effect.again == "unsure"
+        case RunPython():
+            return not effect.is_harmless
+        case _:
+            return False
+
+
+def make_indeterminate_error(effect: Effect) -> IndeterminateEffect:
+    """What is said of something that was interrupted in the middle."""
+    said = f"{_describe_effect(effect)} was interrupted: it is not known whether it took effect"
+    return IndeterminateEffect(f"{said}; look before it is repeated")
+
+
+def _format_wake_time(moment: float) -> str:
+    return f"it sleeps until {format_local_time(moment, 'seconds')}"
+
+
+def _describe_effect(effect: Effect) -> str:
+    match effect:
+        case CallTool(tool):
+            return f"`{tool}`"
+        case RunPython(source):
+            return f"Python ({source.strip().splitlines()[0][:60]})"
+        case AskModel(model):
+            return model
+        case _:
+            return effect.kind
+
+
+def _format_request(asked: Mapping[str, Any]) -> str:
+    """An effect in a line, as far as two of them may differ."""
+    given = ", ".join(
+        f"{name} {dump_ascii_json({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each
+    )
+    kind = asked.get("kind", "something")
+    said = f"{kind}: {given}" if given else str(kind)
+    return said if len(said) <= 400 else f"{said[:400]}…"

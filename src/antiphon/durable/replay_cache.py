@@ -1,0 +1,209 @@
+"""What a run did before its text changed, or before a step of it was decided anew: used again where it is the same."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from antiphon._base.json import load_json
+from antiphon.durable.journal_middleware import EFFECT_COLUMNS, EffectRow, is_unrepeatable, make_indeterminate_error
+from antiphon.durable.run_entries import read_effect, read_outcome
+from antiphon.effects import IndeterminateEffect, Outcome, outcome_to_json
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.errors import NotReadyError, StoreError
+
+if TYPE_CHECKING:
+    from antiphon.durable.active_run import ActiveRun
+    from antiphon.durable.journal import Journal
+
+#: What was decided about steps, by their paths: what comes of each, or nothing where it is done again.
+Decisions = Mapping[str, Outcome | None]
+_SELECT_EFFECTS = "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT 2000"
+_COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
+
+
+#: No run has done so many things.
+_SEQ_LIMIT = 1 << 40
+
+
+class SetAsideRun(NamedTuple):
+    """A run that holds what was set aside, and what was decided then."""
+
+    run: str
+    decided: Decisions
+    without_failed: bool
+
+
+class ReplayCache:
+    """Finished effects of a run, found by what they asked for; how often in a thread of work, and not where.
+
+    Of each only its number is kept here: a run may have done a million things. `reused` and `left` say how many were
+    found, and how many were not asked for any more; `changed`, the environment variables that have another value by
+    now.
+    """
+
+    def __init__(self, journal: Journal, aside: Sequence[SetAsideRun]) -> None:
+        self._journal = journal
+        #: From the newest on: what was decided there holds for those before it too.
+        self._aside = aside
+        self.reused = 0
+        self.unused = 0
+        self.changed_variables: list[str] = []
+        #: The first of those that are the same, and those after it.
+        self._first: dict[bytes, int] = {}
+        self._more: dict[bytes, deque[int]] = {}
+        #: Rounds side by side take at once.
+        self._lock = threading.Lock()
+        decided: dict[str, Outcome | None] = {}
+        for number, each in enumerate(aside):
+            decided = {**each.decided, **decided}
+            self._add_run(number, each, decided)
+
+    def _add_run(self, number: int, aside: SetAsideRun, decided: Decisions) -> None:
+        for path, seq, kind, hash, state in _iterate_effects(self._journal, aside.run):
+            if aside.without_failed and state == "failed" and not self._is_indeterminate(aside.run, path):
+                continue
+            if not any(_is_done_again(path, each, given) for each, given in decided.items()):
+                self._add(_make_key(path, kind, hash), number * _SEQ_LIMIT + seq)
+
+    def skip_effects_of(self, run: str) -> None:
+        """Leave out what a run has taken before."""
+        for path, _, kind, hash, _ in _iterate_effects(self._journal, run):
+            self._pop(_make_key(path, kind, hash))
+
+    def take(self, path: str, kind: str, hash: str) -> EffectRow | None:
+        """A finished effect that is the same, once. Of one that was interrupted it is not known whether it is."""
+        while (row := self._next(path, kind, hash)) is not None:
+            if row.state in ("done", "failed"):
+                self.reused += 1
+                return row
+            if row.state == "begun" and is_unrepeatable(effect := read_effect(self._journal, row.kind, row.effect)):
+                outcome = dump_ascii_json(outcome_to_json(Outcome(error=make_indeterminate_error(effect))))
+                return EffectRow(row.path, row.seq, kind, hash, "failed", row.effect, outcome, row.began, None)
+        return None
+
+    def list_unused(self, most: int) -> list[EffectRow]:
+        """The first of what the run has not asked for any more."""
+        rest = chain(self._first.values(), *self._more.values())
+        return [row for seq in nsmallest(most, rest) if (row := self._load_row(seq)) is not None]
+
+    def _add(self, key: bytes, seq: int) -> None:
+        self.unused += 1
+        if key in self._first:
+            self._more.setdefault(key, deque()).append(seq)
+        else:
+            self._first[key] = seq
+
+    def _next(self, path: str, kind: str, hash: str) -> EffectRow | None:
+        with self._lock:
+            number = self._pop(_make_key(path, kind, hash))
+        return None if number is None else self._load_row(number)
+
+    def _pop(self, key: bytes) -> int | None:
+        if (number := self._first.pop(key, None)) is None:
+            return None
+        if key in self._more:
+            self._first[key] = self._more[key].popleft()
+            if not self._more[key]:
+                del self._more[key]
+        self.unused -= 1
+        return number
+
+    def _load_row(self, number: int) -> EffectRow | None:
+        which, seq = divmod(number, _SEQ_LIMIT)
+        run = self._aside[which].run
+        found = self._journal.query(f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND seq = ?", (run, seq))
+        return EffectRow(*found[0]) if found else None
+
+    def _is_indeterminate(self, run: str, path: str) -> bool:
+        """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
+        found = self._journal.query("SELECT outcome FROM effects WHERE run = ? AND path = ?", (run, path))
+        try:
+            return is_indeterminate(read_outcome(self._journal, found[0][0] or "", path))
+        except StoreError:
+            return True
+
+
+def set_aside_run(
+    journal: Journal,
+    running: ActiveRun,
+    *,
+    decided: Decisions | None = None,
+    without_failed: bool = False,
+) -> ReplayCache:
+    """Let a run begin anew, with what it has done so far for where it is the same.
+
+    The steps that were `decided` about are done again, or have the outcomes that are given; `without_failed`, those
+    that failed are done again, unless they were interrupted in the middle. What is set aside is kept as a run of its
+    own.
+    """
+    decided = decided or {}
+    for path in decided:
+        if not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, path)):
+            raise NotReadyError(
+                f"run {running.id!r} has no step {path!r}; `antiphon runs show {running.id}` lists them"
+            )
+    for path, given in decided.items():
+        if given is not None:
+            running.record_outcome(path, given)
+    about = {"decided": {path: given is not None for path, given in decided.items()}, "failed": without_failed}
+    running.set_aside(about)
+    kept = load_replay_cache(journal, running.id)
+    assert kept is not None
+    running.middleware.replay_source = kept
+    return kept
+
+
+def load_replay_cache(journal: Journal, run: str) -> ReplayCache | None:
+    """What was set aside of a run and not used yet; nothing, where there is none or it ended since."""
+    rows = journal.query(
+        "SELECT id, ending FROM runs WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+        " ORDER BY length(id) DESC, id DESC",
+        (run,),
+    )
+    if not rows:
+        return None
+    kept = ReplayCache(journal, [_read_set_aside_run(*row) for row in rows])
+    kept.skip_effects_of(run)
+    return kept
+
+
+def _read_set_aside_run(run: str, about: str) -> SetAsideRun:
+    data = load_json(about, f"what was decided about run {run!r}")
+    return SetAsideRun(
+        run, {path: Outcome() if given else None for path, given in data["decided"].items()}, data["failed"]
+    )
+
+
+def is_indeterminate(outcome: Outcome | None) -> bool:
+    """Whether an outcome says that something was interrupted in the middle."""
+    return outcome is not None and isinstance(outcome.error, IndeterminateEffect)
+
+
+def _iterate_effects(journal: Journal, run: str) -> Generator[Any]:
+    """Path, number, kind, hash and state of all that a run has done."""
+    last = -1
+    while found := journal.query(_SELECT_EFFECTS, (run, last)):
+        yield from found
+        last = found[-1][1]
+
+
+def _is_done_again(path: str, decided: str, given: Outcome | None) -> bool:
+    """Whether a step was decided about; or is what such a one is inside of, which is not over before that is."""
+    return decided.startswith(f"{path}/") or (path == decided and given is None)
+
+
+def _make_key(path: str, kind: str, hash: str) -> bytes:
+    """What says where and what an effect is, in a few bytes."""
+    return hashlib.blake2b(f"{_strip_counts(path)} {kind} {hash}".encode(), digest_size=16).digest()
+
+
+def _strip_counts(path: str) -> str:
+    """A path without the counts that change when something is put before it; rounds and calls keep theirs."""
+    return _COUNTED.sub("#", path)

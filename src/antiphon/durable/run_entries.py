@@ -1,0 +1,184 @@
+"""What the journal knows of runs and of what they have done, as values to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from antiphon.durable.encryption import ENCRYPTED_MARK
+from antiphon.durable.secret_refs import REFERENCES_MARK, SecretMissing, parse_redacted_json
+from antiphon.effects import Effect, Outcome, outcome_from_json
+from antiphon.effects.codec import effect_from_json
+from antiphon.errors import FormatError, StoreError
+
+if TYPE_CHECKING:
+    from antiphon.durable.journal_reader import JournalReader
+
+T = TypeVar("T")
+#: The columns that `run_entry` takes, in its order; the sums are of what a run itself has done.
+RUN_COLUMNS = (
+    "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, fork_of, fork_at,"
+    " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
+    " (SELECT count(*) FROM effects WHERE run = id)"
+)
+#: So many open questions of a run are listed with it; `Journal.questions` gives all.
+LISTED_QUESTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionEntry:
+    """What a run waits for somebody to say, at its place: a question, or whether a call may run."""
+
+    path: str
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """What the journal knows of a run. `waiting` are its open questions, `wake_at` is when it wants to go on.
+
+    `begun_as` is what it was begun with, `ending` how it ended; `cost` is of the models it asked, `None` where it
+    asked none whose price is known. A fork took over what the run `fork_of` did before its step `fork_at`. `damage`
+    says what of it cannot be read, and why.
+    """
+
+    id: str
+    state: str
+    kind: str
+    title: str
+    created: float
+    updated: float
+    parent: str | None
+    number: int | None
+    wake_at: float | None
+    owner: str
+    begun_as: dict[str, Any]
+    ending: dict[str, Any] | None
+    cost: float | None
+    effects: int
+    waiting: tuple[QuestionEntry, ...]
+    fork_of: str | None = None
+    fork_at: str | None = None
+    damage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectEntry:
+    """One thing that a run has done, or is at: what was asked for, and what came of it where it is over.
+
+    `asked` is the effect as JSON data, without what a model was shown before; of what is private it says only that,
+    and there is no outcome. `damage` says what of it cannot be read, and why.
+    """
+
+    path: str
+    kind: str
+    hash: str
+    asked: dict[str, Any]
+    state: str
+    outcome: Outcome | None
+    began: float
+    ended: float | None
+    cost: float | None
+    attempt: int
+    damage: str = ""
+
+
+class _LenientReader:
+    """Reads what can be read: what is damaged must not hide the rest."""
+
+    def __init__(self) -> None:
+        self.damage: list[str] = []
+
+    def __call__(self, read: Callable[[], T], instead: T) -> T:
+        try:
+            return read()
+        except StoreError as error:
+            self.damage.append(str(error))
+            return instead
+
+    def number(self, value: Any, what: str, instead: Any = 0.0) -> Any:
+        return None if value is None and instead is None else self(lambda: _check_number(value, what), instead)
+
+
+def read_run_entry(journal: JournalReader, row: tuple[Any, ...]) -> RunEntry:
+    """A run from its row; as much of it as can be read."""
+    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, *fork, cost, count = row
+    whole, what = _LenientReader(), f"run {id}"
+    none: tuple[QuestionEntry, ...] = ()
+    waiting = whole(lambda: journal.list_questions(id, LISTED_QUESTIONS), none) if state in ("waiting", "ready") else ()
+    begun = whole(lambda: _read_json(journal, begun_as, what), {})
+    how = None if ending is None else whole(lambda: _read_json(journal, ending, what), {})
+    times = whole.number(created, what), whole.number(updated, what)
+    wakes = whole.number(wake_at, what, None)
+    read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting, *fork)
+    state = journal.determine_state(str(state), str(owner))
+    return RunEntry(id, state, str(kind), str(title), *read, damage="; ".join(whole.damage))
+
+
+def read_effect_entry(journal: JournalReader, row: tuple[Any, ...]) -> EffectEntry:
+    """An effect from its row; as much of it as can be read."""
+    path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
+    whole, step = _LenientReader(), f"step {path}"
+    over, spent = whole.number(ended, step, None), whole.number(cost, step, None)
+    times: Any = whole.number(began, step), over, spent, int(whole.number(attempt, step, 1))
+    if whole(lambda: journal.load_raw_text(effect), "").startswith(ENCRYPTED_MARK):
+        asked, came = {"kind": kind, "private": True}, None
+    else:
+        asked = whole(lambda: _read_json(journal, effect, step), {"kind": kind})
+        is_over = state in ("done", "failed") and kind != "environment"
+        came = whole(lambda: read_outcome(journal, outcome or "", path), None) if is_over else None
+    told = "; ".join(dict.fromkeys(whole.damage))
+    return EffectEntry(path, str(kind), str(hash), asked, str(state), came, *times, damage=told)
+
+
+def read_outcome(journal: JournalReader, kept: str, path: str) -> Outcome:
+    """What is written down as the outcome of a step, with the names of variables in place of their values."""
+    text = journal.load_text(kept)
+    try:
+        return outcome_from_json(parse_redacted_json(text, f"step {path}"))
+    except FormatError as error:
+        if text.startswith(REFERENCES_MARK):
+            # What is called as a variable is valued is not to be had without it.
+            return Outcome("(it holds values of the environment)")
+        raise StoreError(f"the journal is damaged at step {path}: {error}") from None
+
+
+def read_effect(journal: JournalReader, kind: str, kept: str) -> Effect:
+    """An effect from its row; of a request, without the turns that it showed."""
+    text, what = journal.load_text(kept), f"a step of kind {kind!r}"
+    try:
+        asked = journal.secret_refs.parse_with_values(text, what)
+    except SecretMissing:
+        asked = parse_redacted_json(text, what)
+    try:
+        return effect_from_json({"turns": [], **asked} if kind == "request" else asked)
+    except FormatError as error:
+        raise StoreError(f"the journal is damaged: {error}") from None
+
+
+def read_question_entry(journal: JournalReader, path: str, kept: str) -> QuestionEntry:
+    """A question from its effect, or from where that is kept."""
+    asked = _read_json(journal, kept, f"step {path}")
+    return QuestionEntry(path, str(asked.get("about", "question")), str(asked.get("text", "")))
+
+
+def format_local_time(moment: float, unit: str = "minutes") -> str:
+    """When that is, where this machine is."""
+    try:
+        return datetime.fromtimestamp(moment).astimezone().isoformat(" ", unit)
+    except (OverflowError, ValueError, OSError):
+        # A clock may have been anything, and a program may sleep for longer than there are years.
+        return "the end of time" if moment > 0 else "the beginning of time"
+
+
+def _check_number(value: Any, what: str) -> float:
+    if not isinstance(value, int | float):
+        raise StoreError(f"the journal is damaged: {what} has {value!r} where a number belongs")
+    return value
+
+
+def _read_json(journal: JournalReader, kept: str, what: str) -> dict[str, Any]:
+    return parse_redacted_json(journal.load_text(kept), what)

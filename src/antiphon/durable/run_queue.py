@@ -1,0 +1,309 @@
+"""The queue of runs to look at, in Procrastinate's tables: what is written there beside what its workers do.
+
+A job is a wake-up ("look at this run") and never the truth: losing one costs a minute, having two costs a look. Each
+has its run as `queueing_lock`, so a run has at most one that nobody has begun.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.errors import NotReadyError, StoreError
+from antiphon.storage.schema import ENDED_STATES
+
+if TYPE_CHECKING:
+    from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
+
+log = logging.getLogger("antiphon.durable")
+QUEUE = "antiphon"
+TASK = "antiphon.look"
+#: From this many on, PostgreSQL is told that the table has changed: its guesses make fetching 60 times slower.
+_MANY = 500
+#: One step of priority is more than the rows of a batch, whose n-th row comes n places after its first.
+_STEP = 1_000_000
+_TAKEN_OVER = 1000 * _STEP
+#: So often a run is taken over from workers that died, before it has ended one more step; then it is what kills them.
+MAX_TAKEOVERS = 3
+#: How the ending of a run begins that was set aside for that.
+LOST_ENDING = '{"outcome":"lost"'
+
+_SOON, _SET_ASIDE = object(), object()
+#: The time of the transaction. A clock that goes on within a statement would keep PostgreSQL from using its indexes.
+_NOW = "extract(epoch FROM now())"
+_INTO = "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args, priority)"
+_AS = f"'{QUEUE}', '{TASK}', id, jsonb_build_object('run', id)"
+_RANK = f"- least(coalesce(number, 0), {_STEP - 1})"
+_ONCE = (
+    "ON CONFLICT (queueing_lock) WHERE status = 'todo'"
+    " DO UPDATE SET priority = greatest(procrastinate_jobs.priority, excluded.priority)"
+)
+#: Batches whose rows have all ended are over as well.
+_CLOSE = (
+    f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE kind = 'map' AND state = 'ready' AND NOT EXISTS"
+    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND open.kind = 'row' AND open.state NOT IN {ENDED_STATES})"
+)
+_CLOSE_OF = f"{_CLOSE} AND id IN (SELECT parent FROM runs part WHERE part.id = ANY(?) AND part.kind = 'row')"
+_LIVE = (
+    "SELECT 1 FROM procrastinate_jobs job JOIN procrastinate_workers worker ON worker.id = job.worker_id"
+    " WHERE job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => ?)"
+)
+
+
+def install_queue(database: PostgresDatabase) -> None:
+    """Make the queue's tables, or bring them up to date."""
+    files = resources.files("procrastinate.sql")
+    known = sorted(each.name for each in (files / "migrations").iterdir() if each.name.endswith(".sql"))
+
+    def make(connection: PostgresConnection) -> bool:
+        """One step; whether it was the last."""
+        connection.execute("SELECT pg_advisory_xact_lock(1098871921)")
+        ((last,),) = connection.execute("SELECT max(migration) FROM queue").fetchall()
+        if last == known[-1]:
+            return True
+        if last is not None and last > known[-1]:
+            raise StoreError(
+                f"the queue in {database.name} was made by a newer release of Procrastinate ({last}),"
+                " and the one here is too old for it: update `procrastinate`"
+            )
+        step = known[-1] if last is None else next(each for each in known if each > last)
+        text = (files / "schema.sql" if last is None else files / "migrations" / step).read_text("utf-8")
+        connection.raw.execute(text.encode())
+        connection.execute(
+            "CREATE INDEX IF NOT EXISTS queue_of_run ON procrastinate_jobs (queueing_lock)"
+            " WHERE status IN ('todo', 'doing')"
+        )
+        connection.execute("INSERT INTO queue VALUES (?)", (step,))
+        return False
+
+    while not database.transact(make):
+        pass
+
+
+def make_runs_ready(database: PostgresDatabase, runs: Sequence[str], priority: int) -> int:
+    """Make runs ready that may go on, and have them looked at; how many they were."""
+    if not -1000 <= priority < 1000:
+        raise NotReadyError(f"a priority is between -1000 and 999, not {priority}")
+
+    def change(connection: PostgresConnection) -> int:
+        connection.execute(
+            f"UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
+            " WHERE id = ANY(?) AND state NOT IN ('running', 'preparing', 'done', 'cancelled')",
+            (list(runs),),
+        )
+        return enqueue_runs(connection, runs, priority)
+
+    number = database.transact(change)
+    if number >= _MANY:
+        database.transact(lambda connection: connection.execute("ANALYZE procrastinate_jobs, runs"))
+    return number
+
+
+def enqueue_runs(connection: PostgresConnection, runs: Sequence[str], priority: int) -> int:
+    """Have those of these runs looked at that are ready; how many they were."""
+    return connection.execute(
+        f"{_INTO} SELECT {_AS}, ? {_RANK} FROM runs WHERE id = ANY(?) AND state = 'ready' ORDER BY number {_ONCE}",
+        (priority * _STEP, list(runs)),
+    ).rowcount
+
+
+def cancel_runs(database: PostgresDatabase, runs: Sequence[str]) -> int:
+    """Cancel runs that have not ended; whoever is at one writes nothing more. How many they were."""
+
+    def change(connection: PostgresConnection) -> int:
+        number = connection.execute(
+            f"UPDATE runs SET state = 'cancelled', epoch = epoch + 1, owner = '', wake_at = NULL, updated = {_NOW}"
+            f" WHERE id = ANY(?) AND state NOT IN {ENDED_STATES}",
+            (list(runs),),
+        ).rowcount
+        connection.execute(
+            "SELECT procrastinate_cancel_job_v1(id, true, true) FROM procrastinate_jobs"
+            " WHERE queueing_lock = ANY(?) AND status IN ('todo', 'doing')",
+            (list(runs),),
+        )
+        return number
+
+    number = database.transact(change)
+    finish_batches(database, runs)
+    return number
+
+
+def finish_batches(database: PostgresDatabase, rows: Sequence[str]) -> None:
+    """End the batches of these rows, where no row is left that has not ended.
+
+    It is a transaction of its own: one in which a row ends does not see that another has ended at the same time.
+    """
+    database.transact(lambda connection: connection.execute(_CLOSE_OF, (list(rows),)))
+
+
+def mark_job_waiting(database: PostgresDatabase, job: int, is_waiting: bool) -> None:
+    """Note in a job that its run waits until it may begin: whatever kills its worker meanwhile is not this run."""
+    database.transact(
+        lambda connection: connection.execute(
+            "UPDATE procrastinate_jobs SET args = args || jsonb_build_object('waits', ?::boolean) WHERE id = ?",
+            (is_waiting, job),
+        )
+    )
+
+
+def requeue_lost_runs(connection: PostgresConnection, lease: float) -> int:
+    """Have the runs of workers looked at that were silent for a lease. How many they were.
+
+    Their jobs end here and new ones are made: a worker that comes back ends what it had, and never what another has.
+    A server that has just been started knows nothing of who is silent. A job says how many workers died with its run
+    since the run has last ended a step; a run that was made ready by somebody has a job that knows of none. A run that
+    still waited to begin did not kill its worker.
+    """
+    return connection.execute(
+        "WITH ended AS (UPDATE procrastinate_jobs job SET status = 'failed', attempts = attempts + 1,"
+        " abort_requested = false WHERE id IN (SELECT lost.id FROM procrastinate_jobs lost"
+        " LEFT JOIN procrastinate_workers worker ON worker.id = lost.worker_id WHERE lost.status = 'doing'"
+        " AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => ?))"
+        " AND pg_postmaster_start_time() < now() - make_interval(secs => ?)"
+        " FOR UPDATE OF lost SKIP LOCKED) RETURNING queueing_lock AS id, args),"
+        " counted AS (SELECT id, args, (SELECT count(*) FROM effects WHERE run = ended.id AND state IN"
+        " ('done', 'failed')) AS steps FROM ended WHERE id IS NOT NULL)"
+        f" {_INTO} SELECT DISTINCT ON (id) '{QUEUE}', '{TASK}', id, jsonb_build_object('run', id, 'steps', steps,"
+        " 'lost', CASE WHEN (args->>'waits')::boolean THEN 0 ELSE 1 END"
+        " + CASE WHEN (args->>'steps')::bigint = steps THEN (args->>'lost')::bigint ELSE 0 END),"
+        f" {_TAKEN_OVER} FROM counted ORDER BY id, args->'lost' DESC NULLS LAST {_ONCE}, args = excluded.args",
+        (lease, lease),
+    ).rowcount
+
+
+def wake_runs(connection: PostgresConnection) -> int:
+    """Make runs ready whose time has come. How many they were."""
+    return connection.execute(
+        f"WITH due AS (UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
+        f" WHERE wake_at <= {_NOW} AND state = 'waiting' RETURNING id, number)"
+        f" {_INTO} SELECT {_AS}, 0 {_RANK} FROM due {_ONCE}"
+    ).rowcount
+
+
+def repair_queue(connection: PostgresConnection) -> int:
+    """Have runs looked at that should be and would not: ready ones, or ones that a worker left. How many they were.
+
+    A batch is no run for a worker: its rows are.
+    """
+    ((mine,),) = connection.execute("SELECT pg_try_advisory_xact_lock(1098871922)").fetchall()
+    if not mine:
+        return 0
+    connection.execute(
+        "DELETE FROM procrastinate_jobs WHERE status NOT IN ('todo', 'doing')"
+        " AND id NOT IN (SELECT job_id FROM procrastinate_events WHERE at > now() - interval '1 hour')"
+    )
+    connection.execute(f"DELETE FROM workers WHERE seen < {_NOW} - 7 * 86400")
+    connection.execute(_CLOSE)
+    return connection.execute(
+        f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM runs WHERE (state = 'ready' AND kind <> 'map' OR state = 'running' AND"
+        " regexp_replace(owner, ':[^:]*$', '') IN (SELECT process FROM workers)) AND NOT EXISTS (SELECT 1 FROM"
+        f" procrastinate_jobs WHERE queueing_lock = runs.id AND status IN ('todo', 'doing')) {_ONCE}"
+    ).rowcount
+
+
+def send_heartbeat(connection: PostgresConnection, worker: int | None, process: str, slots: int) -> None:
+    """Say that a process works, before it has anything to do; then that it lives, even if it was given up meanwhile."""
+    if worker is not None:
+        connection.execute(
+            "INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE VALUES (?, now())"
+            " ON CONFLICT (id) DO UPDATE SET last_heartbeat = now()",
+            (worker,),
+        )
+    connection.execute(
+        f"INSERT INTO workers VALUES (?, ?, {_NOW}, {_NOW}) ON CONFLICT (process)"
+        f" DO UPDATE SET seen = {_NOW}, slots = excluded.slots",
+        (process, slots),
+    )
+
+
+def sign_off(connection: PostgresConnection, process: str) -> None:
+    """Say that a process works no more. That it did stays known: what it may have left behind was a worker's."""
+    connection.execute("UPDATE workers SET slots = 0 WHERE process = ?", (process,))
+
+
+def claim_run(database: PostgresDatabase, run: str, job: int, lease: float, lost: int = 0) -> int | None:
+    """The epoch of a run that is to be gone on with now, and that nobody is at; one of a dead worker is freed.
+
+    One with which too many workers were `lost` is set aside.
+    """
+    while (found := _try_claim(database, run, job, lease, lost)) is _SOON:
+        time.sleep(0.05)
+    if found is _SET_ASIDE:
+        finish_batches(database, [run])
+    return found if isinstance(found, int) else None
+
+
+def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, lost: int) -> object:
+    def look(connection: PostgresConnection) -> object:
+        found: Any = connection.execute(
+            "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
+        ).fetchone()
+        state, owner, epoch = found or ("gone", "", 0)
+        if state not in ("ready", "running"):
+            return None
+        others = connection.execute(f"{_LIVE} AND job.queueing_lock = ? AND job.id < ?", (lease, run, job)).fetchall()
+        if state == "ready" and others:
+            # Somebody who came before is about to begin it, or has just ended it before it was made ready again.
+            return _SOON
+        process = owner.rpartition(":")[0]
+        if state == "running" and (
+            others or not connection.execute("SELECT 1 FROM workers WHERE process = ?", (process,)).fetchall()
+        ):
+            return None
+        if lost > MAX_TAKEOVERS:
+            _fail_lost_run(connection, run, lost)
+            return _SET_ASIDE
+        if state == "running":
+            connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
+        return epoch + (state == "running")
+
+    return database.transact(look)
+
+
+def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
+    """Set a run aside that has killed its workers."""
+    found = connection.execute(
+        "SELECT path FROM effects WHERE run = ? AND state = 'begun' ORDER BY seq DESC LIMIT 1", (run,)
+    ).fetchone()
+    where = f" at step {found[0]}" if found else ""
+    message = (
+        f"{lost} workers died one after the other with this run{where}, so no more take it;"
+        f" when that cannot happen again: `antiphon runs resume {run}`"
+    )
+    log.error("run %s is set aside: %s", run, message)
+    connection.execute(
+        "UPDATE runs SET state = 'failed', owner = '', epoch = epoch + 1, wake_at = NULL, ending = ?,"
+        f" updated = {_NOW} WHERE id = ?",
+        (dump_ascii_json({"outcome": "lost", "value": None, "error": {"message": message}}), run),
+    )
+
+
+def settle_run(database: PostgresDatabase, run: str, epoch: int, process: str, error: BaseException | None) -> None:
+    """See to it that a run goes on that was executed and has not ended: its end could not be written, or it was made
+    ready meanwhile. One that could not even be begun has failed.
+    """
+
+    def look(connection: PostgresConnection) -> bool:
+        """Whether it has ended."""
+        found: Any = connection.execute(
+            "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
+        ).fetchone()
+        state, owner, now = found or ("gone", "", 0)
+        if state == "ready" and now == epoch:
+            if error is not None and not isinstance(error, StoreError):
+                connection.execute("UPDATE runs SET state = 'failed' WHERE id = ?", (run,))
+            return error is not None
+        is_mine = state == "running" and owner.rpartition(":")[0] == process
+        if now == epoch + 1 and (is_mine or (state == "interrupted" and isinstance(error, StoreError))):
+            connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
+        elif state != "ready":
+            return state in ENDED_STATES
+        enqueue_runs(connection, [run], 0)
+        return False
+
+    if database.transact(look):
+        finish_batches(database, [run])

@@ -1,0 +1,97 @@
+"""What a session was asked, with all that was said before, kept so that another process can go on with it.
+
+Each turn is written once: its key is made of those before it too, so a run keeps one key, however long its history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from antiphon._base.json_access import as_object, as_string
+from antiphon.conversation import Conversation, DerivedKey, Turn, UserPart
+from antiphon.conversation.serialization import (
+    conversation_from_json,
+    conversation_to_json,
+    parts_from_json,
+    parts_to_json,
+    turn_to_json,
+    turns_from_json,
+)
+from antiphon.durable.secret_refs import parse_redacted_json
+from antiphon.effects.codec import dump_ascii_json
+from antiphon.effects.types import AskModel, Effect
+from antiphon.errors import StoreError
+
+if TYPE_CHECKING:
+    from antiphon.durable.journal_reader import JournalReader
+    from antiphon.durable.secret_refs import SecretRefs
+
+#: A turn as it is kept: its key, the key of what was said before it, and itself.
+TurnRow = tuple[str, str, str]
+
+
+def session_request_to_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
+    """An ask as JSON data, but for the turns."""
+    head = {name: each for name, each in conversation_to_json(conversation).items() if name not in ("turns", "tools")}
+    return {"mode": mode, "prompt": None if prompt is None else parts_to_json(prompt), "head": head}
+
+
+def load_session_request(journal: JournalReader, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
+    """What `ask_json` was made of: the conversation as it was, the mode and the prompt."""
+    head = {**as_object(data.get("head")), "turns": _load_turns(journal, said)}
+    prompt = data.get("prompt")
+    return (
+        conversation_from_json(head)[0],
+        as_string(data.get("mode")),
+        None if prompt is None else parts_from_json(prompt),
+    )
+
+
+#: The journal that has a turn, the key of the turn before it, and its own.
+_STORED_TURN = DerivedKey[tuple[str, str, str]]("stored")
+
+
+def chain_turns(journal: JournalReader, turns: Sequence[Turn], withheld: SecretRefs) -> tuple[str, list[TurnRow]]:
+    """The key of a history, and the rows of it that this journal may not have yet."""
+    before, new, name = "", list[TurnRow](), journal.name
+    for turn in turns:
+        known = turn.derived.get(_STORED_TURN)
+        if known is None or known[1] != before or known[0] != name:
+            body = withheld.insert_references(dump_ascii_json(turn_to_json(turn)))
+            key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
+            new.append((key, before, body))
+            known = turn.derived.set(_STORED_TURN, (name, before, key))
+        before = known[2]
+    return before, new
+
+
+def forget_stored_turns(effect: Effect) -> None:
+    """What a model was to be shown is not kept after all."""
+    for turn in effect.turns if isinstance(effect, AskModel) else ():
+        turn.derived.remove(_STORED_TURN)
+
+
+def _load_turns(journal: JournalReader, key: str) -> list[Any]:
+    """The turns of a history, the first first."""
+    return [journal.secret_refs.parse_with_values(body, "a turn") for _, body in _iterate_bodies(journal, key)][::-1]
+
+
+def load_last_turns(journal: JournalReader, key: str, most: int) -> tuple[list[Turn], str]:
+    """So many of the last turns of a history, the first of them first, with names of variables in place of their
+    values; and the key of the history before them, if there is more."""
+    found = list(islice(_iterate_bodies(journal, key), most))
+    turns = [turns_from_json([parse_redacted_json(body, "a turn")])[0] for _, body in found]
+    return turns[::-1], found[-1][0] if found else ""
+
+
+def _iterate_bodies(journal: JournalReader, key: str) -> Generator[tuple[str, str]]:
+    """The turns of a history as they are written down, the last first, each with the key of what is before it."""
+    while key:
+        found = journal.query("SELECT before, body FROM said WHERE key = ?", (key,))
+        if not found:
+            raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
+        key = found[0][0]
+        yield found[0]

@@ -1,0 +1,274 @@
+"""A program run for each of many rows: one run a row, some at a time, the results in order, and nothing done twice."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+from antiphon._base.json_access import as_array, as_object
+from antiphon.durable import ActiveRun, Journal, LeaseLost, RunEntry
+from antiphon.durable.journal_writer import PREPARING
+from antiphon.durable.rate_limits import COST_OF_ROWS
+from antiphon.durable.replay_cache import set_aside_run
+from antiphon.effects.budget import Budget, format_cost_limit
+from antiphon.effects.codec import decode_value, encode_value
+from antiphon.effects.pipeline import Middleware
+from antiphon.errors import NotReadyError, StoreError
+from antiphon.lang.runtime import Host, Program, load
+from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
+from antiphon.programs.row_sources import NumberedRow, enumerate_rows, has_private_input, read_rows, select_inputs
+from antiphon.programs.run_ending import finish_run
+from antiphon.providers.prewarming import Prewarming
+from antiphon.storage.schema import ENDED_STATES
+
+#: Makes the host of one row, with who stands in its door.
+HostFactory = Callable[[tuple[Middleware, ...]], Host]
+#: How rows end that are tried again.
+_RETRIED = ("failed", "invalid", "limit", "lost")
+_PAGE_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What came of a row: a `value`, or why there is none.
+
+    `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost`, where workers died with it;
+    `run` is the name of its run in the journal.
+    `changed` are environment variables that had another value by the time in which it was tried again.
+    """
+
+    number: int
+    outcome: str
+    value: Any
+    error: str
+    cost: float | None
+    run: str
+    changed: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        told = {"value": self.value} if self.outcome == "done" else {"error": self.error}
+        return {"row": self.number, "outcome": self.outcome, **told, "cost": self.cost, "run": self.run}
+
+
+def map(
+    program: str | PathLike[str] | Program,
+    rows: str | PathLike[str] | Iterable[Mapping[str, Any]],
+    *,
+    parallel: int = 8,
+    sample: int | None = None,
+    max_cost: float | None = None,
+    journal: Journal | None = None,
+    id: str = "",
+    hosts: HostFactory | None = None,
+) -> Generator[RowResult]:
+    """Run a program for each row, and give what came of each, in order; an error of one is its result.
+
+    `rows` are mappings, or a file of them; each gives variables of the program's top level their values. With an `id`
+    that the journal knows, what was done then is not done again. `max_cost` are US dollars for all of them: what they
+    cost before counts, and rows that are not begun when it is reached stay as they are.
+    """
+    journal = journal or Journal()
+    loaded = program if isinstance(program, Program) else load(program)
+    given = select_inputs(
+        loaded, enumerate_rows(read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows, sample)
+    )
+    if not id or not journal.has_run(id):
+        begun = LaunchSpec(loaded.source.name, "", loaded.source.name, collect_program_sources(loaded))
+        id = begin_batch(journal, loaded, begun, given, id=id)
+    elif journal.find(id).state == PREPARING:
+        finish_batch(journal, id, loaded, given)
+    return Batch(journal, id, loaded, hosts or _make_silent_host, parallel, max_cost).iterate_results()
+
+
+def begin_batch(
+    journal: Journal,
+    program: Program,
+    begun: LaunchSpec,
+    rows: Iterable[NumberedRow],
+    *,
+    id: str = "",
+    is_private: bool = False,
+) -> str:
+    """Write a run for the whole and one for each row, and return the name of the whole.
+
+    Until all rows are written, the batch is `preparing` and none of them runs. `is_private` seals what `begun` says.
+    """
+    batch = journal.begin("map", begun.file, begun.to_json(), id=id, state=PREPARING, is_private=is_private)
+    try:
+        _write_rows(journal, batch, program, rows)
+    except LeaseLost:
+        raise
+    except StoreError:
+        # It stays as far as it came, for whoever writes the rest.
+        with suppress(StoreError):
+            batch.finish(PREPARING)
+        raise
+    except BaseException:
+        journal.remove(batch.id)
+        raise
+    return batch.id
+
+
+def finish_batch(journal: Journal, id: str, program: Program, rows: Iterable[NumberedRow]) -> None:
+    """Write the rows of a batch that are missing; those that are there must be the first of these."""
+    batch, rest = journal.resume_preparing(id), iter(rows)
+    try:
+        for there in journal.iterate_rows(id):
+            given = next(rest, None)
+            if given is None or given[0] != there.number or encode_value(given[1]) != there.begun_as.get("inputs"):
+                raise NotReadyError(
+                    f"run {id} cannot be finished: its row {there.number} is not in the rows any more;"
+                    f" `antiphon runs cancel {id}`, then `antiphon map` begins another"
+                )
+        _write_rows(journal, batch, program, rest)
+    except LeaseLost:
+        raise
+    except BaseException:
+        batch.finish(PREPARING)
+        raise
+
+
+def _write_rows(journal: Journal, batch: ActiveRun, program: Program, rows: Iterable[NumberedRow]) -> None:
+    rest, (id, epoch) = iter(rows), batch.fence
+    while page := list(islice(rest, _PAGE_SIZE)):
+        names = {name for _, row in page for name in row}
+        journal.add_rows(id, epoch, page, has_private_input(program, names))
+    journal.complete_batch(id, epoch)
+
+
+class Batch:
+    """The rows of a batch, run here."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        id: str,
+        program: Program,
+        hosts: HostFactory,
+        parallel: int,
+        max_cost: float | None = None,
+    ) -> None:
+        self._journal = journal
+        self._id = id
+        self._program = program
+        self._hosts = hosts
+        self._parallel = parallel
+        self._max_cost = max_cost
+        self._budget = Budget(max_cost)
+        self._prewarming = Prewarming()
+        ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
+        self._budget.cost = None if unknown else cost
+
+    def iterate_results(self, *, retry: bool = False) -> Generator[RowResult]:
+        """What comes of each row, in order; those that have failed are tried again where that is wanted."""
+        running = self._journal.resume(self._id)
+        state = "interrupted"
+        seen: set[str] = set()
+        try:
+            with ThreadPoolExecutor(self._parallel, "antiphon: row") as pool:
+                for result in self._iterate_in_order(pool, retry):
+                    seen.add(result.outcome)
+                    yield result
+            state = "waiting" if "waiting" in seen else "interrupted" if "limit" in seen else "done"
+        finally:
+            running.finish(state)
+
+    def _iterate_in_order(self, pool: ThreadPoolExecutor, retry: bool) -> Generator[RowResult]:
+        """So many rows are begun as there is room for, so that what is known of them stays small."""
+        under_way: deque[Future[RowResult]] = deque()
+        try:
+            for row in self._journal.iterate_rows(self._id):
+                under_way.append(pool.submit(self._process_row, row, retry))
+                while len(under_way) > 4 * self._parallel:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for each in under_way:
+                each.cancel()
+
+    def _process_row(self, row: RunEntry, retry: bool) -> RowResult:
+        if row.state in ENDED_STATES and not (retry and row.state == "failed"):
+            return load_row_result(self._journal, row)
+        if row.effects == 0 and (reached := self._find_exceeded_limit()):
+            return _make_row_result(row, make_not_begun_ending(reached))
+        return self._run_row(row)
+
+    def _find_exceeded_limit(self) -> str:
+        """Why no row is begun any more; nothing, as long as one may be."""
+        cost, most = self._budget.cost, self._max_cost
+        return "" if most is None or (cost is not None and cost < most) else format_cost_limit(most, cost)
+
+    def _run_row(self, row: RunEntry) -> RowResult:
+        """Carry out one row, from where it was left."""
+        running = self._journal.resume(row.id)
+        prepare_retry(self._journal, row, running)
+        # The budget stands behind who knows what was asked before: that is counted already.
+        host = self._hosts((running.middleware, self._budget))
+        host.prewarm_with(self._prewarming)
+        report = self._program.attempt(host, inputs=decode_value(row.begun_as.get("inputs", {})))
+        finish_run(running, report)
+        if report.outcome == "interrupted":
+            raise KeyboardInterrupt
+        return load_row_result(self._journal, self._journal.find(row.id))
+
+
+def follow_batch(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:
+    """What comes of each row of a batch that others run, in order, as soon as it is there."""
+    for row in journal.iterate_rows(id):
+        while not _is_settled(now := journal.find(row.id)):
+            time.sleep(every)
+        yield load_row_result(journal, now)
+
+
+def _is_settled(row: RunEntry) -> bool:
+    """Whether no worker goes on with a row by itself: it has ended, waits for somebody, or was stopped for a reason."""
+    if row.state == "waiting":
+        return row.wake_at is None or bool(row.waiting)
+    return row.state in ENDED_STATES or (row.state == "interrupted" and row.ending is not None)
+
+
+def prepare_retry(journal: Journal, row: RunEntry, running: ActiveRun) -> None:
+    """Where a row has failed, let the steps that did be done again."""
+    if row.kind == "row" and row.effects and (row.ending or {}).get("outcome") in _RETRIED:
+        set_aside_run(journal, running, without_failed=True)
+
+
+def make_not_begun_ending(reached: str) -> dict[str, Any]:
+    """The ending of a row that was left as it is."""
+    return {"outcome": "limit", "value": None, "error": {"message": f"not begun: {reached}"}}
+
+
+def load_row_result(journal: Journal, row: RunEntry) -> RowResult:
+    """What the journal knows came of a row."""
+    return _make_row_result(row, journal.load_ending(row.id) if row.ending else {})
+
+
+def _make_row_result(row: RunEntry, ending: Mapping[str, Any]) -> RowResult:
+    outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
+    error = as_object(ending.get("error"))
+    said = f"{error['code']}: {error['message']}" if "code" in error else str(error.get("message", outcome))
+    told = "" if outcome == "done" else said
+    changed = tuple(str(each) for each in as_array(ending.get("changed")))
+    return RowResult(row.number or 0, outcome, ending.get("value"), told, row.cost, row.id, changed)
+
+
+def _make_silent_host(performers: tuple[Middleware, ...]) -> Host:
+    """A host that prints nothing and asks nobody."""
+    from antiphon.lang.runtime.program import default_host
+
+    made = default_host()
+    made.write, made.performers = _discard, performers
+    return made
+
+
+def _discard(_: str) -> None:
+    """What rows print is in the journal."""

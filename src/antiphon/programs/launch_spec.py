@@ -1,0 +1,120 @@
+"""A program as it was begun: all that is needed to begin it again, in another process or on another machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon._base.user_dirs import user_directory
+from antiphon.errors import ConfigurationError, FormatError, StoreError
+from antiphon.programs.row_sources import RowSource
+
+if TYPE_CHECKING:
+    from antiphon.durable import Journal, RunEntry
+    from antiphon.lang.runtime import Program
+
+_KNOWN_SETTINGS = {
+    *("model", "every_model", "record", "replay", "untrusted", "yes"),
+    *("max_cost", "max_turns", "max_parallel", "parallel"),
+}
+#: The name of a program that came through a pipe.
+PIPED_NAME = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSpec:
+    """`file` is where the program is, as it was named; `sources` are the texts of it and of what it imports, as they
+    were then, by their names, of which `name` is its own.
+    """
+
+    file: str
+    directory: str
+    name: str
+    sources: dict[str, str]
+    arguments: list[str] = field(default_factory=list[str])
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    #: What else was wished for: the model, limits, whether all calls are allowed.
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    #: Whether its text is the one in `sources`, whatever is in its file: somebody has changed it for this run alone.
+    is_edited: bool = False
+    #: Where the rows of a batch come from; nothing, where Python gave them.
+    rows: RowSource | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        return asdict(self)
+
+    @property
+    def source(self) -> str:
+        """The text of the program itself."""
+        return self.sources.get(self.name, "")
+
+
+def parse_launch_spec(data: Mapping[str, Any]) -> LaunchSpec:
+    """What `Begun.to_json` made."""
+    if "file" not in data:
+        how = " (`session.resume_run(id)`)" if "mode" in data else ""
+        raise FormatError(f"it was not begun as a program, so it is gone on with by the code that began it{how}")
+    if unknown := as_object(data.get("settings")).keys() - _KNOWN_SETTINGS:
+        raise FormatError(f"it was begun with `{min(unknown)}`, which this release does not know")
+    return LaunchSpec(
+        as_string(data["file"]),
+        as_string(data.get("directory")),
+        as_string(data.get("name")),
+        {name: as_string(text) for name, text in as_object(data.get("sources")).items()},
+        [as_string(each) for each in as_array(data.get("arguments"))],
+        as_object(data.get("inputs")),
+        as_object(data.get("settings")),
+        data.get("is_edited") is True,
+        _parse_row_source(data.get("rows")),
+    )
+
+
+def _parse_row_source(data: object) -> RowSource | None:
+    if data is None:
+        return None
+    given = as_object(data)
+    sets = {name: as_string(each) for name, each in as_object(given.get("sets")).items()}
+    return RowSource(as_string(given.get("place")), given.get("sample"), sets)
+
+
+def load_launch_spec(entry: RunEntry, journal: Journal) -> LaunchSpec:
+    """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
+    if entry.kind == "row":
+        from antiphon.effects.codec import decode_value
+
+        whole = load_launch_spec(journal.find(entry.parent or ""), journal)
+        own = {name: each for name, each in whole.settings.items() if name != "parallel"}
+        return replace(whole, inputs=decode_value(entry.begun_as.get("inputs", {})), settings=own)
+    if entry.damage and not entry.begun_as:
+        raise StoreError(f"run {entry.id} cannot be gone on with: {entry.damage}")
+    try:
+        return parse_launch_spec(entry.begun_as)
+    except FormatError as error:
+        raise ConfigurationError(f"run {entry.id} cannot be gone on with from here: {error}") from None
+
+
+def collect_program_sources(program: Program) -> dict[str, str]:
+    """The texts of a program and of what it imports, by their names."""
+    return {each.source.name: each.source.text for each in program.modules.compiled.values()}
+
+
+def restore_program(begun: LaunchSpec) -> str:
+    """Where the texts that are kept with a run are, as files beside one another as they were; the program's own."""
+    import hashlib
+
+    from antiphon.conversation.serialization import write_file_atomically
+
+    known = hashlib.sha256(json.dumps(begun.sources, sort_keys=True).encode()).hexdigest()
+    top = os.path.commonpath([os.path.dirname(name) for name in begun.sources])
+    home = user_directory("cache") / "programs" / known[:24]
+    for name, text in begun.sources.items():
+        file = home / os.path.relpath(name, top)
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_file_atomically(file, text.encode())
+    return str(home / os.path.relpath(begun.name, top))

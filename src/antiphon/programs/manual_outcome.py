@@ -1,0 +1,106 @@
+"""Operators' decisions: the outcome of a step that somebody gives, of the type that the step has."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import Text, ToolCall, ToolResult
+from antiphon.effects import HumanAnswer, ModelReplied, Outcome, ToolReturned
+from antiphon.errors import NotReadyError
+from antiphon.tools.execution import make_call_record
+from antiphon.wire import Reply
+
+if TYPE_CHECKING:
+    from antiphon.durable import EffectEntry, Journal
+    from antiphon.lang.typecheck.types import Type
+
+_DENIALS = ("n", "no", "false", "deny")
+
+
+def parse_manual_outcome(journal: Journal, run: str, path: str, text: str) -> Outcome:
+    """Convert an operator's answer into the outcome of a step.
+
+    What a function of a `system/…` module gives is read as its type, and what Python gives as JSON, where it is JSON.
+    """
+    entry = journal.find_effect(run, path)
+    match entry.kind:
+        case "person" if entry.asked.get("about") == "approval":
+            return Outcome(HumanAnswer(allowed=text.strip().lower() not in _DENIALS))
+        case "person":
+            return Outcome(HumanAnswer(text))
+        case "request":
+            return Outcome(ModelReplied(Reply((Text(text),), stop="end")))
+        case "tool":
+            return Outcome(_make_tool_outcome(journal, run, entry, text))
+        case "python":
+            return Outcome(_parse_value(text))
+        case "clock":
+            return Outcome(text)
+        case _:
+            raise NotReadyError(f"step {entry.path} is {entry.kind}, and what comes of it cannot be given")
+
+
+def describe_outcome_type(entry: EffectEntry) -> str:
+    """Say of which type an outcome is that can be given for a step; nothing, where any text will do."""
+    from antiphon.lang.typecheck.type_printer import format_type
+
+    wanted = _find_system_type(entry)
+    return "" if wanted is None else format_type(wanted)
+
+
+def _make_tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str) -> Any:
+    whole, _, id = entry.path.rpartition("/")
+    # Where a model calls, it was asked: by a number alone, which it may be, a call cannot be told from a count.
+    if not whole or not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (run, f"{whole}/r1")):
+        # The program itself called it.
+        wanted = _find_system_type(entry)
+        if wanted is not None:
+            return _parse_typed(entry, wanted, text)
+        return [_parse_value(text) if _returns_data(entry.asked.get("tool")) else text]
+    if "tool" not in entry.asked:
+        raise NotReadyError(
+            f"what was asked for in step {entry.path} cannot be read; `--retry {entry.path}` asks again"
+        )
+    call = ToolCall(id, entry.asked["tool"], entry.asked["arguments"])
+    result = ToolResult(id, text)
+    return ToolReturned(result, make_call_record(call, result))
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _find_system_type(entry: EffectEntry) -> Type | None:
+    """The type of what a function of a `system/…` module gives, where a step calls one."""
+    from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions
+    from antiphon.lang.typecheck.types import NUMBER
+
+    module, dot, name = str(entry.asked.get("tool", "")).partition(".")
+    if entry.kind != "tool" or not dot or module not in SYSTEM_MODULES:
+        return None
+    if (module, name) == ("random", "seed"):
+        # The step is what chance comes of, which a program does not call by itself.
+        return NUMBER
+    function = load_system_functions(module).get(name)
+    return None if function is None else function.returns
+
+
+def _parse_typed(entry: EffectEntry, wanted: Type, text: str) -> Any:
+    from antiphon.lang.runtime.inputs import InputMismatch, parse_text_input
+
+    try:
+        return parse_text_input(str(entry.asked["tool"]), wanted, text)
+    except InputMismatch as wrong:
+        raise NotReadyError(f"step {entry.path}: {wrong}") from None
+
+
+def _returns_data(tool: object) -> bool:
+    """Whether a tool gives programs other values than texts."""
+    from antiphon.tools.builtin import all_tools
+
+    found = next((each.data for each in all_tools() if each.name == tool), None)
+    return found is not None and found.__annotations__.get("return") != "str"
