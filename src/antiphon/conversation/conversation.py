@@ -462,6 +462,19 @@ class Conversation:
         self._head, self._announced, self._updates = other._head, None, None
         self.state = other.state.copy()
 
+    @classmethod
+    def from_turns(
+        cls,
+        turns: Iterable[Turn],
+        system: str = "",
+        tools: Iterable[ToolSpec] = (),
+        *,
+        auto_assistant_tool_calls: bool = False,
+    ) -> Conversation:
+        """Return a conversation of turns that alternate and whose calls have different ids."""
+        empty = cls(system, tools, auto_assistant_tool_calls=auto_assistant_tool_calls)
+        return empty._copy_with_turns(turns)
+
     def _copy_with_turns(self, turns: Iterable[Turn]) -> Conversation:
         """Return a conversation with these turns and this one's system text, tools and full results."""
         other = Conversation(self._system, self._tools, auto_assistant_tool_calls=self._auto)

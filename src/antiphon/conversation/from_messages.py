@@ -19,6 +19,7 @@ from antiphon.conversation.parts import (
     normalize_call_id,
 )
 from antiphon.conversation.repair import RepairAction, RepairCode, make_interrupted_result, make_unanswered_action
+from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, normalize_user_parts
 
 #: Frames the text of a result whose call is missing, so that it is not mistaken for the user's words.
 _ORPHAN_RESULT_TEMPLATE = "[The result of a tool call that is not in this conversation]\n{}\n[The end of that result]"
@@ -177,28 +178,37 @@ class _ConversationBuilder:
                 found = f"a second result for call {result.call_id!r}: {result.text[:60]!r}"
                 self.note("duplicate-result", where, found, "it is dropped", result.call_id)
 
-    def conversation(self, conversation: Conversation) -> Conversation:
+    def build_turns(self) -> list[Turn]:
+        """Return the turns of the drafts, in which only the last calls of the model may be open."""
         last_assistant = max((n for n, draft in enumerate(self.drafts) if draft.role == "assistant"), default=-1)
+        turns: list[Turn] = []
         for place, draft in enumerate(self.drafts):
+            last = turns[-1] if turns else None
             if draft.role == "user":
-                self.say(conversation, draft)
+                if parts := self.get_visible_parts(draft):
+                    turn = UserTurn(normalize_user_parts(parts, None))
+                    if isinstance(last, UserTurn):
+                        turns.pop()
+                        turn = UserTurn(last.parts + turn.parts)
+                    turns.append(turn)
                 continue
-            conversation.add_reply(cast(list[AssistantPart], draft.parts))
+            turn = AssistantTurn(tuple(cast(list[AssistantPart], draft.parts)))
+            if isinstance(last, AssistantTurn) and not last.calls:
+                turns.pop()
+                turn = AssistantTurn(last.parts + turn.parts)
             results = list(draft.results.values())
             if place != last_assistant:
                 for call in draft.open_calls:
                     self.changes.append(make_unanswered_action(call, draft.where))
                     results.append(make_interrupted_result(call))
-            if results:
-                conversation.add_tool_results(results)
-        return conversation
+            turns.append(turn.answered(results) if results else turn)
+        return turns
 
-    def say(self, conversation: Conversation, draft: _TurnDraft) -> None:
+    def get_visible_parts(self, draft: _TurnDraft) -> list[UserPart]:
         parts = [part for part in draft.parts if not isinstance(part, Text | Chat) or part.text.strip()]
         if len(parts) < len(draft.parts):
             self.note("empty-text", draft.where, "empty text", "it is dropped")
-        if parts:
-            conversation.add_user(cast(list[UserPart], parts))
+        return cast(list[UserPart], parts)
 
 
 def assemble(
@@ -224,4 +234,5 @@ def assemble(
         assembly.add(item)
     assembly.flush_orphan_parts(given[-1].where if given else "")
     assembly.pair_early_results()
-    return assembly.conversation(Conversation(system, tools, auto_assistant_tool_calls=auto)), assembly.changes
+    turns = assembly.build_turns()
+    return Conversation.from_turns(turns, system, tools, auto_assistant_tool_calls=auto), assembly.changes

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from antiphon._base.json import dump_json, load_json, sanitize_unicode
-from antiphon._base.json_access import as_object
+from antiphon._base.json_access import as_array, as_object
 from antiphon.errors import MalformedJSONError
 from antiphon.formats.issue import Finding
 
@@ -39,14 +39,11 @@ class HistoryDocument:
 
     text: bytes
     data: Any
+    #: The value that holds the history.
+    body: Any
     lines: bool = False
     steps: tuple[str | int, ...] = ()
     findings: list[Finding] = field(default_factory=list[Finding])
-
-    @property
-    def body(self) -> Any:
-        """The value that holds the history."""
-        return _get_at(self.data, self.steps)
 
     def inner(self) -> list[HistoryDocument]:
         """Return the documents that may be wrapped in this one, most likely first."""
@@ -54,28 +51,41 @@ class HistoryDocument:
             return []
         body = self.body
         if isinstance(body, str):
+            if body.lstrip()[:1] not in ("{", "["):
+                return []
+            try:
+                value = load_json(body)
+            except MalformedJSONError:
+                return []
             findings = [*self.findings, *_find_repeated_fields(body)]
-            return [replace(self, steps=(*self.steps, ""), findings=findings)] if _is_json_text(body) else []
-        return [replace(self, steps=(*self.steps, key)) for key in _WRAPPER_FIELDS if as_object(body).get(key)]
+            return [replace(self, body=value, steps=(*self.steps, ""), findings=findings)]
+        inside = as_object(body)
+        return [replace(self, body=inside[key], steps=(*self.steps, key)) for key in _WRAPPER_FIELDS if inside.get(key)]
 
     def rows(self) -> list[HistoryDocument]:
         """Return one document for each entry of a list, or each line of a file."""
-        body = self.body
-        if not isinstance(body, list) or not all(map(as_object, cast(list[Any], body))):
+        items = as_array(self.body)
+        if not all(map(as_object, items)):
             return []
-        count = len(cast(list[Any], body))
         # Issues of the whole text are reported once.
-        return [replace(self, steps=(*self.steps, n), findings=self.findings if not n else []) for n in range(count)]
+        return [
+            replace(self, body=item, steps=(*self.steps, n), findings=[] if n else self.findings)
+            for n, item in enumerate(items)
+        ]
 
     def replace_body(self, body: Any) -> bytes:
         """Return the file with another history in its place, formatted as before."""
-        return self.replace_bodies([(self, body)])
+        return self._format(_replace_at(self.data, self.steps, body))
 
-    def replace_bodies(self, bodies: Iterable[tuple[HistoryDocument, Any]]) -> bytes:
-        """Return the file with other histories in place of these."""
-        data = self.data
+    def replace_rows(self, bodies: Iterable[tuple[HistoryDocument, Any]]) -> bytes:
+        """Return the file with other histories in the rows of these documents."""
+        data = [*as_array(self.data)]
         for document, body in bodies:
-            data = _replace_at(data, document.steps, body)
+            row = cast(int, document.steps[0])
+            data[row] = _replace_at(data[row], document.steps[1:], body)
+        return self._format(data)
+
+    def _format(self, data: Any) -> bytes:
         end = b"\n" if self.text.endswith(b"\n") else b""
         if self.lines:
             return "\n".join(map(dump_json, cast(list[Any], data))).encode() + end
@@ -85,20 +95,19 @@ class HistoryDocument:
 
 def parse_document(text: bytes, what: str) -> HistoryDocument:
     """Parse a file's text. Raise MalformedJSONError if it is neither JSON nor JSON lines."""
-    if _SUSPECT_ESCAPE.search(text):
-        findings = _find_unsendable(text)
-    else:
-        findings: list[Finding] = []
+    # Only escapes can produce characters that cannot be sent: decoding UTF-8 yields none.
+    is_suspect = bool(_SUSPECT_ESCAPE.search(text))
+    findings = _find_unsendable(text) if is_suspect else []
+    clean: Callable[[Any], Any] = _clean_texts if is_suspect else lambda value: value
     try:
-        return HistoryDocument(
-            text, _clean_texts(load_json(text, what)), findings=[*findings, *_find_repeated_fields(text)]
-        )
+        data = clean(load_json(text, what))
+        return HistoryDocument(text, data, data, findings=[*findings, *_find_repeated_fields(text)])
     except MalformedJSONError as error:
         rows = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.strip()]
         values: list[Any] = []
         for number, row in rows:
             try:
-                values.append(_clean_texts(load_json(row, f"line {number}")))
+                values.append(clean(load_json(row, f"line {number}")))
                 findings += _find_repeated_fields(row, f"line {number}")
             except MalformedJSONError as broken:
                 if not values:
@@ -106,13 +115,7 @@ def parse_document(text: bytes, what: str) -> HistoryDocument:
                 findings.append(Finding("unreadable", f"line {number}", str(broken), "the line is dropped"))
         if len(rows) < 2 or not any(map(as_object, values)):
             raise
-        return HistoryDocument(text, values, lines=True, findings=findings)
-
-
-def _get_at(data: Any, steps: tuple[str | int, ...]) -> Any:
-    for step in steps:
-        data = data[step] if step != "" else load_json(data)
-    return data
+        return HistoryDocument(text, values, values, lines=True, findings=findings)
 
 
 def _replace_at(data: Any, steps: tuple[str | int, ...], body: Any) -> Any:
@@ -124,16 +127,6 @@ def _replace_at(data: Any, steps: tuple[str | int, ...], body: Any) -> Any:
     if isinstance(step, int):
         return [*data[:step], _replace_at(data[step], rest, body), *data[step + 1 :]]
     return {**data, step: _replace_at(data[step], rest, body)}
-
-
-def _is_json_text(text: str) -> bool:
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        load_json(text)
-    except MalformedJSONError:
-        return False
-    return True
 
 
 def _find_unsendable(text: bytes) -> list[Finding]:
@@ -174,6 +167,8 @@ def _find_repeated_fields(text: bytes | str, path: str = "") -> list[Finding]:
     try:
         value = json.loads(text if isinstance(text, str) else text.decode("utf-8-sig"), object_pairs_hook=note)
     except (ValueError, RecursionError):
+        return []
+    if not objects:
         return []
     found = [(place, name) for place, each in _iter_objects(value, path) for name in names.get(id(each), [])]
     action = "the last one is kept; compare it with the others"

@@ -38,10 +38,22 @@ class History:
 
     format: str
     document: HistoryDocument
-    conversation: Conversation
-    findings: list[Finding]
-    #: The request's other fields.
-    rest: dict[str, Any]
+    reading: ReadHistory
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation in the file."""
+        return self.reading.conversation
+
+    @property
+    def rest(self) -> dict[str, Any]:
+        """The request's other fields."""
+        return self.reading.rest
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The issues of the file and of its messages."""
+        return [*self.document.findings, *map(Finding.of, self.reading.changes)]
 
     def checked(self, provider: str | None = None) -> ValidationResult:
         """Return the issues of the history. Formats that belong to no API have only the rules of
@@ -50,7 +62,7 @@ class History:
         if self.format not in APIS:
             body = conversation_to_json(self.conversation) if self.format == "antiphon" else self.document.body
             return ValidationResult(self.findings, [], body, self.conversation)
-        found = validate_body(self.document.body, self.format, provider)
+        found = validate_body(self.document.body, self.format, provider, self.reading)
         return ValidationResult(
             [*self.document.findings, *found.findings], found.violations, found.body, found.conversation
         )
@@ -60,7 +72,7 @@ def load(text: bytes, what: str, format: str | None = None) -> History:
     """Read a file's text. Detect its format unless `format` names it."""
     found = parse_histories(text, what, format)
     if len(found) > 1:
-        raise FormatError(f"{what} holds {len(found)} histories; `antiphon doctor` checks them, the rest takes one")
+        raise FormatError(f"{what} has {len(found)} histories; only `antiphon doctor` accepts more than one")
     return found[0]
 
 
@@ -77,7 +89,8 @@ def parse_histories(text: bytes, what: str, format: str | None = None) -> list[H
             raise
     # If the caller names the format, the history may be wrapped as detected, or be the whole file.
     wrapped = format is None or (format != "antiphon" and (name == format or isinstance(inner.body, list)))
-    return [_read_document(inner if wrapped else document, format or name)]
+    found = inner if wrapped else document
+    return [History(format or name, found, _read_body(found.body, format or name))]
 
 
 def validate_histories(histories: list[History], provider: str | None = None) -> tuple[list[ValidationResult], bytes]:
@@ -90,14 +103,17 @@ def validate_histories(histories: list[History], provider: str | None = None) ->
             _add_location(checkup, history, word.format(number))
             for number, (checkup, history) in enumerate(zip(checkups, histories, strict=True), first.document.lines)
         ]
-    bodies = [(history.document, checkup.body) for history, checkup in zip(histories, checkups, strict=True)]
-    return checkups, first.document.replace_bodies(bodies)
+        return checkups, first.document.replace_rows(
+            (history.document, checkup.body) for history, checkup in zip(histories, checkups, strict=True)
+        )
+    return checkups, first.document.replace_body(checkups[0].body)
 
 
 def _add_location(checkup: ValidationResult, history: History, where: str) -> ValidationResult:
     """Return a validation result whose issues name the history within the file."""
+    of_file = set(history.document.findings)
     findings = [
-        each if each in history.document.findings else replace(each, where=f"{where}, {each.where}".rstrip(", "))
+        each if each in of_file else replace(each, where=f"{where}, {each.where}".rstrip(", "))
         for each in checkup.findings
     ]
     violations = [replace(each, param=f"{where}, {each.param}".rstrip(", ")) for each in checkup.violations]
@@ -109,14 +125,8 @@ def _read_rows(document: HistoryDocument, format: str | None) -> list[History]:
         found = [detect_document(row) for row in document.rows()]
     except FormatError:
         return []
-    rows = [_read_document(row, name) for name, row in found if format in (None, name)]
+    rows = [History(name, row, _read_body(row.body, name)) for name, row in found if format in (None, name)]
     return rows if len(rows) == len(found) else []
-
-
-def _read_document(document: HistoryDocument, format: str) -> History:
-    reading = _read_body(document.body, format)
-    findings = [*document.findings, *map(Finding.of, reading.changes)]
-    return History(format, document, reading.conversation, findings, reading.rest)
 
 
 def _read_body(body: Any, format: str) -> ReadHistory:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from antiphon._base.json_access import as_object, as_string
+from antiphon._base.json_access import as_string
 from antiphon.conversation import RepairAction
 from antiphon.wire import HistoryForm, ImagePlace, get_api_spec
 from antiphon.wire.images import KNOWN_IMAGE_TYPES, detect_image_type
@@ -118,15 +118,17 @@ def _iter_images(items: list[Any], form: HistoryForm) -> Iterator[_ImageReferenc
 
 def _iter_nested_images(value: Any, form: HistoryForm, where: str) -> Iterator[_ImageReference]:
     """Yield the images at any depth of a message. Collect a container's entries before one is changed."""
+    places: list[tuple[Any, Any]] = []
     if isinstance(value, list):
-        places: list[tuple[Any, Any]] = [*enumerate(cast(list[Any], value))]
-    else:
-        places = [(key, each) for key, each in as_object(value).items() if key not in _ARGUMENT_FIELDS]
+        places = [(key, each) for key, each in enumerate(cast(list[Any], value)) if isinstance(each, dict | list)]
+    elif isinstance(value, dict):
+        entries = cast(dict[str, Any], value).items()
+        places = [(k, each) for k, each in entries if isinstance(each, dict | list) and k not in _ARGUMENT_FIELDS]
     for key, each in places:
-        if place := form.find_image(as_object(each)):
+        if isinstance(each, dict) and (place := form.find_image(cast(dict[str, Any], each))):
             if found := _read_image(place):
                 yield _ImageReference(where, *found, place, value, key)
-        elif isinstance(each, dict | list):
+        else:
             yield from _iter_nested_images(each, form, where)
 
 

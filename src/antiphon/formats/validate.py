@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from antiphon._base.json import load_json
 from antiphon._base.json_access import as_array, as_object, as_string
@@ -45,20 +44,25 @@ class ValidationResult:
     conversation: Conversation
 
 
-def validate_body(body: Any, api: str, provider: str | None = None) -> ValidationResult:
-    """Validate a history or a complete request, and repair a copy of it."""
+def validate_body(
+    body: Any, api: str, provider: str | None = None, known: ReadHistory | None = None
+) -> ValidationResult:
+    """Validate a history or a complete request, and repair a copy of it. `known` is what reading the body gave."""
     key = _find_message_field(body, api)
     given, _ = get_fixer(api).convert(body)
     violations = _check_body(_to_request(given, api), api, provider)
     prepared, changes = _normalize_body(body, api)
     whole = _to_request(prepared, api)
     findings: dict[Finding, None] = {}
-    broken = _check_body(whole, api, provider)
+    broken = _check_body(whole, api, provider) if changes else violations
+    if changes or key != APIS[api].history.field:
+        known = None
     for _ in range(_MAX_PASSES):
         mended = fix_violations(whole, api, broken, bare=not key)
-        if broken or mended:
+        if mended:
             broken = _check_body(whole, api, provider)
-        reading = read_repaired(whole, api)
+        reading = read_repaired(whole, api) if mended or known is None else known
+        known = None
         read = _collect_issues(reading, whole, api)
         gone: list[Finding] = []
         if read or broken:
@@ -94,12 +98,18 @@ def _to_request(body: Any, api: str) -> dict[str, Any]:
 def _normalize_body(body: Any, api: str) -> tuple[Any, list[RepairAction]]:
     """Return a copy of a body without foreign or empty content, and the changes made."""
     fixer = get_fixer(api)
-    body, converted = fixer.convert(deepcopy(body))
+    body, converted = fixer.convert(_copy_json(body))
     key = _find_message_field(body, api)
     items, cleaned = fixer.clean(as_array(body[key]) if key else as_array(body))
     if cleaned:
         body = {**body, key: items} if key else items
     return body, [*converted, *cleaned, *fix_images(items, api)]
+
+
+def _copy_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy_json(item) for key, item in cast(dict[str, Any], value).items()}
+    return [_copy_json(item) for item in cast(list[Any], value)] if isinstance(value, list) else value
 
 
 def _find_large_images(body: dict[str, Any], api: str) -> list[Finding]:

@@ -20,7 +20,6 @@ from antiphon.conversation import (
     assemble,
 )
 from antiphon.conversation import ToolSpec as ToolSpec
-from antiphon.conversation.parts import AssistantPart, UserPart
 from antiphon.conversation.repair import RepairCode
 from antiphon.conversation.turns import split_attributed_part
 from antiphon.errors import ContentError
@@ -67,8 +66,11 @@ class HistoryReader:
         problem.
         """
         call = ToolCall.read(id, name, arguments, native=native)
-        call = replace(call, name=self.name(name))
-        fault = ToolCall.read(id, call.name, arguments).problem
+        fault = call.problem
+        if (known := self.name(name)) != name:
+            call = replace(call, name=known)
+            # A legal name is no problem, but the arguments may be one.
+            fault = ToolCall.read(id, known, arguments).problem
         if not legal.fullmatch(name):
             found = f"a call to {name[:80]!r}, which is no legal name"
             self.note("bad-name", where, found, f"it becomes `{call.name}`")
@@ -134,7 +136,7 @@ class HistoryReader:
         """Return the conversation of these messages. The flags are those of the assembling function."""
         system = "\n\n".join(text for text in self.system if text.strip())
         self.deduplicate_tools()
-        items = [replace(item, parts=_split_by_author(item)) for item in self.items]
+        items = [_split_by_author(item) for item in self.items]
         conversation, changes = assemble(items, system, self.tools, by_id=by_id, merges=merges)
         places = {item.where: place for place, item in enumerate(self.items)}
         found = sorted(self.changes + changes, key=lambda change: places.get(change.where, -1))
@@ -156,9 +158,7 @@ def _iter_names(data: object) -> Iterator[str]:
             waiting += cast(list[object], value)
 
 
-def _split_by_author(item: Item) -> tuple[UserPart | AssistantPart, ...]:
-    return (
-        item.parts
-        if item.role == "assistant"
-        else tuple(each for part in item.parts for each in split_attributed_part(part))
-    )
+def _split_by_author(item: Item) -> Item:
+    if item.role == "assistant" or not item.parts:
+        return item
+    return replace(item, parts=tuple(each for part in item.parts for each in split_attributed_part(part)))
