@@ -142,8 +142,8 @@ class TestDoctor:
             (b'[{"role": "user", "cont', "is not JSON"),
             (b"\xff", "is not UTF-8"),
             (b"[" * 200_000, "is nested too deeply"),
-            (b"3", "this is no history"),
-            (b'{"a": 1}', "this is no history"),
+            (b"3", "unknown history format"),
+            (b'{"a": 1}', "unknown history format"),
             (
                 b'{"format": "antiphon/conversation", "version": 9}',
                 "version 9, and this release reads versions 1 and 2",

@@ -247,7 +247,7 @@ def test_a_request_on_each_line_is_checked_and_repaired_there(lines: bool, tmp_p
     assert after[0] == requests[0]
     assert [message["role"] for message in after[1]["body"]["messages"]] == ["user", "assistant", "tool"]
     assert invoke("doctor", str(path)) == (0, f"{path}: 2 of openai-chat, 3 turns, nothing to repair\n")
-    with pytest.raises(FormatError, match="holds 2 histories"):
+    with pytest.raises(FormatError, match="has 2 histories"):
         invoke("convert", str(path), "--to", "gemini")
 
 

@@ -470,7 +470,7 @@ def test_a_part_that_is_not_known_is_told(part: tuple[Any, Any]):
     ],
 )
 def test_what_is_not_recognised_is_no_history(data: Any, tmp_path: Path):
-    with pytest.raises(FormatError, match=r"looked for messages of Anthropic.*; found "):
+    with pytest.raises(FormatError, match=r"expected messages of Anthropic.*; found "):
         read(data)
     path = tmp_path / "h.json"
     path.write_text(json.dumps(data))

@@ -82,19 +82,22 @@ def test_names_are_in_camel_case_and_what_says_nothing_is_left_out():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ([], "the view is an object, not list"),
+        ([], "the view must be an object, not list"),
         ({}, "the view has no `kind`"),
-        ({"kind": 3}, "the view.kind is string, not int 3"),
-        ({"kind": "a", "state": "lost"}, "the view.state is 'done' or 'failed', not str 'lost'"),
-        ({"kind": "a", "gistLines": True}, "the view.gistLines is integer, not bool True"),
-        ({"kind": "a", "body": {"type": "poem"}}, "the view.body has a `type` of text, markdown, .*, not 'poem'"),
-        ({"kind": "a", "body": {"lines": []}}, "has a `type` of .*, not None"),
+        ({"kind": 3}, "the view.kind must be string, not int 3"),
+        ({"kind": "a", "state": "lost"}, "the view.state must be 'done' or 'failed', not str 'lost'"),
+        ({"kind": "a", "gistLines": True}, "the view.gistLines must be integer, not bool True"),
+        ({"kind": "a", "body": {"type": "poem"}}, "the view.body must have a `type` of text, markdown, .*, not 'poem'"),
+        ({"kind": "a", "body": {"lines": []}}, "must have a `type` of .*, not None"),
         ({"kind": "a", "body": "text"}, "the view.body cannot be str 'text'"),
         ({"kind": "a", "body": {"type": "text"}}, "the view.body has no `lines`"),
-        ({"kind": "a", "body": {"type": "text", "lines": "x"}}, "the view.body.lines is a list, not str"),
+        ({"kind": "a", "body": {"type": "text", "lines": "x"}}, "the view.body.lines must be a list, not str"),
         ({"kind": "a", "body": {"type": "text", "lines": ["x", 3]}}, r"the view.body.lines\[1\] cannot be int 3"),
         ({"kind": "a", "inside": [{"label": "x"}]}, r"the view.inside\[0\] has no `view`"),
-        ({"kind": "a", "summary": {"type": "json", "text": ""}}, "the view.summary has a `type` of cut, not 'json'"),
+        (
+            {"kind": "a", "summary": {"type": "json", "text": ""}},
+            "the view.summary must have a `type` of cut, not 'json'",
+        ),
     ],
 )
 def test_json_that_is_no_view_is_an_error_that_says_where(data: Any, said: str):

@@ -343,7 +343,7 @@ def test_results_inside_share_the_rows():
 
 @pytest.mark.parametrize("wrong", [{"start": -1}, {"rows": 0}, {"characters": 0}])
 def test_a_part_that_cannot_be_is_an_error(wrong: dict[str, int]):
-    with pytest.raises(OptionError, match="is a number from"):
+    with pytest.raises(OptionError, match="must be at least"):
         view("x", **wrong)
 
 

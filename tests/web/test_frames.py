@@ -226,7 +226,7 @@ def test_a_module_is_what_it_is_now_and_nothing_else_is_served(journal: Journal,
 
 def test_a_wrong_directory_is_told_in_a_line(journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(
-        ConfigurationError, match=f"^the renderers of the page are in a directory, and {tmp_path}/no is"
+        ConfigurationError, match=f"^the renderers of the page must be in a directory, and {tmp_path}/no is"
     ):
         app(journal=journal, token=TOKEN, renderers=tmp_path / "no")
     run = CliRunner().invoke(cli, ["serve", "--renderers", str(tmp_path / "no")])
@@ -238,15 +238,16 @@ def test_a_wrong_directory_is_told_in_a_line(journal: Journal, tmp_path: Path, m
     # What is no bug is told by `antiphon` in a line.
     assert isinstance(run.exception, ConfigurationError)
     assert str(run.exception) == (
-        f"{tmp_path}/antiphon/config.toml: the renderers of the page are in a directory,"
-        f" and {tmp_path}/antiphon/none is none"
+        f"{tmp_path}/antiphon/config.toml: the renderers of the page must be in a directory,"
+        f" and {tmp_path}/antiphon/none is not one"
     )
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [("no_such_package", "there is no package `no_such_package`"), ("acme_wrong.none", "acme_wrong/none is none"),
-     ("sys", "there is no package `sys`")],
+    [("no_such_package", "package `no_such_package` is not installed"),
+     ("acme_wrong.none", "acme_wrong/none is not one"),
+     ("sys", "package `sys` is not installed")],
 )  # fmt: skip
 def test_a_package_that_promises_what_it_has_not_is_named(
     journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, said: str

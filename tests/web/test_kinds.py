@@ -221,10 +221,12 @@ def test_modules_of_others_draw_and_a_broken_one_is_told(browser: Any, journal: 
     page.wait_for_selector("[data-path='2'] i >> text=main")
     page.wait_for_selector("[data-path='2'] .status >> text=a.py")
     # It comes after one that never ends: what is drawn already is drawn anew, and as it was, for it fails.
-    page.wait_for_selector("[data-path='3'] >> text=This could not be drawn in its own way: Error: <b>no</b>")
+    page.wait_for_selector("[data-path='3'] >> text=The custom renderer failed: Error: <b>no</b>")
     page.wait_for_selector("[data-path='3'] .table")
     told = page.locator(".banner").all_inner_texts()
-    assert [each.split(": ")[1] for each in told] == ["renderers/0/d.js", "renderers/0/e.js"]
+    assert [each.split(": ")[0] for each in told] == [
+        f"The renderer module renderers/0/{name}.js could not be loaded" for name in "de"
+    ]
     assert tab.complaints == told
     tab.close()
     site.stop()

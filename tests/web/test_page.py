@@ -251,7 +251,7 @@ def test_a_question_is_answered_once_and_all_pages_show_it(browser: Any, tab: Ta
     assert "hidden \\u202e text" in tab.page.text_content("[data-about=approval]")
     tab.page.fill("[data-about=question] textarea", "archive")
     tab.page.click("[data-about=question] button")
-    tab.page.wait_for_selector("text=It goes on by itself.")
+    tab.page.wait_for_selector("text=It resumes by itself.")
     other.page.wait_for_function("() => document.querySelectorAll('.waiting').length === 1")
     other.page.fill("[data-about=approval] input", "not this file")
     other.page.click("text=Deny")

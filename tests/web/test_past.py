@@ -228,7 +228,7 @@ def test_a_long_conversation_is_opened_piece_by_piece(journal: Journal):
     )
     assert (len(first["said"]), first["next"], len(second["said"]), second["next"]) == (40, 40, 20, None)
     assert second["said"][0]["parts"][0]["text"] == "question 20"
-    assert "is a number" in wrong["error"]
+    assert "must be a number" in wrong["error"]
 
 
 def test_lists_of_conversations_go_on_after_one(talked: Store):
@@ -350,9 +350,9 @@ def test_a_fork_of_a_private_run_stays_sealed(journal: Journal, tmp_path: Path):
 @pytest.mark.parametrize(
     ("given", "status", "said"),
     [
-        ({"given": "x", "hash": "another"}, 409, "not what it was"),
-        ({}, 400, "nothing would be different"),
-        ({"given": 3}, 400, "are texts"),
+        ({"given": "x", "hash": "another"}, 409, "has changed"),
+        ({}, 400, "changes nothing"),
+        ({"given": 3}, 400, "must be strings"),
         ({"model": " "}, 400, "the name of a model"),
         ({"prompt": "x"}, 409, "part of its text"),
     ],
@@ -433,7 +433,7 @@ def test_what_is_private_is_not_compared(journal: Journal):
 def test_a_comparison_with_nothing_says_so(journal: Journal):
     begun(journal, "a").finish("done")
     missing, gone_ = got(journal, "/api/compare?first=a", "/api/compare?first=a&second=zzz")
-    assert (missing["error"], gone_["error"]) == ("`second` is missing", "there is no run 'zzz'")
+    assert (missing["error"], gone_["error"]) == ("`second` is missing", "run 'zzz' does not exist")
 
 
 # In a browser
@@ -476,7 +476,7 @@ def test_runs_are_searched_narrowed_and_two_of_them_compared(tab: Tab, journal: 
     page.wait_for_function("() => document.querySelectorAll('.runs li').length === 1")
     assert texts(page, ".runs .title") == ["older 5"]
     page = tab.go("runs?kind=team")
-    page.wait_for_function("() => document.querySelector('main').innerText.includes('Nothing is like that.')")
+    page.wait_for_function("() => document.querySelector('main').innerText.includes('Nothing found.')")
     page = tab.go("runs?q=same")
     for id in ("a", "b"):
         page.check(f"[data-run={id}] input")
@@ -538,11 +538,11 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     page.click(".past .plain >> nth=1")
     page.wait_for_selector("form.fork textarea")
     looked_at(tab, "light")
-    page.click("text=The text of the program")
+    page.click("text=Program source")
     page.fill("form.fork textarea", "nonsense(")
     page.click("form.fork .primary")
     page.wait_for_selector(".diagnostics li")
-    page.click("text=Another answer")
+    page.click("form.fork label:has-text('Answer')")
     page.fill("form.fork textarea", "Bob")
     page.click("form.fork .primary")
     page.wait_for_selector(".forkOf")
@@ -552,7 +552,7 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     page.wait_for_selector(".pair[data-path='2'][data-what=outcome]")
     page = tab.go("runs/nested/1%2Fc1")
     page.click(".opened .forking summary")
-    page.wait_for_selector(".opened .note:has-text('There can be no fork here')")
+    page.wait_for_selector(".opened .note:has-text('This step cannot be forked')")
 
 
 def test_conversations_are_read_in_a_browser(tab: Tab, talked: Store):

@@ -333,7 +333,7 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
     )
     assert (refused.status_code, refused.json()) == (
         409,
-        {"error": f"this is asked by team {team.id}, and is answered there"},
+        {"error": f"team {team.id} asks this question; answer it on the page of the team"},
     )
     team.answer(numbers[0], "This")
     assert [each["seq"] for each in inbox(journal)] == numbers[1:]
@@ -560,7 +560,7 @@ def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: 
     page.wait_for_selector(".opened-task .terminal >> text=no total")
     # What is said is seen at once, and goes to whom it is for.
     page.click("text=development >> nth=0")
-    assert page.get_attribute("[role=log]", "aria-label") == "What is said"
+    assert page.get_attribute("[role=log]", "aria-label") == "Messages"
     page.select_option(".said select", "@coder-2")
     page.fill(".said textarea", "Keep it <b>small</b>, please.")
     page.keyboard.press("Control+Enter")
@@ -575,7 +575,7 @@ def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: 
     there.wait_for_selector(".empty")
     page.wait_for_selector(f"[data-seq='{second}']", state="detached")
     # Nothing is missed or doubled when the page was served anew meanwhile.
-    page.click("text=What happened")
+    page.click("text=Log")
     site.stop()
     takes_turn(team, "@pm", "pm", "talk")
     site.start()
@@ -584,7 +584,7 @@ def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: 
     found = numbers_of(page)
     assert found == [each.id for each in team.messages() if not each.channel.endswith("/log")]
     page.click("text=Stop")
-    page.wait_for_selector("text=It is told to stop.")
+    page.wait_for_selector("text=Stopping …")
     assert team.refresh().stopped_at
     other.close()
     # The server was away for a while, and the files of this team are nowhere.

@@ -159,7 +159,7 @@ def test_the_file_is_the_owners_alone_and_has_no_token(users: UserFile):
     with pytest.raises(NotSavedError, match="there are: ada"):
         users.remove("eve")
     for wrong in ("", "a b", "../x", "a\n", "-a", "x" * 65, "<b>"):
-        with pytest.raises(OptionError, match="a name of letters"):
+        with pytest.raises(OptionError, match="use letters"):
             users.add(wrong)
     users.path.chmod(0o644)
     assert users.all == ()
@@ -227,7 +227,7 @@ def test_the_page_of_who_may_look_has_nothing_that_acts(
     page.goto(f"{site.url}/#/inbox")
     page.wait_for_selector(".waiting .asked")
     page.wait_for_selector(".me")
-    assert page.locator(".me").inner_text() == "ada, who may look"
+    assert page.locator(".me").inner_text() == "ada (read only)"
     assert page.locator("main form, main button, main textarea, main input").count() == 0
     page.goto(f"{site.url}/#/runs/left")
     page.wait_for_selector("header[data-run='left']")
@@ -237,5 +237,5 @@ def test_the_page_of_who_may_look_has_nothing_that_acts(
     assert page.locator("main textarea").count() == 0
     assert tab.complaints == []
     users.remove("ada")
-    page.wait_for_selector("text=You are no longer logged in", timeout=PATIENCE)
+    page.wait_for_selector("text=You are logged out", timeout=PATIENCE)
     tab.close()

@@ -44,7 +44,7 @@ def detect_document(document: HistoryDocument) -> tuple[str, HistoryDocument]:
             return name, found
         waiting += found.inner()
     raise FormatError(
-        "this is no history that Antiphon knows: looked for messages of Anthropic, OpenAI Chat, OpenAI Responses,"
+        "unknown history format: expected messages of Anthropic, OpenAI Chat, OpenAI Responses,"
         " Gemini, pydantic-ai, LangChain and the Vercel AI SDK, for sessions of Claude Code and Codex and for saved"
         f" conversations of its own; found {_describe_body(document.body)}"
     )

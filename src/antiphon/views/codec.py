@@ -62,14 +62,14 @@ def _decode(hint: Any, data: Any, where: str) -> Any:
         return _decode_union(get_args(hint), data, where)
     if get_origin(hint) is tuple:
         if not isinstance(data, list):
-            raise FormatError(f"{where} is a list, not {_describe_value(data)}")
+            raise FormatError(f"{where} must be a list, not {_describe_value(data)}")
         given = enumerate(cast(list[Any], data))
         return tuple(_decode(get_args(hint)[0], each, f"{where}[{number}]") for number, each in given)
     if is_dataclass(hint):
         return _decode_object(hint, data, where)
     if not _matches_type(hint, data):
         wanted = " or ".join(map(repr, get_args(hint))) or _JSON_TYPE_NAMES[hint]
-        raise FormatError(f"{where} is {wanted}, not {_describe_value(data)}")
+        raise FormatError(f"{where} must be {wanted}, not {_describe_value(data)}")
     return data
 
 
@@ -81,7 +81,7 @@ def _decode_union(hints: tuple[Any, ...], data: Any, where: str) -> Any:
             _fields_by_json_name(hint)["type"][0].default: hint for hint in hints if is_dataclass(hint)
         }
         if not isinstance(name, str) or name not in objects:
-            raise FormatError(f"{where} has a `type` of {', '.join(objects) or 'nothing'}, not {name!r:.40}")
+            raise FormatError(f"{where} must have a `type` of {', '.join(objects) or 'nothing'}, not {name!r:.40}")
         return _decode(objects[name], data, where)
     if not any(_matches_type(hint, data) for hint in hints):
         raise FormatError(f"{where} cannot be {_describe_value(data)}")
@@ -90,7 +90,7 @@ def _decode_union(hints: tuple[Any, ...], data: Any, where: str) -> Any:
 
 def _decode_object(hint: Any, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
-        raise FormatError(f"{where} is an object, not {_describe_value(data)}")
+        raise FormatError(f"{where} must be an object, not {_describe_value(data)}")
     given = cast(dict[str, Any], data)
     values: dict[str, Any] = {}
     for name, (field, kind) in _fields_by_json_name(hint).items():

@@ -30,7 +30,7 @@ class Window:
     def __post_init__(self) -> None:
         for name, least in (("start", 0), ("rows", 1), ("characters", 1)):
             if (given := getattr(self, name)) < least:
-                raise OptionError(f"`{name}` is a number from {least} on, not {given!r}")
+                raise OptionError(f"`{name}` must be at least {least}, not {given!r}")
 
     def of(self, items: Sequence[T]) -> Sequence[T]:
         """Return the visible items of a sequence."""

@@ -22,7 +22,7 @@ def load_or_create_token() -> str:
         token = read_private_file(file).strip()
         return token if len(token) >= _TOKEN_BYTES else _create_token(file)
     except OSError as error:
-        raise StoreError(f"the token of the page, {file}, cannot be kept: {error.strerror}") from None
+        raise StoreError(f"cannot write the access token to {file}: {error.strerror}") from None
 
 
 def read_private_file(file: Path) -> str:

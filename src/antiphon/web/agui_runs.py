@@ -110,7 +110,7 @@ class Work:
             conversation.system = build_system_prompt(given) or conversation.system
         _answer(conversation, new.results)
         if not new.said and not conversation.ready():
-            raise OptionError(f"there is nothing new to answer: {conversation.ready().reason}")
+            raise OptionError(f"the request has no new message or result: {conversation.ready().reason}")
         known = conversation.fork()
         kept = _Keeps(journal, name, given, agent[1] if isinstance(agent[1], str) else "")
         session = _session(agent, kept, given.tools or (), {}, conversation)
@@ -254,7 +254,7 @@ def _answer(conversation: Conversation, results: Sequence[ToolResult]) -> None:
     conversation.add_tool_results(results)
     if open_calls := conversation.open_calls:
         names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in open_calls)
-        raise OptionError(f"no message of role `tool` answers call {names}: a thread goes on when all are answered")
+        raise OptionError(f"no message of role `tool` answers call {names}; send a result for every call")
 
 
 def _is_unfinished(journal: Journal, message: str) -> bool:

@@ -231,7 +231,9 @@ def _without_port(host: str) -> str:
 def _normalize_origin(given: str) -> str:
     parts = urlsplit(given.lower())
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or parts.query:
-        raise OptionError(f"an origin is a scheme, a name and a port, such as 'https://agents.example', not {given!r}")
+        raise OptionError(
+            f"{given!r} is not an origin; use a scheme, a host and a port, such as 'https://agents.example'"
+        )
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -64,9 +64,11 @@ class Chats:
         """
         chat = self.open(id)
         if not chat.talk.id:
-            raise NotSavedError("nothing of this conversation is saved, so it has no fork")
+            raise NotSavedError("this conversation is not saved and cannot be forked")
         if not 0 <= turn < len(chat.talk.conversation.turns):
-            raise OptionError(f"there are {len(chat.talk.conversation.turns)} turns, and none is {turn}")
+            raise OptionError(
+                f"turn {turn} does not exist; the conversation has {len(chat.talk.conversation.turns)} turns"
+            )
         kept = [each for each in chat.talk.conversation.turns[turn].parts if isinstance(each, Image)]
         parts = _parts(given, kept)
         model = _word(given, "model") or chat.talk.session.model.name
@@ -96,7 +98,7 @@ class Chats:
                 self._open[id] = self._open.pop(id)
                 return chat
             if self._store.find(id).id != id:
-                raise NotSavedError(f"there is no saved conversation {id[:60]!r}")
+                raise NotSavedError(f"conversation {id[:60]!r} is not saved")
         return self._kept(self._opened(id, None, "none"))
 
     def go_on(self, run: RunEntry) -> bool:
@@ -176,14 +178,14 @@ def _line(entry: ConversationEntry, there: dict[str, Talking]) -> dict[str, Any]
 def _parts(given: dict[str, Any], kept: Sequence[Image] = ()) -> list[UserPart]:
     text, images = given.get("text", ""), given.get("images", [])
     if not isinstance(text, str) or not isinstance(images, list):
-        raise OptionError("`text` is a text, and `images` a list")
+        raise OptionError("`text` must be a string and `images` a list")
     if len(text) > _LONGEST:
-        raise OptionError(f"a message has at most {_LONGEST:,} characters")
+        raise OptionError(f"a message can have at most {_LONGEST:,} characters")
     found = [*kept, *(_image(each) for each in cast(list[Any], images))]
     if len(found) > _IMAGES:
-        raise OptionError(f"a message has at most {_IMAGES} images, not {len(found)}")
+        raise OptionError(f"a message can have at most {_IMAGES} images, not {len(found)}")
     if not text.strip() and not found:
-        raise OptionError("there is nothing to say")
+        raise OptionError("the message is empty; add text or an image")
     return [*([Text(text)] if text.strip() else []), *found]
 
 
@@ -194,26 +196,26 @@ def _image(given: Any) -> Image:
             try:
                 content = base64.b64decode(data, validate=True)
             except (binascii.Error, ValueError):
-                raise OptionError("the `data` of an image is base64") from None
+                raise OptionError("the `data` of an image must be base64") from None
         case {"type": str(), "data": str()}:
-            raise OptionError(f"an image has at most {_LARGEST // 1_000_000} MB")
+            raise OptionError(f"an image can have at most {_LARGEST // 1_000_000} MB")
         case _:
-            raise OptionError("an image is `type` and `data`")
+            raise OptionError("an image must have the strings `type` and `data`")
     found = detect_image(content)
     if found is None or found.media_type != kind:
-        raise OptionError(f"this is none of {', '.join(IMAGE_TYPES)}, or not the one it is said to be: {kind[:60]!r}")
+        raise OptionError(f"the image is not {kind[:60]!r}, or of none of the types {', '.join(IMAGE_TYPES)}")
     return found
 
 
 def _tools(given: dict[str, Any]) -> str:
     name = given.get("tools", "none")
     if name not in BUNDLE_NAMES:
-        raise OptionError(f"tools are {', '.join(BUNDLE_NAMES)}, not {str(name)[:60]!r}")
+        raise OptionError(f"`tools` must be one of {', '.join(BUNDLE_NAMES)}, not {str(name)[:60]!r}")
     return name
 
 
 def _word(given: dict[str, Any], name: str) -> str:
     word = given.get(name, "")
     if not isinstance(word, str) or len(word) > 200:
-        raise OptionError(f"`{name}` is a short text")
+        raise OptionError(f"`{name}` must be a short string")
     return word.strip()

@@ -66,7 +66,7 @@ class _Routes:
         conversation = self._chats.open(_id(request)).talk.conversation
         rows = _number(request, "rows", 200)
         if not 0 < rows <= MAX_ROWS_PARAMETER:
-            raise OptionError(f"`rows` is a number from 1 to {MAX_ROWS_PARAMETER}")
+            raise OptionError(f"`rows` must be a number from 1 to {MAX_ROWS_PARAMETER}")
         id = request.query_params.get("call", "")
         return json_response(conversation_call_json(conversation, _number(request, "turn"), id, rows))
 
@@ -104,7 +104,7 @@ def _acting(act: Callable[[Request, dict[str, Any]], Talking]) -> Callable[[Requ
 def _done(chats: Chats, request: Request, what: str) -> Talking:
     chat = chats.open(_id(request))
     if what == "stop" and not chat.is_answering:
-        raise NotReadyError("no answer is under way here")
+        raise NotReadyError("this conversation has no answer in progress")
     getattr(chat, what)()
     return chat
 
@@ -118,5 +118,5 @@ def _number(request: Request, name: str, otherwise: int | None = None) -> int:
     if given is None and otherwise is not None:
         return otherwise
     if given is None or not (given.isascii() and given.isdigit()) or len(given) > 9:
-        raise OptionError(f"`{name}` is a number, not {given!r}")
+        raise OptionError(f"`{name}` must be a number, not {given!r}")
     return int(given)

@@ -68,7 +68,7 @@ def read_turn_image(conversation: Conversation, number: int, place: int) -> tupl
     parts = get_turn(conversation, number).parts
     part = parts[place] if 0 <= place < len(parts) else None
     if not isinstance(part, Image) or not part.data or part.media_type not in IMAGE_TYPES:
-        raise NotSavedError(f"turn {number} has no image {place} that can be shown")
+        raise NotSavedError(f"turn {number} has no image {place}")
     return part.media_type, base64.b64decode(part.data)
 
 
@@ -76,7 +76,7 @@ def get_turn(conversation: Conversation, number: int) -> Turn:
     """Return a turn by its number, from 0."""
     turns = conversation.turns
     if not 0 <= number < len(turns):
-        raise NotSavedError(f"there are {len(turns)} turns, and none is {number}")
+        raise NotSavedError(f"turn {number} does not exist; the conversation has {len(turns)} turns")
     return turns[number]
 
 

@@ -70,7 +70,7 @@ def routes(journal: Journal) -> list[Route]:
 
 def _number(given: str) -> int:
     if not (given.isascii() and given.isdigit()):
-        raise OptionError(f"`from` is a number, not {given!r}")
+        raise OptionError(f"`from` must be a number, not {given!r}")
     return int(given)
 
 

@@ -72,12 +72,12 @@ def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) 
     path, change = _taken(given)
     row = row_at(journal, id, path)
     if row[3] != given.get("hash"):
-        raise NotReadyError("this step is not what it was any more; look at it again")
+        raise NotReadyError("this step has changed; reload it")
     entry = journal.find(id)
     if why := _refused(journal, entry):
         raise NotReadyError(f"run {id} cannot be forked: {why}")
     if change.given is not None and load_effect_entry(journal, row).asked.get("private"):
-        raise NotReadyError("what came of a private step is said in a terminal: `antiphon runs fork`")
+        raise NotReadyError("the step is private; run `antiphon runs fork` in a terminal to change its result")
     if change.source is not None and (wrong := _wrong(journal, entry, change.source)):
         return {"diagnostics": wrong}
     name = fork_run(journal, entry, path, change)
@@ -101,11 +101,11 @@ def _refused(journal: Journal, entry: RunEntry) -> str:
 def _taken(given: dict[str, Any]) -> tuple[str, ForkChange]:
     path, wishes = given.get("path"), {name: given[name] for name in _NAMES if name in given}
     if not isinstance(path, str) or not all(isinstance(each, str) for each in wishes.values()):
-        raise OptionError("`path`, `given`, `model`, `source` and `prompt` are texts")
+        raise OptionError("`path`, `given`, `model`, `source` and `prompt` must be strings")
     if not wishes:
-        raise OptionError("nothing would be different in this fork")
+        raise OptionError("the fork changes nothing; set `given`, `model`, `source` or `prompt`")
     if "model" in wishes and not wishes["model"].strip():
-        raise OptionError("`model` is the name of a model, such as anthropic/claude-sonnet-5")
+        raise OptionError("`model` must be the name of a model, such as anthropic/claude-sonnet-5")
     return path, ForkChange(**wishes)
 
 

@@ -99,5 +99,5 @@ def _find_markup(journal: Journal, row: tuple[Any, ...], at: str) -> str:
         found = there[int(number)]
         markup, there = extract_html(found), [each for _, each in iter_inner_results(found)]
     if markup is None:
-        raise NotSavedError(f"result {at[:40]!r} of this step is no HTML")
+        raise NotSavedError(f"result {at[:40]!r} of this step is not HTML")
     return markup

@@ -116,15 +116,15 @@ def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
     """Take what somebody said to the question that was shown, if nobody was faster."""
     path, hash, said = _taken(given)
     if (asking := run(journal, id))["kind"] == "turn":
-        raise NotReadyError(f"this is asked by team {asking['parent']}, and is answered there")
+        raise NotReadyError(f"team {asking['parent']} asks this question; answer it on the page of the team")
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
-        raise NotReadyError("this is not what was asked any more; look at it again")
+        raise NotReadyError("the question has changed; reload it")
     entry = load_effect_entry(journal, row)
     if entry.asked.get("private"):
-        raise NotReadyError(f"this is private: `antiphon runs answer {id} {path} TEXT` in a terminal answers it")
+        raise NotReadyError(f"the question is private; run `antiphon runs answer {id} {path} TEXT` in a terminal")
     if entry.asked.get("about") != "approval" and not said.allowed:
-        raise OptionError("a question is answered with a text")
+        raise OptionError("the answer to a question must be a text")
     if entry.state != "waiting":
         raise NotReadyError(_settled(entry.outcome.value if entry.outcome is not None else None))
     journal.answer(id, path, said)
@@ -134,9 +134,9 @@ def _taken(given: dict[str, Any]) -> tuple[str, str, HumanAnswer]:
     path, hash, text = given.get("path"), given.get("hash"), given.get("text", "")
     allowed, always = given.get("allowed", True), given.get("always", False)
     if not isinstance(path, str) or not isinstance(hash, str) or not isinstance(text, str):
-        raise OptionError("`path`, `hash` and `text` are texts")
+        raise OptionError("`path`, `hash` and `text` must be strings")
     if not isinstance(allowed, bool) or not isinstance(always, bool):
-        raise OptionError("`allowed` and `always` are true or false")
+        raise OptionError("`allowed` and `always` must be true or false")
     return path, hash, HumanAnswer(text, allowed, always)
 
 

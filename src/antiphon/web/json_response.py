@@ -42,18 +42,18 @@ def redact_keys(text: str) -> str:
 async def read_json_object(request: Request, largest: int) -> dict[str, Any]:
     """Return the JSON object in a request body; raise `OptionError` if it is invalid or too large."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise OptionError("what is sent is `application/json`")
+        raise OptionError("the request must have the content type `application/json`")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > largest:
-            raise OptionError(f"what is sent is longer than {largest:,} bytes")
+            raise OptionError(f"the request body is longer than {largest:,} bytes")
     try:
         data: object = json.loads(bytes(body))
     except (ValueError, RecursionError):
-        raise OptionError("what is sent is no JSON") from None
+        raise OptionError("the request body is not JSON") from None
     if not isinstance(data, dict):
-        raise OptionError("what is sent is a JSON object")
+        raise OptionError("the request body must be a JSON object")
     return cast(dict[str, Any], data)
 
 
@@ -63,7 +63,7 @@ def parse_row_count(asked: Mapping[str, str], name: str, otherwise: int) -> int:
     if given is None:
         return otherwise
     if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= MAX_ROWS_PARAMETER:
-        raise OptionError(f"`{name}` is a number from 1 to {MAX_ROWS_PARAMETER}, not {given!r}")
+        raise OptionError(f"`{name}` must be a number from 1 to {MAX_ROWS_PARAMETER}, not {given!r}")
     return int(given)
 
 

@@ -95,11 +95,11 @@ def start_program(
 
     file, values = given.get("file"), given.get("inputs", {})
     if not isinstance(file, str) or not isinstance(values, dict):
-        raise OptionError("`file` is a text, and `inputs` an object")
+        raise OptionError("`file` must be a string and `inputs` an object")
     path = _resolve_program(directory, file)
     loaded = _load_or_diagnose(path)
     if isinstance(loaded, list):
-        raise NotReadyError(f"{file} cannot be run: `antiphon check {file}` says why")
+        raise NotReadyError(f"{file} has errors; run `antiphon check {file}` to see them")
     if refused := _explain_untrusted(loaded, path):
         raise NotReadyError(refused)
     try:
@@ -120,7 +120,7 @@ def _resolve_program(directory: Path, file: str) -> Path:
         path = directory / named
         if path.is_file() and path.resolve().is_relative_to(directory.resolve()):
             return path
-    raise NotSavedError(f"there is no program {file[:200]!r} here")
+    raise NotSavedError(f"program {file[:200]!r} does not exist in this directory")
 
 
 def _load_or_diagnose(path: Path) -> Program | list[dict[str, Any]]:

@@ -90,13 +90,13 @@ def _package_directories() -> Iterator[Path]:
             spec = None
         places = [Path(place, *inner) for place in (spec and spec.submodule_search_locations) or ()]
         if not places:
-            raise ConfigurationError(f"{said}there is no package `{package}`")
+            raise ConfigurationError(f"{said}package `{package}` is not installed")
         yield next((place for place in places if place.is_dir()), None) or _require_directory(places[0], said)
 
 
 def _require_directory(directory: Path, said: str) -> Path:
     if not directory.is_dir():
-        raise ConfigurationError(f"{said}the renderers of the page are in a directory, and {directory} is none")
+        raise ConfigurationError(f"{said}the renderers of the page must be in a directory, and {directory} is not one")
     return directory.resolve()
 
 

@@ -56,7 +56,7 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
     """What is known of a run."""
     rows = journal.query(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
     if not rows:
-        raise NotSavedError(f"there is no run {id!r}")
+        raise NotSavedError(f"run {id!r} does not exist")
     known = _run(journal, rows[0])
     return {**known, **_parts(journal, id)} if known["parts"] else known
 

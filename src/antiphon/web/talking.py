@@ -215,7 +215,7 @@ class Talking:
 
     def _gone_on(self) -> Generator[Event, None, None]:
         if missing := self.talk.missing_tools:
-            raise NotReadyError(f"what is open needs tools that are not chosen: {', '.join(missing)}")
+            raise NotReadyError(f"open calls need tools that are not selected: {', '.join(missing)}")
         return self.talk.continue_answer()
 
     def stop(self) -> None:
@@ -235,7 +235,7 @@ class Talking:
     def use_tools(self, name: str) -> None:
         """Let the model use these tools from now on."""
         if name not in BUNDLE_NAMES:
-            raise OptionError(f"tools are {', '.join(BUNDLE_NAMES)}, not {name[:60]!r}")
+            raise OptionError(f"`tools` must be one of {', '.join(BUNDLE_NAMES)}, not {name[:60]!r}")
         with self._not_answering():
             self.tools = self._about["tools"] = name
         self._changed()
@@ -248,13 +248,13 @@ class Talking:
     def _not_answering(self) -> Generator[None]:
         with self._lock:
             if self._is_busy:
-                raise NotReadyError("an answer is under way: stop it, or wait for its end")
+                raise NotReadyError("the model is answering; stop the answer or wait until it ends")
             yield
 
     def _begin(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
         with self._not_answering():
             if self.talk.unfinished_run and self._state() == "elsewhere":
-                raise NotReadyError("this conversation goes on in another program; wait for its end")
+                raise NotReadyError("another program is using this conversation; wait until it ends")
             self._is_busy, self._is_stopped, self.error, self._began = True, False, {}, time.monotonic()
             self.live = Live(self.live.number + 1)
         threading.Thread(target=self._follow, args=(begin,), name="antiphon-chat", daemon=True).start()

@@ -149,7 +149,7 @@ def find_team(journal: Journal, id: str) -> Team:
     if journal.is_shared:
         raise NotSavedError(SHARED_JOURNAL_NOTE)
     if not journal.query("SELECT 1 FROM runs WHERE id = ? AND kind = 'team'", (id,)):
-        raise NotSavedError(f"there is no team {id!r}")
+        raise NotSavedError(f"team {id!r} does not exist")
     return Team(id, journal)
 
 
@@ -200,10 +200,10 @@ def answer_question(team: Team, going: RunLauncher, given: dict[str, Any]) -> di
     """Answer a question and resume the team."""
     number, said = given.get("question"), _require_text(given)
     if not isinstance(number, int) or isinstance(number, bool):
-        raise OptionError("`question` is the number of a question")
+        raise OptionError("`question` must be the number of a question")
     allowed = given.get("allowed")
     if not (allowed is None or isinstance(allowed, bool)):
-        raise OptionError("`allowed` is true or false")
+        raise OptionError("`allowed` must be true or false")
     team.answer(number, said if allowed is None else "yes" if allowed else _format_denial(said))
     return _resume_when_released(team, going)
 
@@ -219,16 +219,16 @@ def post_message(team: Team, _: RunLauncher, given: dict[str, Any]) -> dict[str,
     if said:
         message = team.say(said, to, channel or "product") if to else team.say_line(said, channel or None)
         return {"id": message.id, "running": team.is_running()}
-    raise OptionError("there is nothing in this message")
+    raise OptionError("the message is empty")
 
 
 def raise_limits(team: Team, going: RunLauncher, given: dict[str, Any]) -> dict[str, Any]:
     """Raise the limits of a team; resume it if it was paused by one of them."""
     cost, requests = _require_amount(given.get("cost"), "cost"), _require_amount(given.get("requests"), "requests")
     if requests is not None and requests != int(requests):
-        raise OptionError("`requests` is a whole number")
+        raise OptionError("`requests` must be an integer")
     if cost is None and requests is None:
-        raise OptionError("say which limit is to be another: `cost` in US dollars, or `requests`")
+        raise OptionError("no limit is given; set `cost` in US dollars, or `requests`")
     waited = any(turn.paused is not None and turn.paused.over == "cap" for turn in team.state.turns.values())
     if cost is not None:
         team.raise_cost(cost)
@@ -240,7 +240,7 @@ def raise_limits(team: Team, going: RunLauncher, given: dict[str, Any]) -> dict[
 def stop_team(team: Team, _: RunLauncher, __: dict[str, Any]) -> dict[str, Any]:
     """Ask the process that runs a team to suspend it."""
     if not team.is_running():
-        raise NotReadyError(f"nobody runs team {team.id}")
+        raise NotReadyError(f"team {team.id} is not running")
     team.stop()
     return {"stops": True}
 
@@ -272,7 +272,7 @@ def _resume_when_released(team: Team, going: RunLauncher) -> dict[str, Any]:
 def _require_text(given: dict[str, Any], name: str = "text") -> str:
     value = given.get(name, "")
     if not isinstance(value, str):
-        raise OptionError(f"`{name}` is a text")
+        raise OptionError(f"`{name}` must be a string")
     return value
 
 
@@ -280,7 +280,7 @@ def _require_amount(value: Any, name: str) -> float | None:
     if value is None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
-        raise OptionError(f"`{name}` is a number above 0")
+        raise OptionError(f"`{name}` must be a number above 0")
     return value
 
 

@@ -60,9 +60,9 @@ class UserFile:
     def add(self, name: str, may_act: bool = True) -> str:
         """Add a user and return the new token, which is stored nowhere."""
         if not _USER_NAME.fullmatch(name):
-            raise OptionError(f"a user has a name of letters, digits and `_.@-`, such as 'ada', not {name!r}")
+            raise OptionError(f"{name!r} is not a user name; use letters, digits and `_.@-`, such as 'ada'")
         if any(each.name == name for each in self.all):
-            raise OptionError(f"there is a user {name!r} already; `antiphon serve users remove {name}` first")
+            raise OptionError(f"user {name!r} already exists; run `antiphon serve users remove {name}` first")
         token = secrets.token_urlsafe(32)
         self._write((*self.all, PageUser(name, hash_token(token), may_act)))
         return token
@@ -72,7 +72,7 @@ class UserFile:
         left = tuple(each for each in self.all if each.name != name)
         if len(left) == len(self.all):
             known = ", ".join(each.name for each in self.all) or "none"
-            raise NotSavedError(f"there is no user {name!r}; there are: {known}")
+            raise NotSavedError(f"user {name!r} does not exist; there are: {known}")
         self._write(left)
 
     def _users(self) -> tuple[PageUser, ...]:
@@ -89,7 +89,7 @@ class UserFile:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private_file(self.path, json.dumps({"users": data}, indent=2) + os.linesep)
         except OSError as error:
-            raise StoreError(f"the users of the page, {self.path}, cannot be kept: {error.strerror}") from None
+            raise StoreError(f"cannot write the users of the page to {self.path}: {error.strerror}") from None
 
 
 def _parse_user(data: dict[str, Any]) -> PageUser | None:
