@@ -207,9 +207,14 @@ def test_only_the_page_itself_can_answer(journal: Journal, headers: Any, status:
         ("/main.js", {"sec-fetch-site": "cross-site"}, 403),
         ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),
         ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        # A header that stands twice is not believed, whichever of its values is the first.
+        ("/api/runs", [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")], 403),
+        ("/api/runs", [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-origin")], 403),
+        ("/api/runs", [("sec-fetch-site", "cross-site")] * 2, 403),
+        ("/", [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "no-cors")], 403),
     ],
 )
-def test_other_pages_read_nothing(journal: Journal, path: str, headers: dict[str, str], status: int):
+def test_other_pages_read_nothing(journal: Journal, path: str, headers: Any, status: int):
     (response,) = known(app(journal=journal, token=TOKEN), ("GET", path, headers))
     assert response.status_code == status
 

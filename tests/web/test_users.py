@@ -103,6 +103,9 @@ def test_tokens_of_agui_come_with_the_request_and_count_there_alone(
     ]
     for status, headers in table:
         assert posted("none", **headers).status_code == status, headers
+    for one, two in ((TOKEN, "wrong"), ("wrong", TOKEN)):
+        both = [*bearer(one).items(), *bearer(two).items()]
+        assert sent(page, ("POST", "/agui", both, {"json": INPUT}))[0].status_code == 401
     assert antiphon_fake.requests == []
     for run, headers in (("a", bearer(TOKEN)), ("b", bearer(actor)), ("c", {**bearer(actor), **OURS})):
         response = posted(run, **headers)

@@ -34,6 +34,8 @@ _LOGIN_REQUIRED = (
 _BEARER_PATH = "/agui"
 #: How often a user's access is checked during a long response, in seconds.
 _RECHECK_SECONDS = 1.0
+#: Stands for a header that is sent more than once. It is no host, origin, scheme or fetch site.
+_REPEATED = "(repeated)"
 #: The key of the ASGI scope that holds the current user.
 USER_SCOPE_KEY = "antiphon.user"
 
@@ -196,9 +198,9 @@ class _AuthRequest:
         )
 
     def header(self, name: str) -> str:
-        """Return a header; empty if it is missing or repeated."""
+        """Return a header; empty if it is missing, and a value that nothing accepts if it is repeated."""
         found = [value for key, value in self._headers if key.lower() == name.encode()]
-        return found[0].decode("latin-1").strip() if len(found) == 1 else ""
+        return _REPEATED if len(found) > 1 else found[0].decode("latin-1").strip() if found else ""
 
     def has(self, name: str) -> bool:
         """Return whether a header is present, however often."""
