@@ -212,14 +212,14 @@ def _write(example: Example, output: str, sent: str | None) -> None:
 
 
 def _method_rows(methods: dict[str, MethodSignature]) -> Iterator[str]:
-    yield from ("| method | gives | |", "|---|---|---|")
+    yield from ("| method | returns | meaning |", "|---|---|---|")
     for name, each in methods.items():
         doc = each.doc
         yield f"| `{name}({_parameters(each)})` | {_type(each.returns)} | {doc} |"
 
 
 def _builtin_rows() -> Iterator[str]:
-    yield from ("| function | gives | |", "|---|---|---|")
+    yield from ("| function | returns | meaning |", "|---|---|---|")
     for name, each in BUILTINS.items():
         doc = f"{each.doc}{' In `test` blocks only.' if each.in_tests else ''}"
         yield f"| `{name}({_parameters(each)})` | {_type(each.returns)} | {doc} |"
@@ -240,7 +240,7 @@ def _type(name: str) -> str:
 
 
 def _setting_rows() -> Iterator[str]:
-    yield from ("| setting | type | |", "|---|---|---|")
+    yield from ("| setting | type | meaning |", "|---|---|---|")
     for name, each in MODEL_SETTINGS.items():
         type_ = "tools" if name == "tools" else f"`{format_type(each.type)}`".replace(" | ", "`, `")
         yield f"| `{name}` | {type_} | {each.doc} |"
@@ -250,18 +250,18 @@ def _tool_rows() -> Iterator[str]:
     from antiphon.tools.builtin import all_tools
 
     tools = {tool.name: tool.spec for tool in all_tools()}
-    yield from ("| tool | |", "|---|---|")
+    yield from ("| tool | meaning |", "|---|---|")
     for name, inner in SYSTEM_TOOLS.items():
         parameters = ", ".join(tools[inner].parameters.get("properties", {}))
         yield f"| `{name}({parameters})` | {tools[inner].description.splitlines()[0]} |"
     yield (
         f"| {', '.join(f'`{each}`' for each in TOOL_BUNDLES)} | Arrays of tools: those that only"
-        f" look, and all of them. |"
+        f" read, and all of them. |"
     )
 
 
 def _code_rows() -> Iterator[str]:
-    yield from ("| code | |", "|---|---|")
+    yield from ("| code | meaning |", "|---|---|")
     for code, title in list_codes().items():
         yield f"| `{code}` | {title} |"
 
@@ -280,7 +280,7 @@ TABLES = {
 
 
 def _system_rows(module: str) -> Iterator[str]:
-    yield from (f'| from `"system/{module}"` | gives | |', "|---|---|---|")
+    yield from (f'| from `"system/{module}"` | returns | meaning |', "|---|---|---|")
     for name, each in load_system_functions(module).items():
         last = len(each.parameters) - each.optional
         given = ", ".join(f"{one}{'?' * (at >= last)}" for at, one in enumerate(each.parameters))
