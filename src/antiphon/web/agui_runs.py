@@ -1,4 +1,4 @@
-"""The runs of AG-UI: a session on the conversation of a thread, written down so that it can wait for people."""
+"""Runs of AG-UI threads: a session on the saved conversation, journaled so that it can wait for people."""
 
 from __future__ import annotations
 
@@ -40,25 +40,23 @@ from antiphon.web.agui_input import build_system_prompt, convert_result, convert
 if TYPE_CHECKING:
     from antiphon.durable import ActiveRun, Journal
 
-#: The model and the tools that answer.
+#: The model and the tools of a run.
 Agent = tuple[ModelProtocol, str | Iterable[Callable[..., Any] | Tool]]
-#: How long is waited for what is being written down, in seconds.
+#: How long the end of a run waits until the journal is written, in seconds.
 _PATIENCE = 60.0
 
 
 class AtClient(Suspended):
-    """A call that the client carries out."""
+    """Suspends a run because the client runs the tool of a call."""
 
 
 class _Heard:
-    """All that happens in a run. The pieces of an answer are only told while it comes, so whoever begins to listen when
-    the run is begun may miss them: it is listened to before the first request.
-    """
+    """The events of a run. Subscribes before the first request, because text deltas are sent once."""
 
     def __init__(self) -> None:
         self.events: deque[Event] = deque()
         self.wake: Callable[[], object] = lambda: None
-        #: Told of each event where it happens.
+        #: Called with each event, in the thread of the run.
         self.noted: Callable[[Event], object] = lambda _: None
         self._lock = threading.Lock()
         self._listens = False
@@ -77,13 +75,13 @@ class _Heard:
     def _put(self, event: Event) -> None:
         self.noted(event)
         self.events.append(event)
-        # Who has gone by now has closed his loop.
+        # The event loop of a disconnected client is closed.
         with suppress(RuntimeError):
             self.wake()
 
 
 class Work:
-    """A run that goes on, and whoever looks at it."""
+    """An active run and its client."""
 
     def __init__(
         self, journal: Journal, name: str, kept: _Keeps, session: Session, known: Conversation, id: str
@@ -95,13 +93,13 @@ class Work:
         self._known = known
         self.id = id
         kept.heard.noted = self._shortened
-        #: The conversation as it was before it was made shorter, and how many turns there were then.
+        #: The conversation before it was compacted, and the number of turns after that.
         self._whole: tuple[Conversation, int] | None = None
         self.told: list[BaseEvent] = []
 
     @classmethod
     def begun(cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput) -> Work:
-        """A new run, which says what is new in the thread."""
+        """Start a run with the new messages of the thread."""
         ours, is_unfinished = loaded(journal, name), partial(_is_unfinished, journal)
         if ours is None:
             conversation, new = import_thread(given.messages, build_system_prompt(given), is_unfinished)
@@ -122,7 +120,7 @@ class Work:
     def resumed(
         cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput, id: str, told: list[BaseEvent]
     ) -> Work:
-        """A run that waited: with the tools that it had, and what the client's own have answered."""
+        """Resume a suspended run with its tools and the results of the client's tools."""
         known = loaded(journal, name) or Conversation()
         about = journal.find(id).begun_as
         offered = [AguiTool.model_validate(each) for each in about.get("offered", ())]
@@ -148,7 +146,7 @@ class Work:
             self._whole = self._grown(event.body.before), len(self._session.conversation.turns)
 
     async def happening(self, quiet: float) -> AsyncGenerator[BaseEvent | None]:
-        """What is to be told, as it happens; nothing, where nothing has for a while."""
+        """Yield the events of the run as they happen, and `None` after `quiet` seconds of silence."""
         more = asyncio.Event()
         heard = self._kept.heard
         heard.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, more.set)
@@ -170,7 +168,7 @@ class Work:
     # The end
 
     def end(self) -> BaseException | None:
-        """Wait until all is written down, and save the conversation; what the run failed with."""
+        """Wait until the journal is written, save the conversation, and return the error of the run."""
         error: BaseException | None = None
         try:
             self._run.wait()
@@ -186,24 +184,24 @@ class Work:
         return error
 
     def _has_answered(self) -> bool:
-        """Whether anything came of what was said; else the client says it again, or something else."""
+        """Return whether the model has answered; otherwise the client sends the message again."""
         turns = self._session.conversation.turns[len(self._known.turns) :]
         return self._whole is not None or any(isinstance(turn, AssistantTurn) for turn in turns)
 
     def stop(self) -> None:
-        """End the run, because nobody listens any more."""
+        """Cancel the run because the client is gone."""
         self._kept.is_stopped = True
         self._run.cancel()
         self.end()
 
     @cached_property
     def state(self) -> str:
-        """How it is, as it is written down."""
+        """The state of the run in the journal."""
         return self._journal.find(self.id).state
 
     @property
     def pending(self) -> list[str]:
-        """The calls that the client has to answer."""
+        """The ids of the calls that the client must answer."""
         return [call.id for call in self._session.conversation.open_calls]
 
     def _save(self) -> None:
@@ -217,7 +215,7 @@ class Work:
             )  # fmt: skip
 
     def _grown(self, shorter: Conversation) -> Conversation:
-        """All that was said: what was left out for the model is still what the client has."""
+        """Return the full conversation: compaction is for the model, the client keeps all messages."""
         if self._whole is None:
             return shorter
         before, count = self._whole
@@ -230,7 +228,7 @@ class Work:
 
 
 def loaded(journal: Journal, name: str) -> Conversation | None:
-    """The conversation of a thread; nothing, where none is saved."""
+    """Return the conversation of a thread; `None` if it is not saved."""
     with _store(journal) as store:
         try:
             return store.load(name) if store.find(name).id == name else None
@@ -258,7 +256,7 @@ def _answer(conversation: Conversation, results: Sequence[ToolResult]) -> None:
 
 
 def _is_unfinished(journal: Journal, message: str) -> bool:
-    """Whether it is what a run of ours began to say, and did not get to say."""
+    """Return whether a message belongs to a request of ours that did not finish."""
     run, _, number = message.rpartition(".")
     rows = journal.query("SELECT state FROM effects WHERE run = ? AND path = ?", (run, f"1/r{number}"))
     return bool(rows) and rows[0][0] != "done"
@@ -281,7 +279,7 @@ def _session(
         every = as_tools([*mine, *theirs])
     except (ToolDefinitionError, AntiphonError) as error:
         raise OptionError(f"`tools`: {error}") from None
-    # A client has all that was said and sends all of it, so what is left out for the model is not summed up each time.
+    # A client sends the whole thread each time; a summary would be made again for each run.
     context = Context(summarize=False)
     kept.model = model.name
     return Session(
@@ -291,7 +289,7 @@ def _session(
 
 
 def connected(model: str | ModelProtocol | None) -> ModelProtocol:
-    """The model that answers; without a name, the one of the configuration."""
+    """Return the model; without a name, the configured one."""
     if model is not None and not isinstance(model, str):
         return model
     from antiphon.config import default_model, load_configuration
@@ -311,7 +309,7 @@ def _named(name: str) -> list[Tool]:
 
 
 def _at_client(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
-    """A tool that the client runs: its calls stay open until the client has answered them."""
+    """Return a tool that the client runs: its calls stay open until the client answers them."""
 
     def answered(antiphon_context: ToolContext, **arguments: Any) -> ToolResult:
         del arguments
@@ -326,7 +324,7 @@ def _at_client(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
 
 @dataclass(slots=True)
 class _Keeps:
-    """The journal, as a session of AG-UI sees it: its runs have the names that clients gave them."""
+    """Journal of a session whose runs have the ids that the client gave them."""
 
     journal: Journal
     name: str
@@ -347,7 +345,7 @@ class _Keeps:
         }  # fmt: skip
         key = self.journal.save_turns(conversation.turns)
         begun_as = {**session_request_to_json(conversation, mode, prompt), **about}
-        # With these tools alone it can go on in a terminal too.
+        # A terminal can resume it only if the client brought no tools.
         kind = "chat" if self.tools and not self.given.tools else "agui"
         return _Left(self, self.journal.begin(kind, title, begun_as, id=self.given.run_id, said=key))
 
@@ -359,7 +357,7 @@ class _Keeps:
 
 
 class _Left:
-    """A run of the journal: one that only waits for its client's tools is over, and one that nobody wants any more."""
+    """A journal run that is finished when it only waits for tools of the client, or when the client is gone."""
 
     def __init__(self, keeps: _Keeps, running: ActiveRun) -> None:
         self._keeps = keeps

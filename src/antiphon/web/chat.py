@@ -1,4 +1,4 @@
-"""Chats on the page: the conversations that `antiphon chat` saves, begun, gone on with, forked and answered here."""
+"""Chats on the page: the saved conversations of `antiphon chat`, started, continued and forked here."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.durable import Journal, RunEntry
 
-#: So many conversations are listed, the newest first; and so many are kept open though nothing goes on.
+#: The most conversations in the list, and the most idle ones that stay open.
 _LISTED, _OPEN = 100, 20
-#: The most that a message brings: images, bytes of each, characters, and bytes of all as JSON.
+#: Limits of a message: images, bytes of an image, characters, and bytes of the request.
 _IMAGES, _LARGEST, _LONGEST, LARGEST = 10, 5_000_000, 1_000_000, 40_000_000
 
 
 class Chats:
-    """The chats that are open here, by their names."""
+    """The open chats, by name."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -38,7 +38,7 @@ class Chats:
         self._lock = threading.Lock()
 
     def listed(self) -> dict[str, Any]:
-        """The conversations there are, and what a new one can be begun with."""
+        """Return the conversations, and the models and tools for a new one."""
         from antiphon.chat.available_models import list_usable_models
         from antiphon.config import default_model
 
@@ -51,16 +51,16 @@ class Chats:
         return {"chats": [*unsaved, *chats], "models": models, "model": choice.model, "tools": list(BUNDLE_NAMES)}
 
     def begin(self, given: dict[str, Any]) -> Talking:
-        """A new conversation, and its first message."""
+        """Start a conversation with its first message."""
         parts = _parts(given)
         chat = self._opened(None, _word(given, "model") or None, _tools(given))
         chat.talk.save_now()
         return self._say(chat, parts)
 
     def fork(self, id: str, turn: int, given: dict[str, Any]) -> Talking:
-        """Another conversation that begins with the first turns of this one, and goes on with another message.
+        """Start a conversation with the first turns of this one and another message.
 
-        The images of the message that it takes the place of stay.
+        The message keeps the images of the one that it replaces.
         """
         chat = self.open(id)
         if not chat.talk.id:
@@ -76,13 +76,13 @@ class Chats:
         return self._say(other, parts)
 
     def say(self, id: str, given: dict[str, Any]) -> Talking:
-        """A message in a conversation that there is."""
+        """Send a message in a conversation."""
         chat = self.open(id)
         chat.say(_parts(given))
         return chat
 
     def change(self, id: str, given: dict[str, Any]) -> Talking:
-        """Another model, or other tools, from now on."""
+        """Change the model or the tools of a conversation."""
         chat = self.open(id)
         if model := _word(given, "model"):
             chat.choose(model)
@@ -91,7 +91,7 @@ class Chats:
         return chat
 
     def open(self, id: str) -> Talking:
-        """A conversation by its name; those that are saved are opened when somebody asks for them."""
+        """Return a conversation by name; open it if it is only saved."""
         with self._lock:
             chat = self._open.get(id)
             if chat is not None and chat.id == id:
@@ -102,7 +102,7 @@ class Chats:
         return self._kept(self._opened(id, None, "none"))
 
     def go_on(self, run: RunEntry) -> bool:
-        """Go on with a run that is an answer in one of our conversations; whether there is such a one."""
+        """Resume a run that answers in one of our conversations; return False if there is none."""
         id = run.begun_as.get("conversation")
         if not isinstance(id, str) or not id:
             return False
@@ -144,12 +144,12 @@ class Chats:
         return chat
 
     def _kept(self, chat: Talking) -> Talking:
-        """Kept open, in the place of those that nobody has asked for longest."""
+        """Keep a conversation open, and close the idle ones that were used least recently."""
         with self._lock:
             there = self._open.get(chat.id)
             if there is not None and there.id == chat.id:
                 if there is not chat:
-                    # Somebody else has asked for it at the same moment.
+                    # Another request opened it at the same moment.
                     chat.close()
                 return there
             self._open[chat.id] = chat
@@ -172,7 +172,7 @@ def _line(entry: ConversationEntry, there: dict[str, Talking]) -> dict[str, Any]
     return {**told, "updated": entry.updated.timestamp(), "isAnswering": is_answering}
 
 
-# What a message brings
+# Parsing messages
 
 
 def _parts(given: dict[str, Any], kept: Sequence[Image] = ()) -> list[UserPart]:
@@ -190,7 +190,7 @@ def _parts(given: dict[str, Any], kept: Sequence[Image] = ()) -> list[UserPart]:
 
 
 def _image(given: Any) -> Image:
-    """An image that is what it says: nothing is sent to a model, or shown, because somebody calls it so."""
+    """Return an image whose content has the declared type."""
     match given:
         case {"type": str(kind), "data": str(data)} if len(data) <= _LARGEST * 4 // 3 + 4:
             try:

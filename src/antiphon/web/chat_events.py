@@ -1,4 +1,4 @@
-"""A chat as it goes on: one stream for each page, which also tells what waits for people, in all runs."""
+"""Events of a chat: one stream for each page, which also reports the open questions of all runs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from antiphon.durable import Journal
     from antiphon.web.talking import Talking
 
-#: How long pieces of an answer are gathered; how often others are looked for; how often a page hears something.
+#: Seconds between updates of an answer, between polls of the journal, and between keep-alives.
 _GATHERED, _PAUSE, _QUIET = 0.03, 0.3, 15.0
 
 Event = tuple[str, Any]
 
 
 async def stream(chat: Talking, journal: Journal) -> AsyncGenerator[str]:
-    """What a page is sent: first all there is, then what is new, as soon as it is there."""
+    """Yield the events of a chat: the current state first, then each change."""
     from starlette.concurrency import run_in_threadpool
 
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
@@ -53,7 +53,7 @@ async def stream(chat: Talking, journal: Journal) -> AsyncGenerator[str]:
 
 
 class ChatWatch:
-    """Knows what a page was told of a chat."""
+    """Tracks what a page has received of a chat."""
 
     def __init__(self, chat: Talking, journal: Journal) -> None:
         self._chat = chat
@@ -64,7 +64,7 @@ class ChatWatch:
         self._told: dict[str, Any] = {}
 
     def new(self) -> list[Event]:
-        """What a page does not know yet."""
+        """Return what the page has not received yet."""
         try:
             return list(self._new())
         except AntiphonError as error:
@@ -73,7 +73,7 @@ class ChatWatch:
     def _new(self) -> Generator[Event]:
         chat = self._chat
         chat.look()
-        # What is said live is looked at before the turns: what it has become is never missing in between.
+        # Live output is read before the turns, so that a finished answer is in one of them.
         live, turns = chat.live, chat.talk.conversation.turns
         yield from self._new_turns(turns)
         if live.before is turns:
@@ -100,7 +100,7 @@ class ChatWatch:
         if self._live != live.number:
             self._live, self._text, self._thinking, self._calls, self._retries = live.number, 0, 0, 0, 0
             self._markdown = MarkdownStream()
-        # Each is only ever added to.
+        # Texts only grow.
         text, thinking, calls, retries = map(len, (live.text, live.thinking, live.calls, live.retries))
         if (text, thinking, calls, retries) == (self._text, self._thinking, self._calls, self._retries):
             return

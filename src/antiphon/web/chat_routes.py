@@ -1,4 +1,4 @@
-"""What can be asked of chats, and done in them. Whatever reads or writes files is run in a thread."""
+"""HTTP routes of chats. Handlers that use files run in threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def routes(journal: Journal, chats: Chats) -> list[Route]:
-    """Where chats are."""
+    """Return the routes of chats."""
     from starlette.routing import Route
 
     asked = _Routes(journal, chats)

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from antiphon.durable import Journal
     from antiphon.storage import ConversationEntry
 
-#: So many are listed at once, and so many turns are opened.
+#: The most conversations in a list, and the most turns in a response.
 _LISTED, _TURNS = 100, 40
-#: So much of a text is sent, in characters.
+#: The most characters of a text in a response.
 _TEXT = 200_000
 _ROWS = 200
 
 
 def routes(journal: Journal) -> list[Route]:
-    """Where conversations are listed and opened: those in the file of the journal, or else the user's own."""
+    """Return the routes of saved conversations: those beside the journal, or else the user's own."""
     from starlette.routing import Route
 
     store = Store() if journal.is_shared else Store(journal.file.path)
@@ -82,7 +82,7 @@ def _entry(entry: ConversationEntry) -> dict[str, Any]:
 
 
 def _is_shown(turn: UserTurn | AssistantTurn) -> bool:
-    """Return whether somebody sees the turn: one of notes alone is between the program and the model."""
+    """Return whether people see the turn; one with only notes is between program and model."""
     return isinstance(turn, AssistantTurn) or bool(turn.visible_parts) or is_after_interruption(turn)
 
 
@@ -136,6 +136,6 @@ def _call(conversation: Conversation, call: ToolCall, result: ToolResult | None)
 
 
 def _text(name: str, text: str) -> dict[str, Any]:
-    """A text, as far as somebody reads it at once."""
+    """Return a text under a name, truncated, with its blocks."""
     more = {"more": len(text) - _TEXT} if len(text) > _TEXT else {}
     return {name: text[:_TEXT], **more}

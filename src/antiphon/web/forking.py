@@ -1,4 +1,4 @@
-"""Fork from here: what can be different in another run from a step on, and beginning that run."""
+"""Fork a run at a step: what the fork can change, and starting it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from antiphon.durable import EffectEntry, Journal, RunEntry
     from antiphon.web.run_launcher import RunLauncher
 
-#: A longer text is no program that somebody has typed, in bytes.
+#: The largest program source, in bytes.
 _LARGEST = 2_000_000
-#: What somebody can say that came of a step, by its kind: its name on the page.
+#: The name of the result that a fork can replace, by the kind of the step.
 _GIVEN = {"request": "reply", "tool": "result", "python": "value", "clock": "value"}
 _NAMES = ("given", "model", "source", "prompt")
 
 
 def routes(journal: Journal, going: RunLauncher) -> list[Route]:
-    """Where a run is forked."""
+    """Return the routes that fork a run."""
     from starlette.concurrency import run_in_threadpool
     from starlette.routing import Route
 
@@ -50,7 +50,7 @@ def routes(journal: Journal, going: RunLauncher) -> list[Route]:
 
 
 def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
-    """What can be different from a step on; or why nothing can."""
+    """Return what a fork at a step can change, or why it cannot be forked."""
     row = row_at(journal, id, path)
     entry, step = journal.find(id), load_effect_entry(journal, row)
     told: dict[str, Any] = {"run": id, "path": path, "hash": row[3], "kind": step.kind}
@@ -68,7 +68,7 @@ def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
 
 
 def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Fork a run as somebody has said, and let the fork go on; or what is wrong with the text of its program."""
+    """Start a fork of a run, or return the errors of its changed program."""
     path, change = _taken(given)
     row = row_at(journal, id, path)
     if row[3] != given.get("hash"):
@@ -116,7 +116,7 @@ def _sort(step: EffectEntry) -> str:
 
 
 def _model(journal: Journal, entry: RunEntry) -> str:
-    """The model that was asked last."""
+    """Return the model of the last request."""
     known = (
         entry.begun_as.get("model")
         if entry.kind in CHAT_KINDS

@@ -1,4 +1,4 @@
-"""What waits for people, over all runs, and what they say to it: the first answer counts."""
+"""Open questions of all runs, and their answers: the first answer wins."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from antiphon.team import ChannelMessage
     from antiphon.web.run_launcher import RunLauncher
 
-#: So many are listed, those that wait longest first.
+#: The most questions in the list, oldest first.
 _MOST = 100
-#: Nobody allows what was not shown: a call is shown whole, up to what a page can show at all.
+#: Nobody should approve hidden arguments: a call is shown completely, up to the limit of a page.
 _ROWS = 100_000
-#: When what is shown is longer than this, in characters, the rest has to wait until some of it is answered.
+#: After this many characters, further questions are shown without their content.
 _LARGEST = 4_000_000
 
 
-#: What waits: what is known of it, how long it is, and all of it where that is to be shown.
+#: A question: its summary, its length, and a function that returns its content.
 Item = tuple[dict[str, Any], int, Callable[[], dict[str, Any]]]
 
 
 def inbox(journal: Journal) -> list[dict[str, Any]]:
-    """What waits for somebody to say something, in all runs and teams that are not over."""
+    """Return the open questions of all runs and teams."""
     found: list[dict[str, Any]] = []
     size = 0
     for about, length, whole in sorted([*_of_runs(journal), *_of_teams(journal)], key=_began)[:_MOST]:
@@ -50,7 +50,7 @@ def _of_runs(journal: Journal) -> Generator[Item]:
     rows = journal.query(
         f"SELECT id, title, {columns} FROM effects JOIN runs ON id = run"
         " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
-        # What a turn of a team waits for is asked by the team.
+        # The team asks the questions of its turns.
         " AND runs.state IN ('waiting', 'ready', 'running', 'interrupted') AND runs.kind <> 'turn'"
         f" ORDER BY effects.began, id, seq LIMIT {_MOST}",
         (),
@@ -61,7 +61,7 @@ def _of_runs(journal: Journal) -> Generator[Item]:
 
 
 def _of_teams(journal: Journal) -> Generator[Item]:
-    """Questions of teams, each by its number. A call is where it waits, and is shown as those of runs are."""
+    """Yield the open questions of teams, by number."""
     for asked in open_team_questions(journal, _MOST):
         question = asked.message
         about: dict[str, Any] = {
@@ -105,7 +105,7 @@ def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def settle(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Take what somebody said to the question that was shown, and let the run go on; how it does."""
+    """Record the answer to a question and resume the run; return its new state."""
     settle_as(journal, id, given)
     now = run(journal, id)
     goes_on = now["isRun"] or journal.is_shared or going.go_on(id)
@@ -113,7 +113,7 @@ def settle(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any])
 
 
 def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
-    """Take what somebody said to the question that was shown, if nobody was faster."""
+    """Record the answer to a question unless it has one already."""
     path, hash, said = _taken(given)
     if (asking := run(journal, id))["kind"] == "turn":
         raise NotReadyError(f"team {asking['parent']} asks this question; answer it on the page of the team")

@@ -1,4 +1,4 @@
-"""Runs of before: listed a page at a time, and found by their words, also by those inside what they did."""
+"""List and search past runs, by title and by the content of their steps."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
     from antiphon.durable import Journal
 
-#: So many are found at once.
+#: The most results in a response.
 _FOUND = 50
-#: So much of a run is looked through, and so much in all before somebody says that it should go on, in characters.
+#: The most characters searched of a run, and in one request.
 _OF_RUN, _AT_ONCE = 4_000_000, 16_000_000
 _PAGE = 500
 
 
 def routes(journal: Journal) -> list[Route]:
-    """Where runs are listed and searched."""
+    """Return the routes that list and search runs."""
     from starlette.routing import Route
 
     def listed(request: Request) -> Response:
@@ -52,14 +52,14 @@ def routes(journal: Journal) -> list[Route]:
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which runs are looked at: those in a state, of a kind, and older than one, where that is said."""
+    """A filter of runs: by state, by kind, and older than a given run."""
 
     state: str = ""
     kind: str = ""
     after: str = ""
 
     def where(self, journal: Journal) -> tuple[str, tuple[Any, ...]]:
-        """As SQL: a condition, and its values."""
+        """The SQL condition and its values."""
         wanted = [
             journal.make_state_condition(self.state) if self.state else ("", ()),
             ("kind = ?", (self.kind,)) if self.kind else ("", ()),
@@ -70,16 +70,15 @@ class Which:
 
 
 def page(journal: Journal, which: Which) -> dict[str, Any]:
-    """The newest of them, and the last one where there are more."""
+    """Return the newest runs, and the id of the last one if there are more."""
     found = runs(journal, which.where(journal))
     return {"runs": found, "next": found[-1]["id"] if len(found) == LISTED else None}
 
 
 def searched(journal: Journal, wanted: tuple[str, ...], which: Which) -> dict[str, Any]:
-    """Those in which all terms are somewhere, and the last that was looked at where there are more.
+    """Return the runs with all terms, and the id of the last one searched if there are more.
 
-    What is looked at is bounded: whoever wants to go on says so. `cut` says how many were too long to be looked
-    through.
+    The search is bounded, and the next request continues it. `cut` is the number of runs that were too long.
     """
     found: dict[str, dict[str, Any]] = {}
     looked, cut, last = 0, 0, None
@@ -101,7 +100,7 @@ def searched(journal: Journal, wanted: tuple[str, ...], which: Which) -> dict[st
 
 @dataclass(slots=True)
 class _Search:
-    """The search for terms in one run: which of them were found, and where."""
+    """The search for terms in one run."""
 
     wanted: tuple[str, ...]
     known: set[str]
@@ -115,7 +114,7 @@ class _Search:
         return len(self.known) == len(self.wanted)
 
     def look(self, journal: Journal, run: str) -> None:
-        """Look through the steps of a run, and of those that are part of it, until all is found."""
+        """Search the steps of a run and of its nested runs until all terms are found."""
         for of, row in _rows(journal, run):
             if self.is_found or self.is_cut:
                 return
@@ -130,7 +129,7 @@ class _Search:
             return
         found = find_contained_terms(text, self.wanted)
         self.known |= found
-        # The step is shown that has the most of what was looked for.
+        # The step with the most terms is shown.
         if len(found) > self.most:
             self.most = len(found)
             pieces = [list(each) for each in make_excerpt(text, self.wanted).split_pieces() if each[0]]
@@ -138,7 +137,7 @@ class _Search:
 
 
 def text_of(entry: EffectEntry) -> str:
-    """What can be found of a step: what was said, printed, called and answered, and nothing that is private."""
+    """Return the searchable text of a step, without private values."""
     return "\n".join(_texts(entry))
 
 
@@ -177,7 +176,7 @@ def _heads(journal: Journal, which: Which) -> Generator[tuple[str, ...]]:
 
 
 def _rows(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
-    """The steps of a run and of its parts, each with the run that did it."""
+    """Yield the steps of a run and of its nested runs, each with its run."""
     yield from _steps(journal, run)
     last = ""
     while some := journal.query(

@@ -1,4 +1,4 @@
-"""What the journal has, as the page is told of it: nothing that is private, and of the environment names alone."""
+"""Runs and steps of the journal as JSON for the page, without private values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from antiphon.errors import NotSavedError, StoreError
 if TYPE_CHECKING:
     from antiphon.durable import Journal
 
-#: So many runs are listed, the newest first.
+#: The most runs in a list, newest first.
 LISTED = 200
-#: The columns of a step, in the order that `steps` takes them.
+#: The columns of a step, in the order of `steps`.
 STEP = "seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt"
 _RUN = (
     "id, state, kind, title, created, updated, parent, number, wake_at, fork_of, fork_at, owner, ending,"
@@ -25,7 +25,7 @@ _RUN = (
     " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person'),"
     " (SELECT count(*) FROM runs AS inner_ WHERE inner_.parent = runs.id)"
 )
-#: What was set aside is left out: what was used of it again is written down once more, with its cost.
+#: Superseded attempts are excluded: their reused steps are recorded again with their cost.
 _COST_OF_PARTS = (
     "WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent = ? AND kind != 'earlier'"
     " UNION SELECT runs.id FROM runs JOIN below ON parent = below.id WHERE kind != 'earlier')"
@@ -34,26 +34,26 @@ _COST_OF_PARTS = (
 )
 _NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "number", "wakeAt", "forkOf", "forkAt")
 
-#: Runs that are part of no other.
+#: The condition for runs without a parent.
 _ALONE: tuple[str, tuple[Any, ...]] = ("parent IS NULL", ())
 
 
 def runs(journal: Journal, which: tuple[str, tuple[Any, ...]] = _ALONE) -> list[dict[str, Any]]:
-    """Runs, the newest first; `which` is a condition and its values."""
+    """Return runs, newest first. `which` is an SQL condition and its values."""
     where, values = which
     rows = journal.query(f"SELECT {_RUN} FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {LISTED}", values)
     return [_run(journal, row) for row in rows]
 
 
 def parts(journal: Journal, parent: str, after: int = 0) -> list[dict[str, Any]]:
-    """The runs that are part of one, `after` so many that are known."""
+    """Return the nested runs of a run, from the number `after` on."""
     part = f"LIMIT {LISTED} OFFSET {int(after)}"
     rows = journal.query(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
     return [_run(journal, row) for row in rows]
 
 
 def run(journal: Journal, id: str) -> dict[str, Any]:
-    """What is known of a run."""
+    """Return a run as JSON."""
     rows = journal.query(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
     if not rows:
         raise NotSavedError(f"run {id!r} does not exist")
@@ -62,19 +62,19 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
 
 
 def _parts(journal: Journal, parent: str) -> dict[str, Any]:
-    """How many of the runs that are part of one are in which state, and what they and those inside them have cost."""
+    """Return the number of nested runs by state, and the cost of all below."""
     ((cost, unpriced),) = journal.query(_COST_OF_PARTS, (parent,))
     return {"partStates": dict(journal.count_by_state(parent)), "partsCost": cost, "partsUnpriced": unpriced}
 
 
 def changes(journal: Journal) -> tuple[Any, ...]:
-    """What is another one when a run has begun, ended or gone on, or a question was asked or answered."""
+    """Return a value that changes when a run or a question does."""
     waiting = journal.query(
         "SELECT count(*), max(began) FROM effects JOIN runs ON id = run WHERE effects.state = 'waiting'"
         " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
         (),
     )
-    # What teams ask are messages, which only a journal of one machine has.
+    # Questions of teams are messages, which a shared journal does not have.
     said = [] if journal.is_shared else journal.query("SELECT max(id) FROM messages", ())
     return (
         *waiting,
@@ -92,7 +92,7 @@ def changes(journal: Journal) -> tuple[Any, ...]:
 
 
 def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
-    """A step of a run."""
+    """Return the row of a step."""
     rows = journal.query(f"SELECT {STEP} FROM effects WHERE run = ? AND path = ?", (run, path))
     if not rows:
         raise NotSavedError(f"run {run!r} has no step {path!r}")
@@ -100,14 +100,14 @@ def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
 
 
 def rows_after(journal: Journal, run: str, after: int, most: int) -> list[tuple[Any, ...]]:
-    """The next steps of a run."""
+    """Return the rows of the next steps of a run."""
     return journal.query(
         f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {int(most)}", (run, after)
     )
 
 
 def is_sealed(journal: Journal, kept: str | None) -> bool:
-    """Whether something is written down so that it is private."""
+    """Return whether a stored value is encrypted."""
     return kept is not None and journal.load_raw_text(kept).startswith(ENCRYPTED_MARK)
 
 
@@ -120,7 +120,7 @@ def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     return {**known, **told, **_ending(journal, row[0], known["state"], ending)}
 
 
-#: In these states a run has not failed, whatever it was left with.
+#: States in which a run has not failed, whatever error it recorded.
 _GOING = ("running", "waiting", "ready", "done")
 
 

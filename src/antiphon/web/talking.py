@@ -1,4 +1,4 @@
-"""A chat that goes on here: answers come whether or not a page looks on, and all pages that do see the same."""
+"""A live chat: answers continue without a page, and all pages of it see the same."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ log = logging.getLogger("antiphon.web")
 
 @dataclass(slots=True)
 class Live:
-    """What a model says while it says it: to the conversation as it was when it was asked."""
+    """The streamed reply of a model, and the conversation that it answers."""
 
     number: int = 0
     before: tuple[Turn, ...] | None = None
     text: list[str] = field(default_factory=list[str])
     thinking: list[str] = field(default_factory=list[str])
     calls: list[str] = field(default_factory=list[str])
-    #: Why the request is sent again, each time that it is.
+    #: The reasons of retries.
     retries: list[str] = field(default_factory=list[str])
 
 
 class Talking:
-    """One conversation. `id` is its name in the store, or another where nothing is saved."""
+    """One conversation. `id` is its name in the store, or a generated one if it is not saved."""
 
     def __init__(self, opened: OpenChat, toolbox: ToolRegistry, about: dict[str, Any], stack: ExitStack) -> None:
-        #: The name of the tools that the model may use.
+        #: The name of the tool set.
         self.tools = str(about.get("tools") or "none")
         self.talk: SavedChat = opened.chat
         self.live = Live()
         self.notes: list[str] = []
-        #: Why there is no answer to the last message, and what kind of reason it is.
+        #: The error of the last message, with its kind.
         self.error: dict[str, str] = {}
-        #: What answers took, by the number of the turn of their message.
+        #: Model, cost and time of answers, by the turn of the message.
         self.accounts: dict[int, dict[str, Any]] = {}
         self.title = opened.entry.title if opened.entry is not None else ""
         self._journal = opened.journal
@@ -79,28 +79,28 @@ class Talking:
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """The name of the conversation."""
         return self.talk.id or self._unsaved
 
     @property
     def is_answering(self) -> bool:
-        """Whether an answer is on its way here."""
+        """True while the model is answering in this process."""
         return self._is_busy
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody would miss it: what is said in it is saved, and no page looks at it."""
+        """True if the chat can be closed: it is saved and no page shows it."""
         return bool(self.talk.id) and not self._is_busy and not self._listeners
 
     def tell(self, note: str) -> None:
-        """Something that people should know besides the answers."""
+        """Warnings that the page shows."""
         self.notes = [*self.notes[-9:], note]
         self._changed()
 
-    # Looking
+    # State
 
     def about(self) -> dict[str, Any]:
-        """What stands above and below the turns."""
+        """Return the state that the page shows around the turns."""
         return {
             "id": self.id,
             "title": self.title,
@@ -116,12 +116,12 @@ class Talking:
         }
 
     def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Have a function called when something has changed; gives the function that ends this."""
+        """Call a function on each change; return the function that ends this."""
         self._listeners = [*self._listeners, listener]
         return lambda: setattr(self, "_listeners", [each for each in self._listeners if each is not listener])
 
     def look(self) -> None:
-        """See what others have done to the conversation, unless an answer comes here."""
+        """Load what other processes did to the conversation, unless it is answering here."""
         with self._lock:
             if not self._is_busy:
                 self._look()
@@ -145,7 +145,7 @@ class Talking:
                 self._use_as_before(self._journal.find(self.talk.unfinished_run).begun_as.get("tools"))
 
     def _lineage(self, entry: ConversationEntry) -> dict[str, int]:
-        """The conversation and those that it is a fork of, with how many turns it has from each."""
+        """Return the conversation and its originals, with the number of turns that it has from each."""
         found, turns = {entry.id: entry.turns}, entry.turns
         while self._store is not None and entry.parent and len(found) < 20:
             turns = min(turns, entry.parent_turns or 0)
@@ -157,7 +157,7 @@ class Talking:
         return found
 
     def _find_accounts(self, lineage: dict[str, int]) -> None:
-        """What is written down of answers since the last time."""
+        """Load the accounts of answers that were recorded since the last call."""
         turns = self.talk.conversation.turns
         for run in self._journal.iterate_chat_runs(self._newest) if self._journal is not None else ():
             if run.state == "running":
@@ -168,14 +168,14 @@ class Talking:
             if not isinstance(turn, int) or not 0 <= turn < has:
                 continue
             message = turns[turn]
-            # After it was made shorter, another turn may have that number.
+            # After a compaction, the number may belong to another turn.
             if isinstance(message, UserTurn) and run.title in message.text:
                 account = _account(run.id, str(about.get("model", "")), about.get("used"))
                 self.accounts = {**self.accounts, turn: account}
                 self._use_as_before(about.get("tools"))
 
     def _use_as_before(self, tools: Any) -> None:
-        """A conversation that is opened goes on with the tools that it had."""
+        """Restore the tools of a saved conversation."""
         if self._known is None and tools in BUNDLE_NAMES:
             self.tools = self._about["tools"] = tools
 
@@ -193,24 +193,24 @@ class Talking:
         return self.talk.unfinished_run
 
     def _state_of(self, run: str) -> tuple[str, bool]:
-        """The state of a run, and whether somebody else is at it."""
+        """Return the state of the conversation."""
         rows = (
             [] if self._journal is None else self._journal.query("SELECT state, owner FROM runs WHERE id = ?", (run,))
         )
         return (str(rows[0][0]), bool(rows[0][1]) and is_owner_alive(rows[0][1])) if rows else ("", False)
 
-    # Talking
+    # Actions
 
     def say(self, parts: Sequence[UserPart]) -> None:
-        """Say something; the answer comes by and by."""
+        """Send a message; the answer arrives as events."""
         self._begin(lambda: self.talk.send(parts))
 
     def ask_again(self) -> None:
-        """The last message once more."""
+        """Send the last message again."""
         self._begin(self.talk.ask_again)
 
     def go_on(self) -> None:
-        """Go on with what was left in the middle; nothing is done twice."""
+        """Resume an interrupted answer; finished steps are not repeated."""
         self._begin(self._gone_on)
 
     def _gone_on(self) -> Generator[Event, None, None]:
@@ -219,7 +219,7 @@ class Talking:
         return self.talk.continue_answer()
 
     def stop(self) -> None:
-        """End the answer that comes; what was said stays."""
+        """Stop the answer; its text so far stays."""
         with self._lock:
             self._is_stopped = self._is_busy
             run = self.talk.run
@@ -227,13 +227,13 @@ class Talking:
             run.cancel()
 
     def choose(self, model: str) -> None:
-        """Go on with another model."""
+        """Change the model."""
         with self._not_answering():
             self.talk.session.model = model
         self._changed()
 
     def use_tools(self, name: str) -> None:
-        """Let the model use these tools from now on."""
+        """Change the tools."""
         if name not in BUNDLE_NAMES:
             raise OptionError(f"`tools` must be one of {', '.join(BUNDLE_NAMES)}, not {name[:60]!r}")
         with self._not_answering():
@@ -241,7 +241,7 @@ class Talking:
         self._changed()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files of the conversation."""
         self._stack.close()
 
     @contextmanager
@@ -261,7 +261,7 @@ class Talking:
         self._changed()
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
-        """In a thread of its own: let it happen, to the end."""
+        """Run the answer to its end, in a thread of its own."""
         turn, spent, before = self._place(), None, self.talk.run
         try:
             self.talk.session.tools = self._toolbox.load_tools(ToolSelection(self.tools))
@@ -283,12 +283,12 @@ class Talking:
             self._end(turn, spent, None if self.talk.run is before else self.talk.run)
 
     def _load(self) -> None:
-        """Fetch and load a model of this machine before it is asked."""
+        """Download and load a local model before the first request."""
         if (count := getattr(self.talk.session.model, "count_tokens", None)) is not None:
             count("")
 
     def _place(self) -> int:
-        """The number of the turn of the last message."""
+        """Return the turn number of the last message."""
         turns = self.talk.conversation.turns
         return max(
             (place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and turn.visible_parts), default=0
@@ -306,7 +306,7 @@ class Talking:
                 if body.number == 1:
                     self.accounts = {**self.accounts, self._place(): _account(run.id, body.model, None)}
             case RequestEnded() if self._is_in(body.text):
-                # It was quicker than whoever tells of it: what was said is in the conversation.
+                # The reply finished first; its text is in the conversation already.
                 self.live = Live(live.number + 1)
             case TextDelta():
                 live.text.append(body.text)
@@ -329,7 +329,7 @@ class Talking:
         model = self.talk.session.model.name
         with self._lock:
             if self._is_stopped and run is not None and self._journal is not None:
-                # Who stops an answer does not want it gone on with, nor to be asked what it asked.
+                # A stopped answer is not resumed, and its questions are dropped.
                 with suppress(AntiphonError):
                     self._journal.cancel(run.id)
             used = None if spent is None else [spent.usage.input_tokens, spent.usage.output_tokens, spent.cost]
@@ -345,13 +345,13 @@ class Talking:
 
     def _changed(self) -> None:
         for listener in self._listeners:
-            # The event loop of somebody who looked on may be closed by now.
+            # The event loop of a page that left may be closed.
             with suppress(RuntimeError):
                 listener()
 
 
 def _account(run: str, model: str, used: Any) -> dict[str, Any]:
-    """What an answer took, as far as it is known, and the run in which it came."""
+    """Return model, usage, cost and time of an answer, and its run."""
     told: dict[str, Any] = {"run": run, "model": model}
     match used:
         case [input, output, cost]:
