@@ -229,6 +229,10 @@ STOPPED: list[tuple[str, str]] = [
     (DATA + "const { b: number = j[1] } = o\nprint(b + 1)", "expected number"),
     (DATA + "let ns: number[] = [1, j[1]]\nprint(ns.sum())", "expected number"),
     (DATA + "let r: { v: number } = { v: j[1] }\nprint(r.v + 1)", "expected number"),
+    (
+        DATA + "type V { v?: number }\nconst none: V = {}\nlet r: { v: number } = { v: j[1], ...none }\nprint(r)",
+        "expected number",
+    ),
     (DATA + "let ns: number[] = j.copy()\nprint(ns)", "expected number"),
     (DATA + "let js: json[] = j\nlet ns: number[] = js\nprint(ns)", "expected number"),
     ("let x: number = py() { return 'a' }\nprint(x + 1)", "expected number"),

@@ -51,6 +51,21 @@ class TestSize:
         assert "… [1,000,002 characters in all]" in run.prompts[0]
         assert "… [100,000 items in all]" in run.prompts[0]
 
+    @pytest.mark.parametrize(("length", "told"), [(1_998, 'x"'), (1_999, "x… [2,001 characters in all]")])
+    def test_a_value_of_two_thousand_characters_is_shown_whole(self, length: int, told: str):
+        run = ran(f'let s = "x".repeat({length})\ndo "?" default', "ok")
+        assert f"{told}\n" in run.prompts[0]
+
+    def test_the_variables_of_a_function_in_a_comprehension_are_shown(self):
+        ask = 'function f(n: number): text { return do "now" default }\n'
+        run = ran(f"{ask}print([7].map(x => f(x)))", "ok")
+        assert "Variables of a function without a name:\nx (number): 7" in run.prompts[0]
+
+    def test_the_variable_of_a_loop_is_shown_in_its_body_alone(self):
+        run = ran('for i in 1..2 {\n  for y in [do "now" default] { print(y) }\n}', "a", "b")
+        assert run.prints == ["a", "b"]
+        assert "y (" not in run.prompts[1]
+
 
 class TestPrivacy:
     def test_a_private_name_hides_the_public_one_outside_it(self):

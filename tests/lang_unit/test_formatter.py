@@ -441,6 +441,13 @@ def test_after_a_block_on_several_lines_none_stays_on_one():
     assert formatted(text) == formatted(out) == out
 
 
+def test_a_chain_of_three_calls_that_has_no_room_is_broken_before_each():
+    calls = (".filter(each => each.price > the_lowest_price)", ".map(each => each.name.upper())", '.join(", and ")')
+    text = f"const names = everything{''.join(calls)}\n"
+    assert formatted(text) == "const names = everything\n" + "".join(f"  {call}\n" for call in calls)
+    assert formatted(text.replace(calls[2], ".x" * 20)).startswith("const names = everything.filter(")
+
+
 def test_strings_and_numbers_stay_as_they_were_written():
     text = "x = 'a  {b}'\ny = \"${ a+b } \\n\"\nz = `line  \n   next  \n`\nn = 1_000 + 0xFF + 1e6\n"
     assert formatted(text) == text

@@ -16,11 +16,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from antiphon.effects import EffectCall, HumanAnswer, Middleware, Outcome, Playback, Recording
+from antiphon.effects.pipeline import EffectContext, PathCounter, use_context
 from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.lang.runtime import Host, load, loads
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.session import Question
-from tests.lang_unit.harness import connecting, said, tool_names
+from tests.lang_unit.harness import connecting, ran, said, tool_names
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -53,6 +54,15 @@ class Delays(Middleware):
 
     def after(self, step: EffectCall, outcome: Outcome) -> None:
         del step, outcome
+
+
+def test_a_budget_counts_requests_that_are_replayed():
+    program, recording = 'print(do "one")\nprint(do "two")', Recording()
+    with use_context(EffectContext(PathCounter(), (recording,))):
+        assert ran(program, "a", "b").prints == ["a", "b"]
+    with use_context(EffectContext(PathCounter(), (Playback(recording.effects),))):
+        again = ran(program, max_turns=1)
+    assert (again.prints, again.error.code, again.fake.requests) == (["a"], "V0922", [])
 
 
 def nobody(*_: Any, **__: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
+import socket
 import threading
 import tracemalloc
 import zlib
@@ -294,6 +295,51 @@ def test_a_request_without_an_answer_is_an_error_of_the_program(server: tuple[st
     assert failed("http", 'get("http://[")')[0] == "V0946"
     error = ran(using("http") + f'get("{url}")', untrusted=True, directory=".").error
     assert (error.code, asked) == ("V0923", [])
+
+
+@contextlib.contextmanager
+def _redirecting() -> Iterator[str]:
+    """Serve `/N`, which redirects N times; the address of the server."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            left = int(self.path[1:])
+            self.send_response(302 if left else 200)
+            self.send_header("Location", f"/{left - 1}")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, format: str, *args: object) -> None:
+            del format, args
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.server_port}"
+        listening.shutdown()
+
+
+def test_twenty_redirects_are_followed_and_no_more():
+    with _redirecting() as url:
+        assert printed("http", f'print(get("{url}/20").text)') == ["ok"]
+        code, message = failed("http", f'get("{url}/21")')
+    assert (code, "redirects more than 20 times" in message) == ("V0946", True)
+
+
+def test_an_untrusted_program_fetches_only_the_address_that_was_allowed(monkeypatch: pytest.MonkeyPatch):
+    connect = socket.socket.connect
+
+    def connected(own: socket.socket, address: tuple[str, int]) -> None:
+        # A public address, which is this machine.
+        connect(own, ("127.0.0.1", address[1]) if address[0] == "8.8.8.8" else address)
+
+    monkeypatch.setattr(socket.socket, "connect", connected)
+    with _redirecting() as url:
+        page = url.replace("127.0.0.1", "8.8.8.8")
+        program = f'import {{ fetchUrl }} from "system/tools"\nprint(fetchUrl("{page}/%d").length > 0)'
+        assert ran(program % 0, {"human": "yes"}, untrusted=True, directory=".").prints == ["true"]
+        run = ran(program % 1, {"human": "yes"}, untrusted=True, directory=".")
+    assert (run.error.code, "it was not gone to" in run.error.message) == ("V0917", True)
 
 
 # Objects of Python

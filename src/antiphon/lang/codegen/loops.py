@@ -66,7 +66,8 @@ def _can_change_keys(node: n.Node, loop: n.For) -> bool:
     if isinstance(node, n.Assign):
         return not isinstance(node.target, n.Name) and not _is_current_entry(node.target, loop)
     if not isinstance(node, n.Call):
-        return isinstance(node, n.PyBlock)
+        # A `py` block gets copies.
+        return False
     if isinstance(node.callee, n.Member):
         return node.callee.name == "remove"
     return not (isinstance(node.callee, n.Name) and node.callee.symbol and node.callee.symbol.kind == "builtin")
