@@ -199,8 +199,8 @@ def compile_python_block(c: Compiler, node: n.PyBlock) -> ast.expr:
     place = c.place(node)
     name = c.code.add_python_block(c.source, node)
     arguments = [c.expr(each) for each in node.parameters]
-    how = "run_pure_python" if node.is_pure else "run_python"
-    return emit.make_runtime_call(how, [emit.make_name(name, place), *arguments], place)
+    is_pure = emit.make_constant(node.is_pure, place)
+    return emit.make_runtime_call("run_python", [emit.make_name(name, place), is_pure, *arguments], place)
 
 
 def _get_private_fields(c: Compiler, node: n.Expr) -> tuple[str, ...]:

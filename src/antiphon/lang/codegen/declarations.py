@@ -76,13 +76,18 @@ def _register_variable_input(c: Compiler, symbol: Symbol, value: ast.expr, place
     # The type of a constant may be a literal type of its one value.
     type_ = widen_type(strip_ai_result(symbol.type))
     c.code.inputs[symbol.name] = ProgramInput(symbol.name, type_, symbol.start, symbol.end, symbol.is_private)
-    return _emit_input_lookup(symbol.name, value, place) if symbol.name in c.given else value
+    return _emit_input_or(symbol.name, value, place) if symbol.name in c.given else value
 
 
-def _emit_input_lookup(name: str, otherwise: ast.expr, place: SourceLocation) -> ast.expr:
-    key = emit.make_constant(name, place)
-    given = emit.make_comparison(key, ast.In(), emit.make_name("_vinputs", place), place)
-    return emit.make_conditional(given, emit.make_runtime_call("get_input", [key], place), otherwise, place)
+def _emit_input_lookup(name: str, place: SourceLocation) -> ast.expr:
+    return emit.make_item(emit.make_name("_vinputs", place), emit.make_constant(name, place), place)
+
+
+def _emit_input_or(name: str, otherwise: ast.expr, place: SourceLocation) -> ast.expr:
+    """Return the value that the caller passes for a name, or else another."""
+    inputs = emit.make_name("_vinputs", place)
+    given = emit.make_comparison(emit.make_constant(name, place), ast.In(), inputs, place)
+    return emit.make_conditional(given, _emit_input_lookup(name, place), otherwise, place)
 
 
 def compile_input(c: Compiler, node: n.Input) -> list[ast.stmt]:
@@ -96,10 +101,10 @@ def compile_input(c: Compiler, node: n.Input) -> list[ast.stmt]:
         node.name, type_, symbol.start, symbol.end, node.is_private, node.description, True, required, default
     )
     if required:
-        value = emit.make_runtime_call("get_input", [emit.make_constant(node.name, place)], place)
+        value = _emit_input_lookup(node.name, place)
     else:
         otherwise = emit.make_constant(None, place) if node.default is None else c.cast(node.default, type_)
-        value = _emit_input_lookup(node.name, otherwise, place)
+        value = _emit_input_or(node.name, otherwise, place)
     return [c.bind(symbol, value, place)]
 
 

@@ -83,15 +83,15 @@ def _compile_counted_items(c: Compiler, value: ast.expr, count: int, given: Type
     wanted = emit.make_constant(count, place)
     if not isinstance(given, Array):
         return emit.make_call("unpack_items", [value, wanted], place)
-    if isinstance(value, ast.List) and len(value.elts) == count and not any(map(_is_spread, value.elts)):
+    if (
+        isinstance(value, ast.List)
+        and len(value.elts) == count
+        and not any(isinstance(each, ast.Starred) for each in value.elts)
+    ):
         return set_location(ast.Tuple(value.elts, ast.Load()), place)
     first, value = evaluate_once(c, value, place)
     fits = emit.make_comparison(emit.make_call("len", [first], place), ast.Eq(), wanted, place)
     return emit.make_conditional(fits, value, emit.make_call("unpack_items", [value, wanted], place), place)
-
-
-def _is_spread(node: ast.expr) -> bool:
-    return isinstance(node, ast.Starred)
 
 
 def _take_items(
@@ -118,11 +118,12 @@ def _take_fields(
     for each in pattern.fields:
         place = c.place(each)
         key, held = emit.make_constant(each.name, place), c.make_temporary()
+        may_be_missing = isinstance(pattern.type, Object) and pattern.type.fields[each.name].optional
         field = given.fields.get(each.name) if isinstance(given, Object) else None
         if field is not None and not field.optional and each.default is None:
             value = emit.make_item(emit.make_name(name, place), key, place)
         else:
-            value = _compile_field_value(c, each, name, key, _is_optional_field(pattern, each), place)
+            value = _compile_field_value(c, each, name, key, may_be_missing, place)
         if each.nested is not None:
             out.append(emit.make_assignment(held, value, place))
             bindings += _take_fields(c, each.nested, held, field.type if field is not None else JSON, out)
@@ -130,10 +131,6 @@ def _take_fields(
             out.append(emit.make_assignment(held, value, place))
             bindings.append((each.symbol, held))
     return bindings
-
-
-def _is_optional_field(pattern: n.Pattern, field: n.PatternField) -> bool:
-    return isinstance(pattern.type, Object) and pattern.type.fields[field.name].optional
 
 
 def _compile_field_value(

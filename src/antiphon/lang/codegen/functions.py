@@ -120,8 +120,8 @@ def function_scope(c: Compiler, node: n.Function | n.AsyncFor | n.Test | n.Lambd
 
 def declare_outer_names(c: Compiler, place: SourceLocation) -> list[ast.stmt]:
     """Return `global` and `nonlocal` statements for the outer variables that the function assigns."""
-    out = declare_globals(c, place)
-    outside = sorted(c.scope.outside)
+    names, outside = sorted(c.scope.globals), sorted(c.scope.outside)
+    out: list[ast.stmt] = [set_location(ast.Global(names), place)] if names else []
     if outside:
         out.append(set_location(ast.Nonlocal(outside), place))
         if c.scope.outer is not None:
@@ -195,12 +195,6 @@ def compile_test(c: Compiler, node: n.Test) -> list[ast.stmt]:
     c.top.append(emit.make_function(name, emit.make_arguments((), (), place), body, place))
     c.code.tests.append((node.name, name, node.start))
     return []
-
-
-def declare_globals(c: Compiler, place: SourceLocation) -> list[ast.stmt]:
-    """Return a `global` statement for the module variables that the function assigns."""
-    names = sorted(c.scope.globals)
-    return [set_location(ast.Global(names), place)] if names else []
 
 
 def record_variables(c: Compiler, name: str, place: SourceLocation) -> None:

@@ -1,6 +1,6 @@
 """Compile lambdas and the array methods that take functions.
 
-A lambda is a Python function defined before the statement that contains it. `map`, `filter` and the like
+A lambda is a Python function defined before the statement that contains it. `map` and `filter`
 become comprehensions of Python if their lambda asks no model.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, is_plain_type
+from antiphon.lang.codegen.compiler import Compiler, get_expression_type, is_plain_type
 from antiphon.lang.codegen.functions import (
     compile_suite,
     declare_outer_names,
@@ -28,7 +28,7 @@ from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Ty
 from antiphon.lang.typecheck.types import CallableType as Signature
 
 #: Methods that become comprehensions if their function asks no model.
-_COMPREHENSION_METHODS = frozenset(("map", "filter", "find", "some", "every", "count", "sum", "groupBy"))
+_COMPREHENSION_METHODS = frozenset(("map", "filter"))
 #: Nodes that a comprehension may contain: none of them asks anyone.
 _COMPREHENSION_NODES = frozenset(
     (
@@ -74,7 +74,7 @@ def compile_array_method(
     if (
         name in _COMPREHENSION_METHODS
         and isinstance(first, n.Lambda)
-        and _can_be_comprehension(c, first, name)
+        and _can_be_comprehension(c, first)
         and not _binds_names(c, value)
     ):
         return _compile_comprehension(c, node, first, name, value, place)
@@ -82,24 +82,7 @@ def compile_array_method(
     if name == "sortBy" and isinstance(first.type, Signature) and _is_sortable_type(first.type.returns):
         key = set_location(ast.keyword("key", arguments[0]), place)
         return set_location(ast.Call(emit.make_name("_v_sorted", place), [value], [key]), place)
-    slow = emit.make_global_call(f"_vm_array_{name}", [value, *arguments], place)
-    if name in ("min", "max") and isinstance(first.type, Signature) and _is_sortable_type(first.type.returns):
-        return _compile_extreme_by_key(c, name, value, arguments[0], place)
-    return slow
-
-
-def _compile_extreme_by_key(
-    c: Compiler, name: str, value: ast.expr, function: ast.expr, place: SourceLocation
-) -> ast.expr:
-    """Compile `min` and `max` by a key function: Python's own if the array is not empty."""
-    if not isinstance(function, ast.Name):
-        return emit.make_global_call(f"_vm_array_{name}", [value, function], place)
-    items, again = evaluate_once(c, value, place)
-    key = set_location(ast.keyword("key", function), place)
-    found = set_location(ast.Call(emit.make_name(f"_v_{name}", place), [again], [key]), place)
-    return emit.make_conditional(
-        items, found, emit.make_global_call(f"_vm_array_{name}", [again, function], place), place
-    )
+    return emit.make_global_call(f"_vm_array_{name}", [value, *arguments], place)
 
 
 def _is_sortable_type(type_: Type) -> bool:
@@ -185,27 +168,14 @@ def _compile_comprehension(
     for symbol, parameter in zip(symbols, node.parameters, strict=True):
         c.declare_symbol(symbol, parameter.start)
     record_counter(c, symbols[0], n.get_step_receiver(call))
-    items, value = evaluate_once(c, value, place) if name == "groupBy" else (value, value)
     each = _make_comprehension_clause(c, node, symbols, value, place)
     signature = node.type
     assert isinstance(signature, Signature)
-    if name in ("map", "sum"):
-        made = set_location(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
-        return made if name == "map" else emit.make_call("sum", [made], place)
-    if name == "groupBy":
-        keys = set_location(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
-        return emit.make_call("group_by_keys", [items, keys], place)
-    test = compile_condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body)
-    if name in ("some", "every"):
-        tests = set_location(ast.GeneratorExp(test, [each]), place)
-        return emit.make_call("any" if name == "some" else "all", [tests], place)
-    each.ifs.append(test)
+    if name == "map":
+        return set_location(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
+    each.ifs.append(compile_condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body))
     item = emit.make_name(symbols[0].python, c.place(node.parameters[0]))
-    if name == "find":
-        found = set_location(ast.GeneratorExp(item, [each]), place)
-        return emit.make_call("next", [found, emit.make_constant(None, place)], place)
-    made = set_location(ast.ListComp(item, [each]), place)
-    return made if name == "filter" else emit.make_call("len", [made], place)
+    return set_location(ast.ListComp(item, [each]), place)
 
 
 def _make_comprehension_clause(
@@ -223,10 +193,7 @@ def _make_comprehension_clause(
     return ast.comprehension(pair, emit.make_call("enumerate", [value], place), [], 0)
 
 
-def _can_be_comprehension(c: Compiler, node: n.Lambda, name: str) -> bool:
-    wanted = {"sum": NUMBER, "groupBy": TEXT}.get(name)
-    if wanted is not None and not (isinstance(node.type, Signature) and node.type.returns == wanted):
-        return False
+def _can_be_comprehension(c: Compiler, node: n.Lambda) -> bool:
     if isinstance(node.body, n.Block) or any(each.declared is not None for each in node.parameters):
         return False
     return all(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.compiler import (
@@ -69,7 +68,7 @@ def compile_match(c: Compiler, node: n.Match) -> ast.expr:
         test = _make_arm_test(c, arm, left, first, again)
         first, left = again, _get_remaining_type(left, arm)
         arms.append((test, _compile_arm_value(c, arm, wanted)))
-    return _chain_arms(arms, lambda test, then, rest: emit.make_conditional(test, then, rest, place))
+    return _chain_arms(arms, place)
 
 
 def compile_match_statement(c: Compiler, node: n.MatchStatement) -> list[ast.stmt]:
@@ -91,19 +90,16 @@ def compile_match_statement(c: Compiler, node: n.MatchStatement) -> list[ast.stm
     return out + otherwise
 
 
-def _chain_arms(
-    arms: list[tuple[ast.expr | None, ast.expr]], join: Callable[[ast.expr, ast.expr, ast.expr], ast.expr]
-) -> ast.expr:
+def _chain_arms(arms: list[tuple[ast.expr | None, ast.expr]], place: SourceLocation) -> ast.expr:
     """Join the arms into one expression, from the last on.
 
     The arms are exhaustive, so the last needs no test; with a single arm the test still evaluates the value.
     """
-    *others, (test, value) = arms
-    out = value
+    *others, (test, out) = arms
     if test is not None and not others:
-        out = join(test, value, value)
+        out = emit.make_conditional(test, out, out, place)
     for test, value in reversed(others):
-        out = join(test, value, out) if test is not None else value
+        out = emit.make_conditional(test, value, out, place) if test is not None else value
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.operators import add_values, is_greater, is_less
+from antiphon.lang.runtime.operators import add_values, is_greater, is_less, is_number
 from antiphon.lang.runtime.values import get_kind_name, unwrap_answer
 
 Function = Callable[..., Any]
@@ -58,25 +58,10 @@ def _reduce(items: Items, function: Function, start: Any) -> Any:
 def _sort_by(items: Items, function: Function) -> Items:
     keys = [unwrap_answer(function(item)) for item in items]
     if not is_sortable(keys):
-        odd = next((key for key in keys if not _is_number(key) and not isinstance(key, str)), 0)
+        odd = next((key for key in keys if not is_number(key) and not isinstance(key, str)), 0)
         what = "numbers and texts have no common order" if odd == 0 else f"{get_kind_name(odd)} has no order"
         raise VibeError("V0902", f"`sortBy` needs a number or a text for each item: {what}")
     return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def group_by_keys(items: Items, keys: list[str]) -> dict[str, Items]:
-    """Group items by keys that are computed already."""
-    groups: dict[str, Items] = {}
-    for item, key in zip(items, keys, strict=False):
-        if key in groups:
-            groups[key].append(item)
-        else:
-            groups[key] = [item]
-    return groups
 
 
 def _group_by(items: Items, function: Function) -> dict[str, Items]:
@@ -152,7 +137,7 @@ def _sum(items: Items, function: Function | None = None) -> Any:
         return sum(found)
     total: Any = 0
     for item in found:
-        if not _is_number(unwrap_answer(item)):
+        if not is_number(unwrap_answer(item)):
             raise VibeError("V0902", f"`.sum()` adds numbers, not {get_kind_name(item)}")
         total = add_values(total, item)
     return total

@@ -11,7 +11,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.runtime import array_methods, members, methods, operators, tracebacks, type_conversion, values
+from antiphon.lang.runtime import members, methods, operators, tracebacks, type_conversion, values
 from antiphon.lang.runtime.errors import UserError, VibeError
 from antiphon.lang.runtime.execution import wait_for_value
 from antiphon.lang.runtime.module_api import ModuleRuntime
@@ -77,7 +77,7 @@ def publish_main_locals(space: dict[str, Any], local: dict[str, Any]) -> None:
 
 #: What generated code calls, each under `_v_` and its name: Python's own functions and classes, then the runtime's.
 _GLOBAL_FUNCTIONS: tuple[Any, ...] = (
-    *(int, float, bool, str, list, dict, range, Exception, len, sum, any, all, next, min, max, sorted, enumerate),
+    *(int, float, bool, str, list, dict, range, Exception, len, sorted, enumerate),
     *(globals, locals, isinstance, math.floor, math.ceil, operator.contains),
     *(operators.add_values, operators.subtract, operators.multiply, operators.divide, operators.modulo),
     *(operators.power, operators.negate, operators.is_equal, operators.is_one_of, operators.is_present),
@@ -90,7 +90,6 @@ _GLOBAL_FUNCTIONS: tuple[Any, ...] = (
     *(members.pick_known_fields, members.drop_null_optional_fields, members.require_known_field),
     *(members.narrow_to_known_fields, members.get_answer_member),
     methods.call_method,
-    array_methods.group_by_keys,
     *(type_conversion.convert_to_type, type_conversion.is_of_type),
     *(tracebacks.make_thrown_error, tracebacks.make_error_value, tracebacks.throw_value, UserError),
     *(values.VariableCell, values.copy_value, values.to_text, values.format_float, values.unwrap_answer),

@@ -18,7 +18,7 @@ from antiphon.lang.runtime.models import ModelConnections, ModelValue
 if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.conversation import Conversation
-    from antiphon.effects import Budget, HumanAnswer, Outcome
+    from antiphon.effects import Budget, HumanAnswer
     from antiphon.providers.prewarming import Prewarming
     from antiphon.session import Answers, Event, ModelProtocol, Session
     from antiphon.session.human_input import ApprovalCache, HumanInput
@@ -43,9 +43,6 @@ class DryRunMiddleware(Middleware):
 
         if isinstance(step.effect, AskModel) and step.preview is not None:
             raise PromptShown(step.effect.model, step.preview())
-
-    def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Do nothing: other effects happen as usual."""
 
 
 @dataclass(slots=True)
@@ -191,9 +188,6 @@ class UntrustedPolicy(Middleware):
                 self._require_call_permission(step.path, step.subject)
             case _:
                 pass
-
-    def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Do nothing: outcomes need no permission."""
 
     def allow(self, what: str, details: str = "") -> None:
         """Ask the user for permission, once for each action, and raise V0923 if it is denied.

@@ -130,7 +130,7 @@ def get_item(value: Any, key: Any) -> Any:
     value, key = unwrap_answer(value), unwrap_answer(key)
     if isinstance(value, list | str):
         items = cast(list[Any], value)
-        return items[_resolve_index(key, items)]
+        return items[resolve_index(key, items)]
     if isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         if not isinstance(key, str):
@@ -154,7 +154,7 @@ def set_item(value: Any, key: Any, new: Any) -> None:
     value, key = unwrap_answer(value), unwrap_answer(key)
     if isinstance(value, list):
         items = cast(list[Any], value)
-        items[_resolve_index(key, items)] = new
+        items[resolve_index(key, items)] = new
     elif isinstance(value, dict) and isinstance(key, str):
         value[key] = new
     elif isinstance(value, dict):
@@ -163,7 +163,8 @@ def set_item(value: Any, key: Any, new: Any) -> None:
         raise VibeError("V0902", f"an item of {get_kind_name(value)} cannot be set")
 
 
-def _resolve_index(key: Any, items: list[Any] | str) -> int:
+def resolve_index(key: Any, items: list[Any] | str) -> int:
+    """Return a number as an index of these items; raise V0903 if it is out of bounds."""
     place = require_integer(key, "an index")
     if not -len(items) <= place < len(items):
         what = "text" if isinstance(items, str) else "array"

@@ -9,7 +9,7 @@ from typing import Any, cast
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.lang.runtime import array_methods
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.members import get_python_attribute, require_integer, slice_value
+from antiphon.lang.runtime.members import get_python_attribute, require_integer, resolve_index, slice_value
 from antiphon.lang.runtime.operators import is_equal, is_less
 from antiphon.lang.runtime.rounding import format_fixed, round_number
 from antiphon.lang.runtime.type_conversion import convert_to_type
@@ -126,10 +126,7 @@ def _entries(fields: dict[str, Any]) -> list[Any]:
 
 
 def _remove(items: list[Any], index: Any) -> Any:
-    place = require_integer(index, "an index")
-    if not -len(items) <= place < len(items):
-        raise VibeError("V0903", f"index {place} is out of bounds: the array has {len(items)}")
-    return items.pop(place)
+    return items.pop(resolve_index(index, items))
 
 
 def _sort(items: list[Any], by: str | None = None) -> list[Any]:

@@ -129,18 +129,10 @@ class ModuleRuntime:
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a tool, or a Python function."""
-        from antiphon.tools import Tool
-
         if isinstance(function, VibeTool):
-            # The effects inside the tool are recorded on their own.
+            # Without a further frame: calls of tools may nest deeply.
             return function.function(*arguments)
-        given = [to_plain_value(each) for each in arguments]
-        if isinstance(function, Tool):
-            return self._call_tool(cast(Tool, function), given)
-        if not callable(function):
-            raise VibeError("V0902", f"{get_kind_name(function)} cannot be called")
-        called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
-        return self._call_python(called, f"{getattr(function, '__module__', '')}.{name}", given, {})
+        return self.call_named(function, {}, *arguments)
 
     def call_member(self, value: Any, name: str, *arguments: Any) -> Any:
         """Call a method of a value; of a Python class or module, as an effect: `date.today()`."""
@@ -168,11 +160,10 @@ class ModuleRuntime:
         from antiphon.tools import Tool
 
         if isinstance(function, VibeTool):
+            # The effects inside the tool are recorded on their own.
             return function.function(*arguments, **function.rename_arguments(named))
-        given, by_name = (
-            [to_plain_value(each) for each in arguments],
-            {name: to_plain_value(each) for name, each in named.items()},
-        )
+        given = [to_plain_value(each) for each in arguments]
+        by_name = {name: to_plain_value(each) for name, each in named.items()}
         if isinstance(function, Tool):
             return self._call_tool(cast(Tool, function), given, by_name)
         if not callable(function):
@@ -184,17 +175,10 @@ class ModuleRuntime:
         """Wrap a tool or a Python function as a function whose result is type-checked."""
         return lambda *arguments: convert_to_type(self.call(function, *arguments), returns)
 
-    def run_python(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run `py(a) { … }`: arguments and result are converted to and from Python's own values."""
-        return self._python(function, arguments, is_harmless=False)
-
-    def run_pure_python(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run `pure py(a) { … }`, which may safely run twice."""
-        return self._python(function, arguments, is_harmless=True)
-
-    def _python(self, function: Callable[..., Any], arguments: Iterable[Any], *, is_harmless: bool) -> Any:
+    def run_python(self, function: Callable[..., Any], is_pure: bool, *arguments: Any) -> Any:
+        """Run `py(a) { … }` with plain values; a `pure py` block may safely run twice."""
         given = [to_plain_value(each) for each in arguments]
-        effect = RunPython(self.code.python_sources[function.__name__], describe_for_effect(given), is_harmless)
+        effect = RunPython(self.code.python_sources[function.__name__], describe_for_effect(given), is_pure)
         return self.execution.perform(effect, lambda: from_python(function(*given)))
 
     def private_effects(self) -> AbstractContextManager[None]:
@@ -245,10 +229,6 @@ class ModuleRuntime:
         """Return the value of a name imported from another module."""
         each = self.code.imports[number]
         return self.importer(each.path, each.name)
-
-    def get_input(self, name: str) -> Any:
-        """Return a value passed by the caller; it was checked before, and the program may change it."""
-        return self.inputs[name]
 
     # Built-in functions
 

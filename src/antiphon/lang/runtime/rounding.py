@@ -20,14 +20,6 @@ _FAST_LIMIT, _FAST_MARGIN = 1e12, 0.01
 
 def round_number(value: float, digits: Any = 0) -> Any:
     """Round to so many digits after the point; negative numbers of digits count before it."""
-    if value.__class__ is float and (short := _FAST_DIGITS.get(digits)):
-        factor = short[0]
-        if -_FAST_LIMIT < (scaled := value * factor) < _FAST_LIMIT:
-            low = math.floor(scaled)
-            if (above := scaled - low - 0.5) < -_FAST_MARGIN:
-                return low / factor
-            if above > _FAST_MARGIN:
-                return (low + 1) / factor
     places = require_integer(digits, "the number of digits") if digits.__class__ is not int else digits
     if type(value) is float and not math.isfinite(value):
         return value

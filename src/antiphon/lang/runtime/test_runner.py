@@ -22,7 +22,7 @@ from antiphon.lang.runtime.tracebacks import translate_error
 from antiphon.lang.syntax.source import Source
 
 if TYPE_CHECKING:
-    from antiphon.effects import EffectCall, HumanAnswer, Outcome
+    from antiphon.effects import EffectCall, HumanAnswer
     from antiphon.session import ModelProtocol, Question
 
 _TEST_BLOCK = re.compile(rb"\btest\s*[\"'`]")
@@ -37,9 +37,6 @@ class OfflineMiddleware(Middleware):
         if isinstance(step.effect, CallTool) and step.effect.tool.startswith(("http.", "fetch_url")):
             hint = "put what is done with an answer into a function, and test that with an answer of your own"
             raise VibeError("V0946", f"no test reaches a network, and this one called `{step.effect.tool}`", hint)
-
-    def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Do nothing: outcomes need no check."""
 
 
 class ScriptedModels(Protocol):
