@@ -30,6 +30,7 @@ TARGETS = {
     "openai-chat": Target("openai", "openai-chat", "gpt-4o"),
     "openai-responses": Target("openai", "openai-responses", "gpt-5"),
     "gemini": Target("google", "gemini", "gemini-3-pro"),
+    "google-interactions": Target("google-interactions", "google-interactions", "gemini-3.5-flash"),
 }
 
 TOOLS = (
@@ -79,6 +80,7 @@ def reasonings(draw: st.DrawFn) -> Reasoning:
             "encrypted_content": signature,
         },
         "gemini": {"text": text, "thought": True, "thoughtSignature": signature},
+        "google-interactions": {"type": "thought", "signature": signature},
     }
     return Reasoning(text, draw(st.sampled_from([None, ProviderPayload(where, data[api])])))
 
@@ -92,12 +94,14 @@ def foreign_parts(draw: st.DrawFn, side: str) -> OpaquePart:
             "openai-chat": {"type": "input_audio", "input_audio": {"data": "iVBORw0KGgo=", "format": "wav"}},
             "openai-responses": {"type": "input_file", "file_id": "file-1"},
             "gemini": {"fileData": {"fileUri": "https://example.com/f", "mimeType": "application/pdf"}},
+            "google-interactions": {"type": "document", "uri": "https://example.com/f"},
         },
         "assistant": {
             "anthropic": {"type": "container_upload", "file_id": "file_1"},
             "openai-chat": {"refusal": "no"},
             "openai-responses": {"type": "web_search_call", "id": "ws_1", "status": "completed"},
             "gemini": {"executableCode": {"language": "PYTHON", "code": "1"}},
+            "google-interactions": {"type": "google_search_call", "id": "s", "arguments": {"queries": ["x"]}},
         },
     }
     api = draw(st.sampled_from(list(TARGETS)))

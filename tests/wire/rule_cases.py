@@ -1097,3 +1097,108 @@ gemini(
     STEP,
     put("{}", CONTENTS, 1, "parts", 0, "functionCall", "args"),
 )
+
+
+# Google's Interactions API
+
+INPUT = "input"
+ASKED = {"type": "user_input", "content": [{"type": "text", "text": "Hello"}]}
+
+
+def step_call(id_: str = "c1", name: str = "add") -> Body:
+    return {"type": "function_call", "id": id_, "name": name, "arguments": {}}
+
+
+def step_result(id_: str = "c1") -> Body:
+    return {"type": "function_result", "call_id": id_, "name": "add", "result": "3"}
+
+
+def interact(*steps: Body, **more: Any) -> Body:
+    return {"model": "gemini-3.5-flash", "store": False, INPUT: list(steps), **more}
+
+
+def interactions(name: str, code: str, message: str, sound: Body, breaking: Callable[[Body], object]) -> None:
+    case(name, "google-interactions", code, message, sound, breaking)
+
+
+STEPS = interact(ASKED, step_call(), step_result())
+ADDING = interact(ASKED, tools=[{"type": "function", "name": "add"}])
+CHOSEN = ADDING | {"generation_config": {"tool_choice": {"allowed_tools": {"mode": "any", "tools": ["add"]}}}}
+
+interactions(
+    "arguments as a text",
+    "I0",
+    "Invalid value at 'input[1].arguments', \"{}\"",
+    STEPS,
+    put("{}", INPUT, 1, "arguments"),
+)
+interactions(
+    "content as a text", "I0", "Invalid value at 'input[0].content', \"hi\"", STEPS, put("hi", INPUT, 0, "content")
+)
+interactions("no model", "I1", "Missing required field: 'model' or 'agent'.", STEPS, drop("model"))
+interactions("no input", "I2", "Missing required field: 'input'.", interact(ASKED), drop(INPUT))
+interactions(
+    "an unknown step", "I3", "Invalid value at 'input[0].type', \"message\"", STEPS, put("message", INPUT, 0, "type")
+)
+interactions(
+    "an unknown block",
+    "I3",
+    "Invalid value at 'input[0].content[0].type', \"input_text\"",
+    STEPS,
+    put("input_text", INPUT, 0, "content", 0, "type"),
+)
+interactions(
+    "an unknown tool", "I3", "Invalid value at 'tools[0].type', \"custom\"", ADDING, put("custom", "tools", 0, "type")
+)
+interactions(
+    "an unknown choice",
+    "I3",
+    "Invalid value at 'generation_config.tool_choice', \"required\"",
+    CHOSEN,
+    put("required", "generation_config", "tool_choice"),
+)
+interactions(
+    "a call without an id",
+    "I4",
+    "Missing required field: 'input[1].id'.",
+    interact(ASKED, step_call(), step_result()),
+    drop(INPUT, 1, "id"),
+)
+interactions(
+    "a text block without a text",
+    "I4",
+    "Missing required field: 'input[0].content[0].text'.",
+    STEPS,
+    drop(INPUT, 0, "content", 0, "text"),
+)
+interactions("an orphan result", "I5", "No function call found for call_id 'c1'.", STEPS, drop(INPUT, 1))
+interactions("a call without a result", "I6", "No function result found for function call 'c1'.", STEPS, drop(INPUT, 2))
+interactions(
+    "a call that is talked over",
+    "I6",
+    "No function result found for function call 'c1'.",
+    interact(ASKED, step_call(), step_result(), ASKED),
+    put(ASKED, INPUT, 2),
+)
+interactions(
+    "an illegal name of a step",
+    "I7",
+    "* input[1].name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z,"
+    " 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.",
+    STEPS,
+    put("2 plus", INPUT, 1, "name"),
+)
+interactions(
+    "background without storage",
+    "I8",
+    "'background' requires 'store' to be true.",
+    interact(ASKED, background=True) | {"store": True},
+    put(False, "store"),
+)
+interactions(
+    "a choice of no tool",
+    "I9",
+    "Allowed tool 'sub' is not declared in 'tools'.",
+    CHOSEN,
+    put(["sub"], "generation_config", "tool_choice", "allowed_tools", "tools"),
+)

@@ -127,7 +127,7 @@ def test_what_a_wire_writes_it_reads_without_complaint(api: str, conversation: C
 @given(value=json_values, data=st.data())
 @settings(max_examples=150)
 def test_any_json_reads_or_fails_with_our_own_errors(api: str, value: object, data: st.DataObject):
-    key = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
+    key = APIS[api].history.field
     shape = data.draw(
         st.sampled_from(
             [
@@ -141,6 +141,9 @@ def test_any_json_reads_or_fails_with_our_own_errors(api: str, value: object, da
                 {key: [{"type": "function_call", "arguments": value, "call_id": value, "name": value}]},
                 {key: [], "tools": value, "system": value, "instructions": value, "systemInstruction": value},
                 {key: [], "tools": [value]},
+                {key: [{"type": "user_input", "content": value}, {"type": "model_output", "content": [value]}]},
+                {key: [{"type": "function_call", "id": value, "name": value, "arguments": value}]},
+                {key: [{"type": "function_result", "call_id": value, "result": value}], "tools": [{"type": value}]},
             ]
         )
     )
@@ -181,6 +184,7 @@ def test_a_switch_of_provider_in_mid_conversation(first: str, second: str, text:
         "openai-chat": {"reasoning_content": "hm"},
         "openai-responses": {"type": "reasoning", "summary": [], "encrypted_content": "c2ln"},
         "gemini": {"text": "hm", "thought": True, "thoughtSignature": "c2ln"},
+        "google-interactions": {"type": "thought", "signature": "c2ln"},
     }
     conversation = Conversation("Be brief.", [])
     conversation.add_user("look")

@@ -40,6 +40,8 @@ from tests.wire.rule_cases import (
     respond,
     result,
     said,
+    step_call,
+    step_result,
     text,
     thought,
     user,
@@ -68,14 +70,14 @@ def test_the_sound_twin_breaks_no_rule(case: Case) -> None:
 def test_every_code_in_the_rules_has_a_case() -> None:
     checkers = [path for path in Path(rules.__file__).parent.glob("*.py") if not path.name.endswith("table.py")]
     source = "".join(path.read_text() for path in checkers)
-    reported = set(re.findall(r'"([AORG]\d+)"', source))
+    reported = set(re.findall(r'"([AORGI]\d+)"', source))
     assert reported == {case.code for case in CASES}
 
 
 def test_every_code_that_is_cited_anywhere_is_in_the_table() -> None:
     root = Path(rules.__file__).parents[4]
     pages = [*(root / "src").glob("**/*.py"), *(root / "docs").glob("**/*.md"), root / "README.md"]
-    cited = {code for page in pages for code in re.findall(r"\b[AORG]\d{1,2}\b", page.read_text(encoding="utf-8"))}
+    cited = {code for page in pages for code in re.findall(r"\b[AORGI]\d{1,2}\b", page.read_text(encoding="utf-8"))}
     assert cited == RULES.keys()
 
 
@@ -121,7 +123,9 @@ def test_every_violation_is_returned() -> None:
 
 
 def test_an_unknown_api_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(OptionError, match="`anthropic`, `openai-chat`, `openai-responses`, `gemini`"):
+    with pytest.raises(
+        OptionError, match="`anthropic`, `openai-chat`, `openai-responses`, `gemini`, `google-interactions`"
+    ):
         check({}, "bedrock")
 
 
@@ -318,7 +322,7 @@ BODY_KEYS = st.sampled_from(
         "store",
     ]
 )
-LISTS = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
+LISTS = {api: spec.history.field for api, spec in APIS.items()}
 MODELS = st.sampled_from([None, "claude-opus-4-8", "claude-3-opus-latest", "gpt-4o", "gemini-3-pro", "gemini-1.5-pro"])
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -370,6 +374,7 @@ LONG = {
         said(WORDS),
         *(m for _ in range(n) for m in (said(gemini_call(), role="model"), said(gemini_response()))),
     ],
+    "google-interactions": lambda n: [m for i in range(n) for m in (step_call(f"c{i}"), step_result(f"c{i}"))],
 }
 
 

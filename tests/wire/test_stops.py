@@ -25,6 +25,9 @@ def body(api: str, word: str, text: str = "Half of it.", **more: Any) -> dict[st
             if word in ("completed", "cancelled", "queued", "in_progress", "brand_new_status"):
                 return {"output": [item], "status": word, **more}
             return {"output": [item], "status": "incomplete", "incomplete_details": {"reason": word}, **more}
+        case "google-interactions":
+            said = {"type": "model_output", "content": [{"type": "text", "text": text}]}
+            return {"id": "v1_a", "status": word, "steps": [said], **more}
         case _:
             return {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": word}], **more}
 
@@ -49,6 +52,15 @@ def stream(api: str, response: dict[str, Any]) -> bytes:
             ]
         case "openai-responses":
             told = [{"type": "response.completed", "response": response}]
+        case "google-interactions":
+            start = {"id": "v1_a", "status": "in_progress"}
+            told = [
+                {"event_type": "interaction.created", "interaction": start},
+                {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+                {"event_type": "step.delta", "index": 0, "delta": response["steps"][0]["content"][0]},
+                {"event_type": "step.stop", "index": 0},
+                {"event_type": "interaction.completed", "interaction": {**response, "steps": []}},
+            ]
         case _:
             told = [response]
     return "".join(f"data: {json.dumps(each)}\n\n" for each in told).encode()
@@ -146,6 +158,7 @@ def test_other_refusals_keep_their_details():
 def test_state_that_no_wire_knows_is_kept():
     for api in APIS:
         word = {"anthropic": "end_turn", "openai-chat": "stop", "openai-responses": "completed"}.get(api, "STOP")
+        word = "completed" if api == "google-interactions" else word
         for streamed in (False, True):
             reply = decoded(api, body(api, word, newField={"a": 1}), streamed=streamed)
             assert reply.state.other["newField"] == {"a": 1}, api

@@ -10,7 +10,7 @@ import base64
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon._base.files import open_named_file
@@ -156,39 +156,17 @@ def make_attachment_part(sent: Attachment, target: Target | None) -> UserPart | 
 
 
 def _make_document_part(name: str, data: bytes, target: Target | None) -> OpaquePart:
-    form = _PDF_FORMS.get(target.provider) if target is not None else None
+    from antiphon.wire import APIS
+
+    # Servers that only implement the API of another company take no documents.
+    forms = {spec.provider: spec.history.build_document for spec in APIS.values() if spec.history.build_document}
+    form = forms.get(target.provider) if target is not None else None
     if target is None or form is None or not target.accepts_images():
         model = f"{target.provider}/{target.model}" if target is not None else "this model"
         raise ContentError(
             f"{name!r} cannot be sent to {model}: it takes no PDFs; send its text"
-            f" (`pdftotext FILE - | antiphon ask …`), or ask a model of {', '.join(sorted({*_PDF_FORMS}))}"
+            f" (`pdftotext FILE - | antiphon ask …`), or ask a model of {', '.join(sorted(forms))}"
         )
     block = form(name.rpartition("/")[2][:100] or "document.pdf", base64.b64encode(data).decode())
     native = ProviderPayload(target.origin, block)
     return OpaquePart(native, f"[the PDF {name}, which was shown to {target.provider}/{target.model} alone]")
-
-
-def _make_anthropic_block(name: str, data: str) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": "application/pdf", "data": data}
-    return {"type": "document", "title": name, "source": source}
-
-
-def _make_chat_block(name: str, data: str) -> dict[str, Any]:
-    return {"type": "file", "file": {"filename": name, "file_data": f"data:application/pdf;base64,{data}"}}
-
-
-def _make_responses_block(name: str, data: str) -> dict[str, Any]:
-    return {"type": "input_file", "filename": name, "file_data": f"data:application/pdf;base64,{data}"}
-
-
-def _make_gemini_part(_: str, data: str) -> dict[str, Any]:
-    return {"inlineData": {"mimeType": "application/pdf", "data": data}}
-
-
-#: How a PDF is written for each provider that takes one.
-_PDF_FORMS = {
-    "anthropic": _make_anthropic_block,
-    "openai": _make_responses_block,
-    "openai-chat": _make_chat_block,
-    "google": _make_gemini_part,
-}

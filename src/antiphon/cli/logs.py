@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -19,10 +19,29 @@ from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from antiphon.storage import ConversationEntry, Store
 
-#: Those of `antiphon.formats.WRITTEN`, which is not worth its import to who only lists.
-_FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini", "antiphon")
+
+class _WritableFormat(click.ParamType[str]):
+    """A format that can be written; the list is not worth its import to a command that only lists."""
+
+    name = "format"
+
+    def _make_choice(self) -> click.Choice[str]:
+        from antiphon.formats import WRITABLE_FORMATS
+
+        return click.Choice(WRITABLE_FORMATS)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._make_choice().get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return self._make_choice().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return self._make_choice().shell_complete(ctx, param, incomplete)
 
 
 @click.group(cls=ListingGroup)
@@ -101,7 +120,7 @@ def show(id: str, full: bool, as_json: bool) -> None:
 @logs.command()
 @click.argument("id", type=CONVERSATION_PARAM)
 @click.argument("file", type=click.Path(), default="-")
-@click.option("--to", "format", type=click.Choice(_FORMATS), default="antiphon", show_default=True, help="The shape.")
+@click.option("--to", "format", type=_WritableFormat(), default="antiphon", show_default=True, help="The shape.")
 def export(id: str, file: str, format: str) -> None:
     """Write a conversation to FILE, or to standard output.
 

@@ -36,9 +36,12 @@ def check_facts(flat: Mapping[str, Any], where: str) -> None:
 def get_field_types() -> dict[str, Any]:
     """Return the type of each fact by its dotted name, without mappings with free keys."""
     kinds: dict[str, Any] = {}
-    for name, kind in get_type_hints(Facts).items():
+    # The facts import `date` only when their package resolves annotations.
+    late = {"date": date}
+    for name, kind in get_type_hints(Facts, localns=late).items():
         if name in TABLE_FIELDS:
-            kinds |= {f"{name}.{inner}": each for inner, each in get_type_hints(TABLE_FIELDS[name]).items()}
+            hints = get_type_hints(TABLE_FIELDS[name], localns=late)
+            kinds |= {f"{name}.{inner}": each for inner, each in hints.items()}
         elif name not in MAPPING_FIELDS and name not in COMPUTED_FIELDS:
             kinds[name] = kind
     return kinds

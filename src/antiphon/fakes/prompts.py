@@ -102,7 +102,7 @@ def _hash_pieces(pieces: list[PromptPiece]) -> bytes:
 def render_completion(body: dict[str, Any]) -> RenderedPrompt:
     """Return the prompt of a Chat Completions request."""
     front = {"tools": body.get("tools"), "format": body.get("response_format"), "effort": body.get("reasoning_effort")}
-    return _build_prompt(body.get("model"), front, as_array(body.get("messages")))
+    return build_prompt(body.get("model"), front, as_array(body.get("messages")))
 
 
 def render_response(body: dict[str, Any], items: list[Any]) -> RenderedPrompt:
@@ -117,7 +117,7 @@ def render_response(body: dict[str, Any], items: list[Any]) -> RenderedPrompt:
         "service_tier": body.get("service_tier"),
         "instructions": body.get("instructions"),
     }
-    return _build_prompt(body.get("model"), front, [_strip_item(as_object(item)) for item in items])
+    return build_prompt(body.get("model"), front, [_strip_item(as_object(item)) for item in items])
 
 
 def _strip_item(item: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def render_contents(body: dict[str, Any], model: str, contents: list[dict[str, A
         "form": config.get("responseJsonSchema"),
     }
     parts = [{"role": content.get("role"), "part": part} for content in contents for part in _as_parts(content)]
-    return _build_prompt(model, front, parts)
+    return build_prompt(model, front, parts)
 
 
 def _as_parts(content: dict[str, Any]) -> list[Any]:
@@ -150,7 +150,8 @@ def _as_parts(content: dict[str, Any]) -> list[Any]:
     return [parts] if isinstance(parts, dict) else as_array(parts)
 
 
-def _build_prompt(model: object, front: Mapping[str, object], messages: list[Any]) -> RenderedPrompt:
+def build_prompt(model: object, front: Mapping[str, object], messages: list[Any]) -> RenderedPrompt:
+    """Return the prompt of its front by name and of its messages."""
     pieces = {name: make_piece(value, kind=name) for name, value in front.items()}
     heads = {"model": hash_json(model)} | {name: piece.key for name, piece in pieces.items()}
     shown = [piece for name, piece in pieces.items() if front[name]]

@@ -1,6 +1,6 @@
 """History files: detect their format, read them into a conversation, validate, repair and write them.
 
-This package knows the formats of the four APIs, of frameworks and of programs, and applies the
+This package knows the formats of the APIs, of frameworks and of programs, and applies the
 rules. It does no network or terminal I/O: it takes bytes and returns values, issues and bytes.
 """
 

@@ -15,7 +15,8 @@ from antiphon.conversation.serialization import FORMAT
 from antiphon.errors import FormatError
 from antiphon.formats.document import HistoryDocument
 from antiphon.formats.langchain import expand_short_message
-from antiphon.wire import detect_api
+from antiphon.wire import APIS, detect_api
+from antiphon.wire.apis import PLAIN_API
 
 _LANGCHAIN_TYPES = frozenset(("human", "ai", "system", "tool", "function", "chat", "remove", "developer", "generic"))
 _CLAUDE_CODE_TYPES = frozenset(("user", "assistant", "summary", "system"))
@@ -69,16 +70,12 @@ def detect_format(body: Any) -> str:
         found = detect_api(body)
     except FormatError:
         return ""
-    # Messages of Chat Completions in `input` are still meant for the Responses API.
-    return (
-        "openai-responses"
-        if found == "openai-chat" and "messages" not in as_object(body) and as_array(_get_input(body))
-        else found
-    )
-
-
-def _get_input(body: Any) -> Any:
-    return as_object(body).get("input")
+    top = as_object(body)
+    if found != PLAIN_API or APIS[PLAIN_API].history.field in top:
+        return found
+    # Messages of Chat Completions in the field of another API are still meant for that one.
+    forms = {spec.name: spec.history for spec in APIS.values()}
+    return next((name for name, form in forms.items() if form.allows_plain and as_array(top.get(form.field))), found)
 
 
 def _get_messages(body: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.facts.model_facts import Facts
-from antiphon.wire import Target, Usage
+from antiphon.wire import APIS, Target, Usage
 
 
 def get_facts_with_size(target: Target) -> Facts:
@@ -74,4 +74,4 @@ def _get_context_size(provider: str, model: str) -> int | None:
 
 
 def _get_price_provider(provider: str) -> str:
-    return "openai" if provider == "openai-chat" else provider
+    return next((spec.owner for spec in APIS.values() if spec.provider == provider), provider)

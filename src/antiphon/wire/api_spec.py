@@ -62,6 +62,8 @@ class HistoryForm:
     find_image: Callable[[dict[str, Any]], ImagePlace | None]
     #: The fields of a text block besides its text.
     text_block: Mapping[str, str]
+    #: Return the block of a PDF with its name and base64 data, or None if the API has none.
+    build_document: Callable[[str, str], dict[str, Any]] | None = None
     #: The largest image as base64, if the API has its own limit.
     max_image_size: int | None = None
     #: Whether images may be in the URL-safe alphabet of base64.

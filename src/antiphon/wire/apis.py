@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, Origin
 from antiphon.errors import FormatError, OptionError
-from antiphon.wire import anthropic, gemini, openai_chat, openai_responses
+from antiphon.wire import anthropic, gemini, google_interactions, openai_chat, openai_responses
 from antiphon.wire.api_spec import ApiSpec
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 #: The APIs by name.
 APIS: dict[str, ApiSpec] = {
-    spec.name: spec for spec in (anthropic.SPEC, openai_chat.SPEC, openai_responses.SPEC, gemini.SPEC)
+    spec.name: spec
+    for spec in (anthropic.SPEC, openai_chat.SPEC, openai_responses.SPEC, gemini.SPEC, google_interactions.SPEC)
 }
 #: The API of messages that several APIs have, unless something else shows another.
 PLAIN_API = openai_chat.SPEC.name
@@ -100,11 +101,13 @@ def detect_api(data: object) -> str:
     if found and (key in ("", APIS[PLAIN_API].history.field) or found in [spec.name for spec in own]):
         return found
     if key != APIS[PLAIN_API].history.field and not found:
-        asked = [
-            spec for spec in own if given == [] or (spec.history.allows_plain and (is_plain or isinstance(given, str)))
-        ]
+        claimed = [spec for spec in own if spec.history.is_own_request(top)]
+        is_text = is_plain or isinstance(given, str)
+        asked = [spec for spec in own if given == [] or (is_text and spec.history.allows_plain)]
+        if claimed and (given == [] or isinstance(given, str)):
+            return claimed[0].name
         if asked:
-            return next((spec.name for spec in asked if spec.history.is_own_request(top)), asked[0].name)
+            return asked[0].name
     if not (key and given == []) and not is_plain:
         raise FormatError("this is no history: neither a list of messages nor a request that holds one")
     return next((spec.name for spec in APIS.values() if spec.history.is_own_request(top)), PLAIN_API)

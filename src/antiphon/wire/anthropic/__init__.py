@@ -38,6 +38,11 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(source, "data", "media_type") if source.get("type") == "base64" else None
 
 
+def _build_document(name: str, data: str) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return {"type": "document", "title": name, "source": source}
+
+
 SPEC = ApiSpec(
     name="anthropic",
     title="Anthropic Messages",
@@ -58,6 +63,7 @@ SPEC = ApiSpec(
         is_own_block=lambda kind: kind in _BLOCK_TYPES or kind.endswith(("tool_use", "tool_result")),
         is_own_request=_is_own_request,
         find_image=_find_image,
+        build_document=_build_document,
         text_block={"type": "text"},
         max_image_size=5 * 1024 * 1024,
     ),

@@ -47,6 +47,10 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(inline, "data", kind) if as_string(inline.get(kind)).startswith("image/") else None
 
 
+def _build_document(name: str, data: str) -> dict[str, Any]:  # noqa: ARG001
+    return {"inlineData": {"mimeType": "application/pdf", "data": data}}
+
+
 SPEC = ApiSpec(
     name="gemini",
     title="Gemini generateContent",
@@ -66,6 +70,7 @@ SPEC = ApiSpec(
         entry="content",
         is_own_message=_is_own_content,
         find_image=_find_image,
+        build_document=_build_document,
         text_block={},
         web_safe_base64=True,
         allows_plain=False,

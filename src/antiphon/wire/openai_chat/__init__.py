@@ -30,6 +30,10 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(node, "image_url") if node.get("type") in ("image_url", "input_image") else None
 
 
+def _build_document(name: str, data: str) -> dict[str, Any]:
+    return {"type": "file", "file": {"filename": name, "file_data": f"data:application/pdf;base64,{data}"}}
+
+
 SPEC = ApiSpec(
     name="openai-chat",
     title="OpenAI Chat Completions",
@@ -43,6 +47,7 @@ SPEC = ApiSpec(
         is_own_message=_is_own_message,
         is_own_block=lambda kind: kind in ("image_url", "input_audio", "file"),
         find_image=_find_image,
+        build_document=_build_document,
         text_block={"type": "text"},
         holds_reasoning=False,
     ),

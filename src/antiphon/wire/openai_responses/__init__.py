@@ -32,7 +32,14 @@ _ITEM_SUFFIXES = ("_call", "_output", "_approval_request", "_approval_response")
 
 def _is_own_item(item: dict[str, Any]) -> bool:
     kind = as_string(item.get("type"))
+    if kind == "function_call" and "call_id" not in item and isinstance(item.get("arguments"), dict):
+        # A step of Google's Interactions API.
+        return False
     return "parts" not in item and (kind in _ITEM_TYPES or kind.endswith(_ITEM_SUFFIXES))
+
+
+def _build_document(name: str, data: str) -> dict[str, Any]:
+    return {"type": "input_file", "filename": name, "file_data": f"data:application/pdf;base64,{data}"}
 
 
 SPEC = ApiSpec(
@@ -51,6 +58,7 @@ SPEC = ApiSpec(
         find_image=lambda node: (
             ImagePlace(node, "image_url") if node.get("type") in ("image_url", "input_image") else None
         ),
+        build_document=_build_document,
         text_block={"type": "input_text"},
     ),
     background_statuses=("queued", "in_progress"),

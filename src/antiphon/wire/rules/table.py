@@ -92,6 +92,7 @@ def _iter_rules() -> Iterator[Rule]:
     yield from (Rule(*row) for row in model_table.RESPONSES_MODEL_RULES)
     yield from _iter_gemini_rules()
     yield from (Rule(*row) for row in model_table.GEMINI_MODEL_RULES)
+    yield from _iter_interactions_rules()
 
 
 def _iter_anthropic_rules() -> Iterator[Rule]:
@@ -499,6 +500,39 @@ def _iter_gemini_rules() -> Iterator[Rule]:
             _NO_STRUCT,
         ),
     )
+
+
+def _iter_interactions_rules() -> Iterator[Rule]:
+    """Yield the rules that follow from the schema of Google's SDK 3.1.0; no recorded traffic confirms them."""
+    missing, invalid = "Missing required field: '…'.", "Invalid value at '…', …"
+    root = 'Invalid JSON payload received. Unknown name "": Root element must be a message.'
+    yield Rule(
+        "I0",
+        "The body is an object, its fields have the right types, and a call's arguments are an object.",
+        (root, invalid),
+    )
+    yield Rule("I1", "A request names its model or its agent.", ("Missing required field: 'model' or 'agent'.",))
+    yield Rule("I2", "A request has input, unless it continues an interaction.", (missing,))
+    yield Rule("I3", "Steps, content blocks, tools and choices are of a known type.", (invalid,))
+    yield Rule("I4", "Calls, results and text blocks have all their required fields.", (missing,))
+    yield Rule(
+        "I5", "A result belongs to an earlier call of the same input.", ("No function call found for call_id '…'.",)
+    )
+    yield Rule(
+        "I6",
+        "Every call has its result before the next input of the user.",
+        ("No function result found for function call '…'.",),
+    )
+    yield Rule(
+        "I7",
+        "Function names are legal, as with generateContent.",
+        (
+            "* …: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, "
+            "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.",
+        ),
+    )
+    yield Rule("I8", "What is made in the background is stored.", ("'background' requires 'store' to be true.",))
+    yield Rule("I9", "Allowed tools are declared.", ("Allowed tool '…' is not declared in 'tools'.",))
 
 
 RULES = {rule.code: rule for rule in _iter_rules()}

@@ -1,0 +1,172 @@
+"""Encoder of turns as steps of the Interactions API."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_string
+from antiphon.conversation import (
+    AssistantPart,
+    AssistantTurn,
+    Image,
+    Note,
+    OpaquePart,
+    ProviderPayload,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Update,
+    UserTurn,
+)
+from antiphon.wire import body
+from antiphon.wire.google_interactions import SPEC, find_missing_fields, is_valid_block
+from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name
+from antiphon.wire.options import Target
+
+API = SPEC.name
+#: The names of called functions that the API accepts.
+FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
+_ID = re.compile(r".+", re.DOTALL)
+
+
+def is_interactions_payload(native: ProviderPayload | None, target: Target) -> bool:
+    """Return whether the payload came from the same provider's Interactions API, from any model."""
+    return native is not None and native.origin.api == API and native.origin.provider == target.provider
+
+
+def encode_step(segment: body.MessageSegment) -> bytes:
+    """Return the JSON of a step from a segment: content gets its step around it."""
+    if not segment.role:
+        return segment.blocks
+    return b'{"type":"' + segment.role.encode() + b'","content":[' + segment.blocks + b"]}"
+
+
+def encode_turn_steps(turn: Turn, target: Target) -> list[body.MessageSegment]:
+    """Return the steps of one turn."""
+    if isinstance(turn, UserTurn):
+        given = [_encode_block(Text(part.text) if isinstance(part, Note) else part, target) for part in turn.said]
+        return [_make_segment("user_input", block) for block in given if block is not None]
+    steps = [segment for part in turn.parts if (segment := _encode_part(part, target)) is not None]
+    calls = {call.id: call for call in turn.calls}
+    answered = [result for result in turn.results if result.call_id in calls]
+    steps += [_make_segment("", _encode_result(result, calls[result.call_id], target)) for result in answered]
+    if target.facts.result_media == ():
+        steps += [segment for result in answered for segment in _encode_result_images(result, turn, target)]
+    return steps
+
+
+def _make_segment(role: str, data: dict[str, Any]) -> body.MessageSegment:
+    return body.MessageSegment(role, dump_json(data).encode())
+
+
+def _encode_part(part: AssistantPart, target: Target) -> body.MessageSegment | None:
+    """Return a part of the model as a step, or None if this target cannot have it."""
+    match part:
+        case ToolCall():
+            return body.MessageSegment("", _encode_call(part, target).encode())
+        case Reasoning() | ServerCall() | ServerResult() | OpaquePart() if part.native and _is_sendable_step(
+            part.native
+        ):
+            # Signatures and results of server tools belong to the model that made them.
+            same = is_interactions_payload(part.native, target) and _is_from_same_model(part.native, target)
+            return _make_segment("", part.native.data) if same else None
+        case Reasoning() | ServerCall() | ServerResult():
+            return None
+        case _:
+            block = _encode_block(part, target)
+            return None if block is None else _make_segment("model_output", block)
+
+
+def _is_sendable_step(native: ProviderPayload) -> bool:
+    """Return whether the data is a whole step and no block of one."""
+    return find_missing_fields(native.data) == []
+
+
+def _is_from_same_model(native: ProviderPayload | None, target: Target) -> bool:
+    return native is not None and native.origin.model.removeprefix("models/") == target.model.removeprefix("models/")
+
+
+def _encode_block(part: object, target: Target) -> dict[str, Any] | None:
+    """Return a content block, or None if nothing of the part can be sent."""
+    match part:
+        case Note() | Update():
+            # This API states tools and system text only in the head of the request.
+            return None
+        case Image():
+            return encode_image(part, target)
+        case Text(native=ProviderPayload() as native) | OpaquePart(native=native) if is_interactions_payload(
+            native, target
+        ) and is_valid_block(native.data):
+            return native.data
+        case Text() | OpaquePart() if part.text.strip():
+            return {"type": "text", "text": part.text}
+        case _:
+            return None
+
+
+def encode_image(image: Image, target: Target) -> dict[str, Any]:
+    """Return an image as a content block."""
+    if image.native and is_interactions_payload(image.native, target):
+        return image.native.data
+    if image.data:
+        return {"type": "image", "data": image.data, "mime_type": image.media_type}
+    return {"type": "image", "uri": image.url} | ({"mime_type": image.media_type} if image.media_type else {})
+
+
+def _encode_call(call: ToolCall, target: Target) -> str:
+    own = call.native.data if call.native and is_interactions_payload(call.native, target) else {}
+    fields = [
+        '"type":"function_call"',
+        f'"id":{dump_json(choose_call_id(call, as_string(own.get("id")), _ID))}',
+        f'"name":{dump_json(get_function_name(call, target))}',
+        f'"arguments":{call.arguments_json}',
+    ]
+    more = {name: value for name, value in own.items() if name not in ("type", "id", "name", "arguments")}
+    if not _is_from_same_model(call.native, target):
+        more.pop("signature", None)
+    return "{" + ",".join([*fields, *(f"{dump_json(k)}:{dump_json(v)}" for k, v in more.items())]) + "}"
+
+
+def get_function_name(call: ToolCall, target: Target) -> str:
+    """Return the name as the model wrote it: this API accepts dots and colons, others do not."""
+    own = call.native.data if call.native and is_interactions_payload(call.native, target) else {}
+    return choose_tool_name(call.name, as_string(own.get("name")), FUNCTION_NAME)
+
+
+def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> dict[str, Any]:
+    own = call.native.data if call.native and is_interactions_payload(call.native, target) else {}
+    head = {
+        "type": "function_result",
+        "call_id": choose_call_id(call, as_string(own.get("id")), _ID),
+        "name": get_function_name(call, target),
+    }
+    if result.native and is_interactions_payload(result.native, target) and result.native.data.get("result"):
+        return result.native.data | head
+    return head | build_result(result, target)
+
+
+def build_result(result: ToolResult, target: Target) -> dict[str, Any]:
+    """Return the `result` and `is_error` of a function result."""
+    flag = {"is_error": True} if result.is_error else {}
+    images = [] if isinstance(result.content, str) else [part for part in result.content if isinstance(part, Image)]
+    if images and target.facts.result_media != ():
+        blocks = [_encode_block(part, target) for part in result.content]
+        return {"result": [block for block in blocks if block is not None]} | flag
+    return {"result": result.text if result.text.strip() else "(see the image)" if images else "(no output)"} | flag
+
+
+def _encode_result_images(result: ToolResult, turn: AssistantTurn, target: Target) -> list[body.MessageSegment]:
+    """Return the images of a result as content of the user, for models whose results hold none."""
+    native = result.native is not None and is_interactions_payload(result.native, target)
+    images = [part for part in result.parts if isinstance(part, Image)]
+    if native or not images:
+        return []
+    name = next(get_function_name(call, target) for call in turn.calls if call.id == result.call_id)
+    blocks = [{"type": "text", "text": f"[What `{name}` returned:]"}, *(encode_image(each, target) for each in images)]
+    return [_make_segment("user_input", block) for block in blocks]
