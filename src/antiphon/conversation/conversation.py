@@ -80,7 +80,7 @@ class Conversation:
 
     __slots__ = (
         *("_announced", "_auto", "_head", "_ids", "_kept", "_owner", "_questions", "_system", "_tools", "_updates"),
-        *("derived", "state", "turns"),
+        *("derived", "is_for_request", "state", "turns"),
     )
 
     def __init__(
@@ -103,6 +103,8 @@ class Conversation:
         self.state = ProviderState()
         #: Values that other packages derive from the conversation and keep with it.
         self.derived = DerivedValues()
+        #: True for the copy that `fork_for_request` made.
+        self.is_for_request = False
         self._owner: object = None
 
     @property
@@ -142,8 +144,11 @@ class Conversation:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls without a result, in call order."""
-        turn = self._find_calling_turn()
-        return turn.open_calls if turn is not None else ()
+        # Same search as `_find_calling_turn`, inlined because every step needs it.
+        for turn in self.turns[:-3:-1]:
+            if isinstance(turn, AssistantTurn):
+                return turn.open_calls
+        return ()
 
     @property
     def questions(self) -> dict[str, OpenQuestion]:
@@ -378,7 +383,7 @@ class Conversation:
         return other
 
     def fork_for_request(self) -> Conversation:
-        """Return a cheap copy for one request. A reply added to the copy is not added here."""
+        """Return a cheap copy for one request, after `announce`. A reply added to the copy is not added here."""
         other = Conversation.__new__(Conversation)
         other._system, other._tools, other.turns, other._auto = self._system, self._tools, self.turns, self._auto
         other._ids, other._kept, other._questions = self._ids.copy(), self._kept, self._questions
@@ -387,7 +392,7 @@ class Conversation:
         other.state = self.state
         # Shared, because the cached encodings belong to the shared turns.
         other.derived = self.derived
-        other._owner = None
+        other.is_for_request, other._owner = True, None
         return other
 
     def undo(self, turns: int = 1) -> tuple[Turn, ...]:

@@ -474,7 +474,7 @@ def collect_sources(parts: Iterable[AssistantPart]) -> tuple[Citation, ...]:
     """Return the distinct sources of an answer, without positions: the cited ones, or else all found."""
     parts = tuple(parts)
     found = [each for part in parts if isinstance(part, ServerResult) for each in part.sources]
-    cited = collect_citations(parts) or found
+    cited = [each for part in parts if isinstance(part, Text) for each in part.citations] or found
     return tuple(dict.fromkeys(Citation(each.url, each.title) for each in cited if each.name))
 
 

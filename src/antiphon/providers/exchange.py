@@ -154,6 +154,8 @@ class ModelExchange:
     #: The prompt of the last answered request.
     _prompt: Prompt | None = field(default=None, repr=False)
     _reply: Reply | None = field(default=None, repr=False)
+    #: Where sent and received content is logged, if it is.
+    _log: Logger | None = field(default=None, repr=False)
 
     @property
     def reply(self) -> Reply:
@@ -164,6 +166,9 @@ class ModelExchange:
 
     def steps(self) -> ExchangeSteps:
         """Request the answer and continue it until it has ended or no more steps are allowed."""
+        # Importing `logging` takes longer than encoding a request; a program that uses it has imported it.
+        if "logging" in sys.modules and (log := _get_logger()).isEnabledFor(_DEBUG):
+            self._log = log
         try:
             if self.prewarming is not None:
                 yield from self._wait_for_cache(self.prewarming)
@@ -287,7 +292,8 @@ class ModelExchange:
         attempt = 0
         while True:
             attempt += 1
-            self._log("sent", send.body)
+            if self._log is not None:
+                self._write_log(self._log, "sent", send.body)
             meter = ResponseMeter(self.bounds, self.target.provider)
             try:
                 answer = yield send
@@ -388,7 +394,8 @@ class ModelExchange:
         if self._opening is not None:
             self._let_others_go()
         if isinstance(chunk, bytes):
-            self._log("received", chunk)
+            if self._log is not None:
+                self._write_log(self._log, "received", chunk)
             return chunk if meter.add(len(chunk)) else None
         if isinstance(chunk, ProviderError):
             meter.broken = meter.map_timeout(chunk)
@@ -477,22 +484,19 @@ class ModelExchange:
         change = first.find_change(before.prompt) if before is not None else None
         if change is not None and is_costly_change(change, self.target):
             reply.prefix_change = change
-        reply.contradicted_facts = find_contradicted_facts(self.conversation, self.target, reply, first, before, change)
+        reply.contradicted_facts, history = find_contradicted_facts(
+            self.conversation, self.target, reply, first, before, change
+        )
         ttl = self.options.cache if isinstance(self.options.cache, str) else ""
         now, known = time.time(), self.target.facts.cache
         reply.cache = build_cache_report(before, change, reply.usage, reply.state, known, now, ttl)
         is_missed = reply.cache is not None and reply.cache.outcome == "missed"
-        sent = SentPrompt(answered, now, reply.usage.input_tokens, reply.id, is_missed)
+        sent = SentPrompt(answered, now, reply.usage.input_tokens, reply.id, is_missed, history)
         store_last_prompt(self.conversation, self.target, sent)
 
-    def _log(self, direction: str, content: bytes) -> None:
-        # Importing `logging` takes longer than encoding a request; a program that uses it has imported it.
-        if "logging" not in sys.modules:
-            return
-        log = _get_logger()
-        if log.isEnabledFor(_DEBUG):
-            text = self.secrets.hide(content.decode("utf-8", "replace"))
-            log.debug("%s/%s %s %s", self.target.provider, self.target.model, direction, text)
+    def _write_log(self, log: Logger, direction: str, content: bytes) -> None:
+        text = self.secrets.hide(content.decode("utf-8", "replace"))
+        log.debug("%s/%s %s %s", self.target.provider, self.target.model, direction, text)
 
 
 @cache

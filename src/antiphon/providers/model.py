@@ -174,7 +174,7 @@ class Model:
         if not isinstance(conversation, Conversation):
             raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
         ready = conversation.ready()
-        if not ready:
+        if ready.reason:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
         pending: Pending | None = changes.pop("pending", None)
         options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
@@ -182,7 +182,8 @@ class Model:
         if options.tool_choice is not None:
             _check_tool_choice(options.tool_choice, conversation)
         _check_images(conversation, self.target)
-        announce_request_changes(conversation, self.target, options)
+        if not conversation.is_for_request:
+            announce_request_changes(conversation, self.target, options)
         sent = get_last_prompt(conversation, self.target)
         if sent is not None and sent.is_missed and self.target.facts.cache.diagnostics:
             options = replace(options, compare_with=sent.reply_id)
@@ -201,7 +202,8 @@ class Model:
             return self._codec.encode(asked, self.target, replace(options, **changes) if changes else options)
 
         # Turns added to the conversation meanwhile must not enter the requests that continue this one.
-        asked = conversation.fork_for_request()
+        asked = conversation if conversation.is_for_request else conversation.fork_for_request()
+        secrets = [each for tool in asked.tools if tool.hosted for each in tool.secret_texts]
         request = encode(asked, {})
         if options.prefix == "error" and sent is not None and request.prompt is not None:
             change = request.prompt.find_change(sent.prompt)
@@ -212,7 +214,7 @@ class Model:
             self.target,
             self.retry,
             self._limits,
-            self._secrets.with_secrets([each for tool in asked.tools if tool.hosted for each in tool.secret_texts]),
+            self._secrets.with_secrets(secrets) if secrets else self._secrets,
             conversation,
             asked,
             encode,

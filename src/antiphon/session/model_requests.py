@@ -72,7 +72,7 @@ class ModelRequests:
             announce_changes(self._settings.model, conversation, options)
             seen = conversation.turns
             try:
-                reply = await self._perform_request(conversation, options, self._stream)
+                reply, text = await self._perform_request(conversation, options, self._stream)
                 break
             except ContextOverflow as error:
                 if is_shortened or not await self._compact_after_overflow(error):
@@ -84,7 +84,7 @@ class ModelRequests:
                     raise
                 is_relearned = True
         turn = conversation.add_reply(reply.parts, seen)
-        self.said = turn.text or self.said
+        self.said = text or self.said
         used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
         if tokens := reply.window or used:
             self._counted = conversation.turns, tokens
@@ -96,8 +96,10 @@ class ModelRequests:
 
     # One request
 
-    async def _perform_request(self, conversation: Conversation, options: dict[str, Any], stream: bool) -> Reply:
-        """Send one request, report it and count its usage. The conversation is only read."""
+    async def _perform_request(
+        self, conversation: Conversation, options: dict[str, Any], stream: bool
+    ) -> tuple[Reply, str]:
+        """Send one request after `announce_changes`, report it and count its usage. Return the reply and its text."""
         self.requests += 1
         number, model, run = self.requests, self._settings.model, self._run
         run.requested()
@@ -121,10 +123,10 @@ class ModelRequests:
             raise
         reply = answered.reply
         self._emit_notices(reply)
-        told = reply.text, reply.usage, answered.cost
-        run.tell(RequestEnded(number, *told, sources=collect_sources(reply.parts), cache=reply.cache))
+        text, sources = reply.text, collect_sources(reply.parts)
+        run.tell(RequestEnded(number, text, reply.usage, answered.cost, sources=sources, cache=reply.cache))
         run.count(reply.usage, answered.cost)
-        return reply
+        return reply, text
 
     def _emit_notices(self, reply: Reply) -> None:
         """Emit the notices of a reply: a changed prefix, corrected model facts, an unknown model."""
@@ -207,10 +209,12 @@ class ModelRequests:
         if self._settings.context is None or not self._settings.context.summarize:
             return None
         try:
-            reply = await self._perform_request(build_summary_request(dropped), {}, stream=False)
+            asked = build_summary_request(dropped)
+            announce_changes(self._settings.model, asked, {})
+            _, text = await self._perform_request(asked, {}, stream=False)
         except AntiphonError:
             return None
-        return reply.text.strip() or None
+        return text.strip() or None
 
 
 def compute_cache_loss_cost(model: ModelProtocol, tokens: int) -> float | None:

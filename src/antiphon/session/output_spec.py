@@ -48,6 +48,8 @@ class OutputGoal:
         self._refused = 0
         self._malformed_count = 0
         self._is_reminded = False
+        #: The target and the native schema of the last request.
+        self._requested_schema: tuple[Target, Any] | None = None
 
     @property
     def _target(self) -> Target | None:
@@ -125,7 +127,10 @@ class OutputGoal:
             options["output_schema"] = self.expected.schema
         if target is None:
             return options
-        remember_output_schema(self._conversation, target, options.get("output_schema"))
+        schema = options.get("output_schema")
+        if self._requested_schema != (target, schema):
+            remember_output_schema(self._conversation, target, schema)
+            self._requested_schema = target, schema
         if target.provider == "local" and self.is_answer_due and self._settings.tools:
             # The embedded model gets a new grammar for each request, and its prompt stays unchanged.
             options["tool_choice"] = "none"

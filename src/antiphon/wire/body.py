@@ -70,9 +70,6 @@ class _HashChain:
         self.digests: list[bytes] = []
         self.turns: list[tuple[int, int]] = []
 
-    def copy(self) -> _HashChain:
-        return _HashChain(self.hash.copy(), self.bytes)
-
     @property
     def digest(self) -> str:
         return self.hash.hexdigest()[:_DIGEST_LENGTH]
@@ -140,9 +137,9 @@ class EncodedMessages:
         chain, at = (self._settled, place) if place < self._settled_count else (self._tail, place - self._settled_count)
         return chain.turns[at]
 
-    def chain(self) -> _HashChain:
+    def continue_hash(self) -> _HashChain:
         """Return a running hash that continues after all content."""
-        return self._tail.copy()
+        return _HashChain(self._tail.hash.copy(), self._tail.bytes)
 
 
 #: The encoding of a conversation, of a turn and of its tools, each by target.
@@ -177,7 +174,7 @@ def encode_messages(
         fresh = turns[fold.count : settled]
         fold.pending = _append_turns(fresh, fold.count, key, encode_turn, wrap, fold.done, fold.pending, chain, nothing)
         fold.count, fold.last = settled, turns[settled - 1]
-    tail, ends = bytearray(), chain.copy()
+    tail, ends = bytearray(), _HashChain(chain.hash.copy(), chain.bytes)
     pending = _append_turns(turns[settled:], settled, key, encode_turn, wrap, tail, fold.pending, ends, nothing)
     if pending:
         tail += wrap(pending)
@@ -228,7 +225,7 @@ def bind_thinking(
     places = [place for place, part in enumerate(parts) if isinstance(part, Reasoning) and part.native is not None]
     if not places:
         return tuple(parts)
-    chain, bound = before.chain(), list(parts)
+    chain, bound = before.continue_hash(), list(parts)
     # What follows the last thinking binds nothing.
     for place in range(places[-1] + 1):
         if place in places:

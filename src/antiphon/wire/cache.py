@@ -27,14 +27,24 @@ _CACHE_KEY_PROVIDERS = ("openai", "openai-chat", "azure")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
+class SentHistory(NamedTuple):
+    """The prompts that a target was sent in a conversation, and the facts already reported as wrong."""
+
+    heads: frozenset[int] = frozenset()
+    #: Whether thinking may follow another prefix than its original one.
+    is_changed: bool = False
+    reported: frozenset[str] = frozenset()
+
+
 class SentPrompt(NamedTuple):
-    """A prompt that was answered: its time, tokens and reply id, and whether the cache missed it."""
+    """A prompt that was answered: its time, tokens and reply id, whether the cache missed it, and those before."""
 
     prompt: Prompt
     at: float
     tokens: int | None
     reply_id: str
-    is_missed: bool = False
+    is_missed: bool
+    history: SentHistory
 
 
 @dataclass(frozen=True, slots=True)

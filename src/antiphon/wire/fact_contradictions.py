@@ -5,12 +5,12 @@ in its cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_object, as_string
-from antiphon.conversation import Conversation, DerivedKey
-from antiphon.wire.cache import CACHE_TOLERANCE, SentPrompt
+from antiphon.conversation import Conversation
+from antiphon.wire.cache import CACHE_TOLERANCE, SentHistory, SentPrompt
 from antiphon.wire.options import Target
 from antiphon.wire.prompt import PrefixChange, Prompt
 from antiphon.wire.reply import FactWrong, Reply, Usage
@@ -27,18 +27,6 @@ _FACT_OF_REASON = {
 }
 
 
-class _SentHistory(NamedTuple):
-    """Prompts that a target was sent in a conversation, and the facts already reported as wrong."""
-
-    heads: frozenset[int] = frozenset()
-    #: Whether thinking may follow another prefix than its original one.
-    is_changed: bool = False
-    reported: frozenset[str] = frozenset()
-
-
-_SEEN = DerivedKey[_SentHistory]("seen", forks=True)
-
-
 def find_contradicted_facts(
     conversation: Conversation,
     target: Target,
@@ -46,13 +34,12 @@ def find_contradicted_facts(
     prompt: Prompt,
     before: SentPrompt | None,
     change: PrefixChange | None,
-) -> tuple[FactWrong, ...]:
-    """Return the facts that a reply contradicts. Each is reported once per conversation.
+) -> tuple[tuple[FactWrong, ...], SentHistory]:
+    """Return the facts that a reply contradicts, and the history with them. Each is reported once per conversation.
 
     `before` is the last answered prompt, and `change` the difference to it.
     """
-    subject = (target.provider, target.api, target.model)
-    seen = conversation.derived.get(_SEEN, subject) or _SentHistory()
+    seen = before.history if before is not None else SentHistory()
     told = reply.state.transformations
     is_changed = seen.is_changed or change is not None or (before is None and bool(told))
     found = [*_find_unread_thinking(conversation, target, told, is_changed=is_changed)] if told else []
@@ -62,11 +49,12 @@ def find_contradicted_facts(
         heads |= {head}
     if before is not None and change is not None and head and head not in seen.heads:
         found += _find_read_after_change(target, before, change, reply.usage)
-    found += _find_read_below_minimum(target, reply.usage)
+    least, read = target.facts.cache.min, reply.usage.cache_read_tokens
+    if least and read and read < least:
+        said = f"{read:,} tokens came from the cache"
+        found.append(_make_contradiction(target, "cache.min", least, read, said))
     fresh = {each.fact: each for each in found if each.fact not in seen.reported}
-    if (now := _SentHistory(heads, is_changed, seen.reported | fresh.keys())) != seen:
-        conversation.derived.set(_SEEN, now, subject)
-    return tuple(fresh.values())
+    return tuple(fresh.values()), SentHistory(heads, is_changed, seen.reported | fresh.keys())
 
 
 def _find_unread_thinking(
@@ -104,12 +92,6 @@ def _find_read_after_change(
     if expected and is_own and read >= expected * (1 - CACHE_TOLERANCE):
         said = f"`{change.at}` changed, and {read:,} of {expected:,} tokens came from the cache"
         yield _make_contradiction(target, "in_prefix", change.at, None, said)
-
-
-def _find_read_below_minimum(target: Target, usage: Usage) -> Iterator[FactWrong]:
-    least, read = target.facts.cache.min, usage.cache_read_tokens
-    if least and read and read < least:
-        yield _make_contradiction(target, "cache.min", least, read, f"{read:,} tokens came from the cache")
 
 
 def _make_contradiction(target: Target, fact: str, ours: Any, theirs: Any, said: str) -> FactWrong:

@@ -180,8 +180,10 @@ def _build_head(conversation: Conversation, target: Target) -> RequestHead:
 
 
 def _encode_tools(conversation: Conversation, head: RequestHead, target: Target, key: str) -> str:
-    deferred = find_deferred_tools(head.tools, target)
-    return body.encode_tools(conversation, head.tools, key, lambda tool: _encode_tool(tool, target, deferred))
+    def encode_tool(tool: ToolSpec) -> str | None:
+        return _encode_tool(tool, target, find_deferred_tools(head.tools, target))
+
+    return body.encode_tools(conversation, head.tools, key, encode_tool)
 
 
 def _build_headers(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeGuard
 
-from antiphon._base.json_access import as_array, as_object
+from antiphon._base.json_access import as_array
 
 _SNAKE_WORD = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -27,7 +27,10 @@ def to_camel_case(name: str) -> str:
 
 def camelize_keys(value: object) -> dict[str, Any]:
     """Return the object with its own keys in camelCase, without null values."""
-    return {to_camel_case(name): inner for name, inner in as_object(value).items() if inner is not None}
+    if not is_json_object(value):
+        return {}
+    # Google itself never sends snake case.
+    return {to_camel_case(key) if "_" in key else key: inner for key, inner in value.items() if inner is not None}
 
 
 def as_object_list(value: object) -> list[Any]:

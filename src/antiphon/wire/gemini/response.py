@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from antiphon._base.json import dump_json
-from antiphon._base.json_access import as_array, as_integer, as_object, as_string
+from antiphon._base.json_access import as_array, as_integers, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     OpaquePart,
@@ -129,16 +129,15 @@ def describe_part(part: dict[str, Any], kind: str) -> str:
 
 
 def _read_usage(usage: dict[str, Any]) -> Usage:
-    thoughts = as_integer(usage.get("thoughtsTokenCount"))
-    return Usage(
-        # The API counts the input of server tools and the thinking separately.
-        input_tokens=sum_known(
-            as_integer(usage.get("promptTokenCount")), as_integer(usage.get("toolUsePromptTokenCount"))
-        ),
-        output_tokens=sum_known(as_integer(usage.get("candidatesTokenCount")), thoughts),
-        cache_read_tokens=as_integer(usage.get("cachedContentTokenCount")),
-        reasoning_tokens=thoughts,
+    prompt, of_tools, answer, cached, thoughts = as_integers(
+        usage.get("promptTokenCount"),
+        usage.get("toolUsePromptTokenCount"),
+        usage.get("candidatesTokenCount"),
+        usage.get("cachedContentTokenCount"),
+        usage.get("thoughtsTokenCount"),
     )
+    # The API counts the input of server tools and the thinking separately.
+    return Usage(sum_known(prompt, of_tools), sum_known(answer, thoughts), cached, reasoning_tokens=thoughts)
 
 
 def parse_error(data: object) -> ProviderErrorInfo:

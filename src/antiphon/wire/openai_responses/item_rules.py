@@ -92,8 +92,9 @@ class ItemRules:
 
 def get_item_type(item: Mapping[str, Any]) -> str:
     """Return the type of an item. Messages and references may come without one."""
-    if item.get("type") is not None:
-        return as_string(item["type"])
+    kind: object = item.get("type")
+    if kind is not None:
+        return kind if isinstance(kind, str) else ""
     return "message" if "role" in item else "item_reference" if "id" in item else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon._base.json_access import as_array, as_integer, as_object, as_string
+from antiphon._base.json_access import as_array, as_integers, as_object, as_string
 from antiphon.conversation import AssistantPart, OpaquePart, Origin, ProviderPayload, Reasoning, Text, ToolCall
 from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.context_overflow import make_overflow_error
@@ -189,13 +189,14 @@ def _is_plain_text_message(item: dict[str, Any]) -> bool:
 
 def _read_usage(usage: dict[str, Any]) -> Usage:
     given, made = as_object(usage.get("input_tokens_details")), as_object(usage.get("output_tokens_details"))
-    return Usage(
-        input_tokens=as_integer(usage.get("input_tokens")),
-        output_tokens=as_integer(usage.get("output_tokens")),
-        cache_read_tokens=as_integer(given.get("cached_tokens")),
-        cache_write_tokens=as_integer(given.get("cache_write_tokens")),
-        reasoning_tokens=as_integer(made.get("reasoning_tokens")),
+    counts = as_integers(
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        given.get("cached_tokens"),
+        given.get("cache_write_tokens"),
+        made.get("reasoning_tokens"),
     )
+    return Usage(*counts)
 
 
 def parse_error(data: object) -> ProviderErrorInfo:
