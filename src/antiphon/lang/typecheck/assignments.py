@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, get_root_symbol
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.dynamic_fields import check_keyed_assignment
@@ -15,6 +15,7 @@ from antiphon.lang.typecheck.method_calls import record_mutation
 from antiphon.lang.typecheck.name_usage import label_declaration
 from antiphon.lang.typecheck.names import resolve_name
 from antiphon.lang.typecheck.operators import ASK_NODES, infer_arithmetic
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.scopes import Scope
 from antiphon.lang.typecheck.side_effects import ALL_ITEMS, members_changed_by_index
 from antiphon.lang.typecheck.symbols import Symbol
@@ -35,12 +36,12 @@ from antiphon.lang.typecheck.types import (
 from antiphon.lang.typecheck.unions import find_common_field
 
 
-def check_assignment(c: Checker, node: Assign) -> bool:
+def check_assignment(c: Checker, node: n.Assign) -> bool:
     """Check `target = value`."""
     target = node.target
-    if type(target) is Name:
+    if type(target) is n.Name:
         _check_name_assignment(c, node, target)
-    elif isinstance(target, Member | Index):
+    elif isinstance(target, n.Member | n.Index):
         _check_part_assignment(c, node, target)
     else:
         c.infer(target)
@@ -48,7 +49,7 @@ def check_assignment(c: Checker, node: Assign) -> bool:
     return False
 
 
-def _report_undeclared(c: Checker, node: Assign, target: Name) -> None:
+def _report_undeclared(c: Checker, node: n.Assign, target: n.Name) -> None:
     """Report an assignment to an undeclared name once, and treat the name as known from here on."""
     if node.op != "=" or c.scopes.current.find_later_declaration(target.name) is not None:
         resolve_name(c, target)
@@ -69,7 +70,7 @@ def _iterate_module_names(c: Checker) -> Iterator[str]:
         scope = scope.parent
 
 
-def _check_name_assignment(c: Checker, node: Assign, target: Name) -> None:
+def _check_name_assignment(c: Checker, node: n.Assign, target: n.Name) -> None:
     symbol = target.symbol = c.scopes.find(target.name)
     if symbol is None:
         c.infer(node.value)
@@ -84,7 +85,7 @@ def _check_name_assignment(c: Checker, node: Assign, target: Name) -> None:
     if c.scopes.is_outside_async_for(symbol):
         message = f"`{symbol.name}` is outside this `async for`, and cannot be assigned in it"
         c.report("V0505", message, target, "its iterations run at the same time; `yield` what each of them gives")
-    if node.op == "=" and type(node.value) is Name and node.value.name == target.name:
+    if node.op == "=" and type(node.value) is n.Name and node.value.name == target.name:
         c.warn("V0706", f"`{target.name}` is assigned to itself", node)
     _mark_assigned(c, symbol)
     c.narrowing.record_assignment(symbol, _check_assigned_value(c, node, wanted, target.name))
@@ -97,7 +98,7 @@ def _mark_assigned(c: Checker, symbol: Symbol) -> None:
         symbol.assigned_in += (where,)
 
 
-def _check_assigned_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
+def _check_assigned_value(c: Checker, node: n.Assign, wanted: Type, name: str) -> Type:
     if node.op == "=":
         before = len(c.diagnostics)
         found = c.check_value(node.value, wanted, name)
@@ -122,10 +123,10 @@ def _check_assigned_value(c: Checker, node: Assign, wanted: Type, name: str) -> 
     return result
 
 
-def _hint_union_type(c: Checker, node: Assign, wanted: Type, before: int) -> None:
+def _hint_union_type(c: Checker, node: n.Assign, wanted: Type, before: int) -> None:
     """Add a hint to a mismatch that has none: how to declare the variable for both types."""
     last = c.diagnostics[-1] if len(c.diagnostics) == before + 1 else None
-    if last is None or last.code != "V0301" or last.hint or not isinstance(node.target, Name):
+    if last is None or last.code != "V0301" or last.hint or not isinstance(node.target, n.Name):
         return
     given = node.value.type
     if given is not None and is_json_data(given) and last.start == node.value.start:
@@ -134,9 +135,9 @@ def _hint_union_type(c: Checker, node: Assign, wanted: Type, before: int) -> Non
         c.diagnostics[-1] = replace(last, hint=hint)
 
 
-def _report_constant(c: Checker, target: Name, symbol: Symbol) -> None:
+def _report_constant(c: Checker, target: n.Name, symbol: Symbol) -> None:
     labels = label_declaration(symbol)
-    if isinstance(symbol.node, Input):
+    if isinstance(symbol.node, n.Input):
         hint = f"take another name: `let next = {symbol.name}`"
         c.report("V0401", f"`{symbol.name}` is an input, and cannot be assigned", target, hint, labels)
     elif symbol.kind == "const":
@@ -155,10 +156,10 @@ def _report_constant(c: Checker, target: Name, symbol: Symbol) -> None:
         c.report("V0403", f"`{symbol.name}` is {what}, and cannot be assigned", target, hint, labels)
 
 
-def _check_part_assignment(c: Checker, node: Assign, target: Member | Index) -> None:
+def _check_part_assignment(c: Checker, node: n.Assign, target: n.Member | n.Index) -> None:
     before = len(c.diagnostics)
     wanted = target.type = _infer_slot(c, target, c.infer(target.object))
-    root = get_root_symbol(target)
+    root = n.get_root_symbol(target)
     if len(c.diagnostics) == before:
         record_mutation(c, root, target, "and what is in it cannot be assigned")
         if len(c.diagnostics) > before:
@@ -166,20 +167,20 @@ def _check_part_assignment(c: Checker, node: Assign, target: Member | Index) -> 
             return
     if (
         node.op == "="
-        and isinstance(target, Member)
-        and isinstance(node.value, Member)
-        and type(target.object) is type(node.value.object) is Name
+        and isinstance(target, n.Member)
+        and isinstance(node.value, n.Member)
+        and type(target.object) is type(node.value.object) is n.Name
         and node.value == target
     ):
         c.warn("V0706", "this is assigned to itself", node)
-    found = _check_assigned_value(c, node, wanted, target.name if isinstance(target, Member) else "")
+    found = _check_assigned_value(c, node, wanted, target.name if isinstance(target, n.Member) else "")
     c.narrowing.invalidate_members(_changed_members(target))
     c.narrowing.record_part_assignment(target, wanted, found)
 
 
-def _changed_members(target: Member | Index) -> set[str]:
+def _changed_members(target: n.Member | n.Index) -> set[str]:
     """Return the names of the members that an assignment changes, in whichever object."""
-    if isinstance(target, Member):
+    if isinstance(target, n.Member):
         return {target.name}
     owner = target.object.type
     return (
@@ -189,12 +190,12 @@ def _changed_members(target: Member | Index) -> set[str]:
     )
 
 
-def _infer_slot(c: Checker, target: Member | Index, owner: Type) -> Type:
+def _infer_slot(c: Checker, target: n.Member | n.Index, owner: Type) -> Type:
     """Return the type that may be assigned to a member or index."""
-    if isinstance(target, Member):
+    if isinstance(target, n.Member):
         owner = c.require_non_null(target.object, owner)
     kind = get_operand_type(owner)
-    if isinstance(target, Index):
+    if isinstance(target, n.Index):
         if kind is TEXT:
             c.infer(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
@@ -203,7 +204,7 @@ def _infer_slot(c: Checker, target: Member | Index, owner: Type) -> Type:
         if isinstance(kind := get_operand_type(owner), Object):
             check_keyed_assignment(c, target, kind)
         return wanted
-    where = target.name_start, target.name_start + len(target.name)
+    where = get_name_span(target)
     if isinstance(owner, AIResultType) and target.name in AI_MEMBER_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)
         return JSON
@@ -223,7 +224,7 @@ def _infer_slot(c: Checker, target: Member | Index, owner: Type) -> Type:
     return strip_ai_result(infer_member(c, target, owner))
 
 
-def _infer_common_slot(c: Checker, target: Member, kind: Union, where: tuple[int, int]) -> Type:
+def _infer_common_slot(c: Checker, target: n.Member, kind: Union, where: tuple[int, int]) -> Type:
     """Return the type that may be assigned to a field of a union of objects, if it is the same in each."""
     types = list(dict.fromkeys(each.fields[target.name].read for each in kind.options if isinstance(each, Object)))
     if len(types) > 1:

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
-from antiphon.lang.syntax.nodes import (
-    BadStatement,
-    Block,
-    Expr,
-    ExprStatement,
-    For,
-    Function,
-    If,
-    MatchStatement,
-    Parameter,
-    Return,
-    Statement,
-    Test,
-    TextLit,
-    Try,
-    TypeDecl,
-    While,
-)
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import STATEMENT_RULES, Checker
 from antiphon.lang.typecheck.declarations import hoist_imported_types
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import JSON, NULL, CallableType, Type, has_function, is_nullable
 
 #: Declared in the whole block, so never unreachable; nor is a test, which runs separately.
-_HOISTED_NODES: frozenset[type] = frozenset((Function, TypeDecl))
-_ALWAYS_REACHABLE: frozenset[type] = _HOISTED_NODES | {Test}
+_HOISTED_NODES: frozenset[type] = frozenset((n.Function, n.TypeDecl))
+_ALWAYS_REACHABLE: frozenset[type] = _HOISTED_NODES | {n.Test}
 
 
-def check_block(c: Checker, block: Block, symbols: Iterable[Symbol] = ()) -> bool:
+def check_block(c: Checker, block: n.Block, symbols: Iterable[Symbol] = ()) -> bool:
     """Check a block in a scope of its own. Return True if its end is unreachable."""
     c.scopes.enter_scope(block, block.statements)
     for each in symbols:
@@ -49,12 +33,12 @@ def check_block(c: Checker, block: Block, symbols: Iterable[Symbol] = ()) -> boo
     return ends
 
 
-def check_statements(c: Checker, statements: list[Statement]) -> bool:
+def check_statements(c: Checker, statements: list[n.Statement]) -> bool:
     """Check the statements of the current scope. Return True if the code after them is unreachable."""
     if not _HOISTED_NODES.isdisjoint(map(type, statements)):
         _hoist_declarations(c, statements)
     ends = warned = False
-    before: Statement | None = None
+    before: n.Statement | None = None
     for each in statements:
         if ends and not warned and type(each) not in _ALWAYS_REACHABLE:
             warned = True
@@ -67,31 +51,31 @@ def check_statements(c: Checker, statements: list[Statement]) -> bool:
     return ends
 
 
-def _hint_unreachable(before: Statement | None) -> str:
+def _hint_unreachable(before: n.Statement | None) -> str:
     """Return the hint for unreachable code after a statement."""
-    if isinstance(before, Return) and before.value is None:
+    if isinstance(before, n.Return) and before.value is None:
         return "what is returned stands on the line of `return`"
     return "remove it, or what leaves the block before it"
 
 
-def _hoist_declarations(c: Checker, statements: Iterable[Statement]) -> None:
+def _hoist_declarations(c: Checker, statements: Iterable[n.Statement]) -> None:
     """Declare the functions, tools and types of a block, which may be used before their declaration."""
     if c.scopes.current is c.scopes.module:
         hoist_imported_types(c, statements)
     types: list[Symbol] = []
     for each in statements:
-        if isinstance(each, TypeDecl):
+        if isinstance(each, n.TypeDecl):
             since = c.scopes.current.start
             symbol = each.symbol = c.scopes.make_symbol(each.name, "type", JSON, each.name_start, since, node=each)
             c.scopes.declare(symbol)
             types.append(symbol)
     c.types.resolve_declared(types)
     for each in statements:
-        if isinstance(each, Function):
+        if isinstance(each, n.Function):
             _declare_function(c, each)
 
 
-def _declare_function(c: Checker, node: Function) -> None:
+def _declare_function(c: Checker, node: n.Function) -> None:
     """Declare a function or tool by its signature."""
     types = tuple(c.types.resolve(each.declared) if each.declared is not None else JSON for each in node.parameters)
     required = next((i for i, each in enumerate(node.parameters) if each.default is not None), len(types))
@@ -107,7 +91,7 @@ def _declare_function(c: Checker, node: Function) -> None:
     c.scopes.declare(symbol)
 
 
-def check_function(c: Checker, node: Function) -> bool:
+def check_function(c: Checker, node: n.Function) -> bool:
     """Check the declaration of a function or tool; its body is checked at the end of the block."""
     c.scopes.current.waiting.append(node)
     if node.exported and node.symbol is not None:
@@ -117,9 +101,9 @@ def check_function(c: Checker, node: Function) -> bool:
     return False
 
 
-def _check_function_body(c: Checker, node: Function) -> None:
+def _check_function_body(c: Checker, node: n.Function) -> None:
     """Check the parameters and the body of a function."""
-    returns = get_declared_return_type(node)
+    returns = node.returns.type if node.returns is not None else None
     outside = c.narrowing.begin_function()
     c.scopes.enter_frame(FunctionFrame(node, returns=returns))
     symbols = _declare_parameters(c, node)
@@ -127,36 +111,30 @@ def _check_function_body(c: Checker, node: Function) -> None:
     c.scopes.leave_frame()
     c.narrowing.restore(outside)
     if returns is not None and not ends and returns != JSON and not is_nullable(returns):
-        where = node.name_start, node.name_start + len(node.name)
+        where = get_name_span(node)
         hint = (
             f"end every way through it with `return …`; if there may be none, declare"
             f" `{format_type_short(returns)} | null`"
         )
-        if last := _find_unreturned_value(node):
+        if last := _find_unreturned_value(node, returns):
             # Only the missing `return` is reported, not the unused value.
             c.withdraw("V0704", last.start, last.end)
             hint = f"write `return {c.quote(last)}`"
         c.report("V0501", f"`{node.name}` does not always return `{format_type_short(returns)}`", where, hint)
 
 
-def _find_unreturned_value(node: Function) -> Expr | None:
+def _find_unreturned_value(node: n.Function, returns: Type) -> n.Expr | None:
     """Return the value that a function ends with but does not return, or None."""
     last = node.body.statements[-1] if node.body.statements else None
-    returns = get_declared_return_type(node)
-    if not isinstance(last, ExprStatement) or last.value.type is None or returns is None:
+    if not isinstance(last, n.ExprStatement) or last.value.type is None:
         return None
     return last.value if is_assignable(last.value.type, returns) and last.value.type is not NULL else None
 
 
-def get_declared_return_type(node: Function) -> Type | None:
-    """Return the declared return type of a function, or None."""
-    return node.returns.type if node.returns is not None else None
-
-
-def _declare_parameters(c: Checker, node: Function) -> list[Symbol]:
+def _declare_parameters(c: Checker, node: n.Function) -> list[Symbol]:
     symbols: list[Symbol] = []
     first: dict[str, Symbol] = {}
-    optional: Parameter | None = None
+    optional: n.Parameter | None = None
     for each in node.parameters:
         type_ = each.declared.type if each.declared is not None and each.declared.type is not None else JSON
         if each.default is not None:
@@ -164,20 +142,20 @@ def _declare_parameters(c: Checker, node: Function) -> list[Symbol]:
             _check_parameter_default(c, each, type_, first)
         elif optional is not None and each.name not in first:
             message = f"`{each.name}` must be given, and stands after `{optional.name}`, which need not"
-            c.report("V0415", message, _name_span(each), "put it first, or give it a default")
+            c.report("V0415", message, get_name_span(each), "put it first, or give it a default")
         symbol = each.symbol = c.scopes.make_local(
             each.name, "parameter", type_, each.start, node.body, each.is_private
         )
         if each.name in first:
             where = (DiagnosticLabel(first[each.name].start, first[each.name].end, "first here"),)
-            c.report("V0414", f"there are two parameters `{each.name}`", _name_span(each), labels=where)
+            c.report("V0414", f"there are two parameters `{each.name}`", get_name_span(each), labels=where)
             continue
         first[each.name] = symbol
         symbols.append(symbol)
     return symbols
 
 
-def _check_parameter_default(c: Checker, node: Parameter, type_: Type, before: dict[str, Symbol]) -> None:
+def _check_parameter_default(c: Checker, node: n.Parameter, type_: Type, before: dict[str, Symbol]) -> None:
     """Check the default of a parameter, which may use the parameters before it."""
     assert node.default is not None
     c.scopes.enter_scope(node, [], before)
@@ -185,23 +163,19 @@ def _check_parameter_default(c: Checker, node: Parameter, type_: Type, before: d
     c.scopes.leave_scope()
 
 
-def _name_span(node: Parameter) -> tuple[int, int]:
-    return node.start, node.start + len(node.name)
-
-
-def _has_docstring(body: Block) -> bool:
+def _has_docstring(body: n.Block) -> bool:
     """Return True if a function begins with a text, as a Python docstring."""
     first = body.statements[0] if body.statements else None
-    return isinstance(first, ExprStatement) and isinstance(first.value, TextLit)
+    return isinstance(first, n.ExprStatement) and isinstance(first.value, n.TextLit)
 
 
-def _check_tool(c: Checker, node: Function) -> None:
-    where = node.name_start, node.name_start + len(node.name)
+def _check_tool(c: Checker, node: n.Function) -> None:
+    where = get_name_span(node)
     if not (node.description or node.doc).strip():
         hint = 'write `@description "…"` before its `{`, or a comment above it'
         if _has_docstring(node.body):
             hint = 'write it before the `{`, as `@description "…"`'
-            node.body.statements[0] = BadStatement(node.body.start, node.body.start)
+            node.body.statements[0] = n.BadStatement(node.body.start, node.body.start)
         message = f"the tool `{node.name}` has no description: a model would not know what it does"
         c.report("V0412", message, where, hint)
     if node.returns is not None and node.returns.type is not None and has_function(node.returns.type):
@@ -210,32 +184,32 @@ def _check_tool(c: Checker, node: Function) -> None:
     for each in node.parameters:
         if each.declared is None:
             hint = f'write `{each.name}: text "what it is"`, or another type'
-            c.report("V0413", f"the parameter `{each.name}` of a tool needs a type", _name_span(each), hint)
+            c.report("V0413", f"the parameter `{each.name}` of a tool needs a type", get_name_span(each), hint)
         elif each.declared.type is not None and not is_assignable(each.declared.type, JSON):
             message = f"a model cannot give a `{format_type_short(each.declared.type)}`; parameters of tools are data"
             c.report("V0413", message, each.declared, "take a `text`, or make it a `function`")
 
 
-def _returns_value(statements: list[Statement]) -> bool:
+def _returns_value(statements: list[n.Statement]) -> bool:
     """Return True if a function contains a `return` with a value."""
     todo = [statements]
     while todo:
         for each in todo.pop():
-            if isinstance(each, Return):
+            if isinstance(each, n.Return):
                 if each.value is not None:
                     return True
-            elif isinstance(each, Block):
+            elif isinstance(each, n.Block):
                 todo.append(each.statements)
-            elif isinstance(each, For | While):
+            elif isinstance(each, n.For | n.While):
                 todo.append(each.body.statements)
-            elif isinstance(each, Try):
+            elif isinstance(each, n.Try):
                 blocks = (each.body, each.handler, each.last)
                 todo += [block.statements for block in blocks if block is not None]
-            elif isinstance(each, MatchStatement):
-                todo += [arm.body.statements for arm in each.arms if isinstance(arm.body, Block)]
-            elif isinstance(each, If):
-                branch: If | Block | None = each
-                while isinstance(branch, If):
+            elif isinstance(each, n.MatchStatement):
+                todo += [arm.body.statements for arm in each.arms if isinstance(arm.body, n.Block)]
+            elif isinstance(each, n.If):
+                branch: n.If | n.Block | None = each
+                while isinstance(branch, n.If):
                     todo.append(branch.then.statements)
                     branch = branch.otherwise
                 if branch is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import GLOBAL_NAME_HINTS, METHOD_ARGUMENT_HINTS
-from antiphon.lang.syntax.nodes import Call, Expr, Name, TextLit
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.lint import warn_of_placeholders, warn_of_swapped_arguments
@@ -43,7 +43,7 @@ _TYPES_WITHOUT_LENGTH: tuple[Type, ...] = (NUMBER, BOOLEAN, NULL, MODEL, TOOL)
 _WITHOUT_NAME = "give it without a name, in its place"
 
 
-def infer_name_call(c: Checker, node: Call, callee: Name, wanted: Type | None = None) -> Type:
+def infer_name_call(c: Checker, node: n.Call, callee: n.Name, wanted: Type | None = None) -> Type:
     """Return the type of `name(arguments)`."""
     symbol = resolve_name(c, callee)
     type_ = c.narrowing.get_type(callee, symbol.type) if symbol is not None else JSON
@@ -88,14 +88,14 @@ def merge_callables(type_: Union) -> Type:
     )
 
 
-def hint_not_callable(c: Checker, node: Call, type_: Type) -> str:
+def hint_not_callable(c: Checker, node: n.Call, type_: Type) -> str:
     """Return the hint for a call of a value that cannot be called."""
     kind, written = get_operand_type(type_), c.quote_receiver(node.callee)
     if written == "args":
         return GLOBAL_NAME_HINTS["getArg"]
     if kind is MODEL:
         return f'a model stands behind the prompt: `do "…" {written}`'
-    if kind is TEXT and isinstance(node.callee, TextLit):
+    if kind is TEXT and isinstance(node.callee, n.TextLit):
         return 'write `+` to join texts; a model stands behind a prompt without parentheses: `do "…" m`'
     if isinstance(kind, Union) and any(isinstance(each, CallableType) for each in kind.options):
         return "only functions that take the same can be called without knowing which it is"
@@ -104,7 +104,7 @@ def hint_not_callable(c: Checker, node: Call, type_: Type) -> str:
     return "leave out the parentheses" if not node.arguments else ""
 
 
-def infer_function_call(c: Checker, node: Call, type_: CallableType, name: str, where: tuple[int, int]) -> Type:
+def infer_function_call(c: Checker, node: n.Call, type_: CallableType, name: str, where: tuple[int, int]) -> Type:
     """Check a call of a function value and return its result type."""
     if type_.is_unchecked:
         infer_arguments(c, node)
@@ -115,7 +115,7 @@ def infer_function_call(c: Checker, node: Call, type_: CallableType, name: str, 
 
 
 def _infer_declared_call(
-    c: Checker, node: Call, type_: CallableType, symbol: Symbol, callee: Name, wanted: Type | None
+    c: Checker, node: n.Call, type_: CallableType, symbol: Symbol, callee: n.Name, wanted: Type | None
 ) -> Type:
     if type_.is_unchecked:
         infer_arguments(c, node)
@@ -132,7 +132,7 @@ def _infer_declared_call(
     return _infer_dependent_result(node, type_, wanted) if type_.gives else type_.returns
 
 
-def _infer_dependent_result(node: Call, type_: CallableType, wanted: Type | None) -> Type:
+def _infer_dependent_result(node: n.Call, type_: CallableType, wanted: Type | None) -> Type:
     """Return a result type that depends on the expected type or on an argument."""
     if type_.gives == "wanted" and not node.named:
         fits = wanted is not None and is_json_data(wanted) and is_assignable(type_.returns, wanted)
@@ -148,7 +148,7 @@ def _infer_dependent_result(node: Call, type_: CallableType, wanted: Type | None
 
 def check_call_arguments(
     c: Checker,
-    node: Call,
+    node: n.Call,
     name: str,
     where: tuple[int, int],
     types: tuple[Type, ...],
@@ -188,7 +188,9 @@ def check_call_arguments(
             c.infer(argument)
 
 
-def _check_named_arguments(c: Checker, node: Call, name: str, where: tuple[int, int], callable_: CallableType) -> None:
+def _check_named_arguments(
+    c: Checker, node: n.Call, name: str, where: tuple[int, int], callable_: CallableType
+) -> None:
     """Check named arguments: each at most once, and no required one missing."""
     names, types, required = callable_.names, callable_.parameters, callable_.required
     given = set(names[: len(node.arguments)])
@@ -212,7 +214,7 @@ def _check_named_arguments(c: Checker, node: Call, name: str, where: tuple[int, 
         c.report("V0310", f"`{name}` expects {format_argument_count(required, len(types))}", where)
 
 
-def infer_arguments(c: Checker, node: Call) -> None:
+def infer_arguments(c: Checker, node: n.Call) -> None:
     """Infer the types of arguments whose parameters are unknown."""
     for each in node.arguments:
         c.infer(each)
@@ -220,7 +222,7 @@ def infer_arguments(c: Checker, node: Call) -> None:
         c.infer(named.value)
 
 
-def reject_named_arguments(c: Checker, node: Call, name: str) -> None:
+def reject_named_arguments(c: Checker, node: n.Call, name: str) -> None:
     """Report named arguments of a function without named parameters."""
     for each in node.named:
         at = each.start, each.start + len(each.name)
@@ -250,7 +252,7 @@ def _hint_signature(name: str, callable_: CallableType | None, types: tuple[Type
     return f"it is `{name}({written}{', …' * (len(callable_.names) > 8)})`"
 
 
-def _check_len_argument(c: Checker, node: Expr) -> None:
+def _check_len_argument(c: Checker, node: n.Expr) -> None:
     """Report `len` of a value without a length."""
     if node.type is None:
         return

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from antiphon.lang.syntax.nodes import (
-    ArrayLit,
-    AsyncFor,
-    Binary,
-    Call,
-    Conditional,
-    Expr,
-    Lambda,
-    Match,
-    ObjectLit,
-)
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck.aliases import AliasChecker
 from antiphon.lang.typecheck.assignability import is_assignable
@@ -46,11 +36,13 @@ StatementRule = Callable[["Checker", Any], bool]
 EXPRESSION_RULES: dict[type, ExpressionRule] = {}
 STATEMENT_RULES: dict[type, StatementRule] = {}
 #: Expressions that have the expected type, whatever types their branches have.
-_BRANCHING_NODES = frozenset((Conditional, Match))
+_BRANCHING_NODES = frozenset((n.Conditional, n.Match))
 #: Classes of types whose values are immutable.
 _IMMUTABLE_CLASSES = frozenset((SimpleType, Literal))
 #: Expressions with composed types, and how many parts such a type may have besides those written out.
-_COMPOSED_NODES: frozenset[type] = frozenset((ArrayLit, ObjectLit, Conditional, Match, Binary, Call, Lambda, AsyncFor))
+_COMPOSED_NODES: frozenset[type] = frozenset(
+    (n.ArrayLit, n.ObjectLit, n.Conditional, n.Match, n.Binary, n.Call, n.Lambda, n.AsyncFor)
+)
 MAX_TYPE_PARTS = 1_000
 #: Classes of types that may include null.
 _NULLABLE_CLASSES = frozenset((Union, AIResultType))
@@ -80,7 +72,7 @@ class Checker(Reporter):
         self.usage = NameUsage(self, self.scopes)
         self.narrowing = Narrowing(SideEffectAnalysis(self.scopes, "async" in source.text), in_repl=in_repl)
 
-    def infer(self, node: Expr, wanted: Type | None = None) -> Type:
+    def infer(self, node: n.Expr, wanted: Type | None = None) -> Type:
         """Infer the type of an expression, record it on the node and return it."""
         type_ = EXPRESSION_RULES[type(node)](self, node, wanted)
         if type(node) in _COMPOSED_NODES and type(type_) not in _IMMUTABLE_CLASSES:
@@ -88,7 +80,7 @@ class Checker(Reporter):
         node.type = type_
         return type_
 
-    def _limit_type(self, node: Expr, type_: Type) -> Type:
+    def _limit_type(self, node: n.Expr, type_: Type) -> Type:
         """Return the type, or report it and return json if it has too many parts.
 
         Types composed of other types could grow without end.
@@ -99,7 +91,7 @@ class Checker(Reporter):
         self.report("V0364", "the type of this has too many parts to be followed", node, hint)
         return JSON
 
-    def check_value(self, node: Expr, wanted: Type, place: str) -> Type:
+    def check_value(self, node: n.Expr, wanted: Type, place: str) -> Type:
         """Check that a value fits a place that shares it, and return its type; `place` is its name in messages.
 
         Unlike `check_assignable`, this rejects aliases of mutable values under another type.
@@ -109,14 +101,14 @@ class Checker(Reporter):
             self.aliases.check(node, type_, wanted)
         return type_
 
-    def check_assignable(self, node: Expr, wanted: Type, place: str) -> Type:
+    def check_assignable(self, node: n.Expr, wanted: Type, place: str) -> Type:
         """Check that a value fits a place that copies or only reads it, and return its type."""
         type_ = self.infer(node, wanted)
         if type_ is not wanted and not is_assignable(type_, wanted):
             report_mismatch(self, node, type_, wanted, place)
         return type_
 
-    def require_non_null(self, node: Expr, type_: Type, member: str = "") -> Type:
+    def require_non_null(self, node: n.Expr, type_: Type, member: str = "") -> Type:
         """Return the type of a used value without null; report a nullable one. `member` is the member that follows."""
         if type_.__class__ not in _NULLABLE_CLASSES or not is_nullable(type_):
             return type_

@@ -5,32 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import IMPORTED_NAME_HINTS, SYSTEM_MODULE_OF
-from antiphon.lang.syntax.nodes import (
-    AsyncAsk,
-    AsyncFor,
-    BadExpr,
-    BoolLit,
-    Call,
-    Destructure,
-    Expr,
-    ExprStatement,
-    Function,
-    Import,
-    ImportName,
-    Input,
-    Lambda,
-    Let,
-    Member,
-    ModelCall,
-    ModelDecl,
-    NullLit,
-    NumberLit,
-    Returns,
-    Statement,
-    Test,
-    TypeDecl,
-)
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.constants import NotConstant, evaluate_constant
@@ -39,6 +15,7 @@ from antiphon.lang.typecheck.fix_hints import hint_no_result
 from antiphon.lang.typecheck.invariance import widen_fresh
 from antiphon.lang.typecheck.iteration import infer_literal_items
 from antiphon.lang.typecheck.methods import BUILTINS
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import (
@@ -55,7 +32,7 @@ from antiphon.lang.typecheck.types import (
 )
 
 
-def check_let(c: Checker, node: Let) -> bool:
+def check_let(c: Checker, node: n.Let) -> bool:
     """Check `let name: type = value`."""
     declared = c.types.resolve(node.declared) if node.declared is not None else None
     value = node.value
@@ -64,42 +41,44 @@ def check_let(c: Checker, node: Let) -> bool:
         _check_missing_value(c, node, declared)
     elif declared is None:
         type_ = c.infer(value)
-        if type_ is NULL and isinstance(value, Call) and isinstance(value.callee, Member):
+        if type_ is NULL and isinstance(value, n.Call) and isinstance(value.callee, n.Member):
             c.warn("V0704", "nothing is given here: it is always null", value, hint_no_result(c, value))
         type_ = type_ if node.is_const and not is_mutable(type_) else widen_fresh(value, type_)
     else:
-        if type(value) is Lambda:
+        if type(value) is n.Lambda:
             # Declared first, since a lambda may call itself.
             _declare_variable(c, node, declared)
         c.check_value(value, declared, node.name)
         type_ = (
-            AIResultType(strip_ai_result(declared)) if type(value) is ModelCall and is_json_data(declared) else declared
+            AIResultType(strip_ai_result(declared))
+            if type(value) is n.ModelCall and is_json_data(declared)
+            else declared
         )
     if not node.is_const and strip_ai_result(type_) is MODEL:
         hint = f"write `const {node.name} = …`"
-        c.report("V0405", "model values are const only", _name_span(node), hint)
+        c.report("V0405", "model values are const only", get_name_span(node), hint)
     if node.is_async:
         _check_async_value(c, value)
     symbol = node.symbol or _declare_variable(c, node, type_)
     symbol.is_async = node.is_async
     symbol.items = infer_literal_items(value) if declared is None else None
-    symbol.node = value if node.is_const and type(value) is Lambda else None
+    symbol.node = value if node.is_const and type(value) is n.Lambda else None
     if node.exported:
         _export_constant(c, node, symbol)
-    symbol.is_open = declared is None and type(value) is NullLit and not node.is_const
+    symbol.is_open = declared is None and type(value) is n.NullLit and not node.is_const
     if value is not None and (declared is not None or symbol.is_open) and value.type is not None:
         c.narrowing.record_assignment(symbol, value.type)
     return False
 
 
-def check_async_ask(c: Checker, node: AsyncAsk) -> bool:
+def check_async_ask(c: Checker, node: n.AsyncAsk) -> bool:
     """Check `async do …` as a statement."""
     c.infer(node.value)
     _check_async_value(c, node.value)
     return False
 
 
-def _declare_variable(c: Checker, node: Let, type_: Type) -> Symbol:
+def _declare_variable(c: Checker, node: n.Let, type_: Type) -> Symbol:
     kind = "const" if node.is_const else "let"
     symbol = node.symbol = c.scopes.make_symbol(
         node.name, kind, type_, node.name_start, node.end, private=node.is_private
@@ -108,7 +87,7 @@ def _declare_variable(c: Checker, node: Let, type_: Type) -> Symbol:
     return symbol
 
 
-def check_destructure(c: Checker, node: Destructure) -> bool:
+def check_destructure(c: Checker, node: n.Destructure) -> bool:
     """Check `const { name: text } = value` or `const [a, b] = value`."""
     kind = "const" if node.is_const else "let"
     for symbol in infer_destructured(c, node, kind):
@@ -121,14 +100,14 @@ def check_destructure(c: Checker, node: Destructure) -> bool:
     return False
 
 
-def check_type_declaration(c: Checker, node: TypeDecl) -> bool:
+def check_type_declaration(c: Checker, node: n.TypeDecl) -> bool:
     """Check `type Name …`, which was declared when its block began."""
     if node.exported and node.symbol is not None:
         c.scopes.export(node, node.symbol)
     return False
 
 
-def _export_constant(c: Checker, node: Let | Destructure, symbol: Symbol) -> None:
+def _export_constant(c: Checker, node: n.Let | n.Destructure, symbol: Symbol) -> None:
     """Mark a constant as exported; report a `let`, since importers would see only the value at import time."""
     if not node.is_const:
         hint = "write `export const`, or export a function that gives its value"
@@ -136,33 +115,29 @@ def _export_constant(c: Checker, node: Let | Destructure, symbol: Symbol) -> Non
     c.scopes.export(node, symbol)
 
 
-def _name_span(node: Let | ModelDecl) -> tuple[int, int]:
-    return node.name_start, node.name_start + len(node.name)
-
-
-def _check_missing_value(c: Checker, node: Let, declared: Type | None) -> None:
+def _check_missing_value(c: Checker, node: n.Let, declared: Type | None) -> None:
     if node.is_const:
         c.report(
-            "V0404", f"the constant `{node.name}` has no value", _name_span(node), f"write `const {node.name} = …`"
+            "V0404", f"the constant `{node.name}` has no value", get_name_span(node), f"write `const {node.name} = …`"
         )
     elif declared is None:
         hint = f"write `let {node.name} = …`, or `let {node.name}: text | null` for one that is null at first"
-        c.report("V0404", f"`{node.name}` has neither a value nor a type", _name_span(node), hint)
+        c.report("V0404", f"`{node.name}` has neither a value nor a type", get_name_span(node), hint)
     elif declared is not JSON and not is_nullable(declared):
         text = format_type_short(declared)
         hint = f"give it one, or let it be null at first: `let {node.name}: {text} | null`"
         if c.scopes.current is c.scopes.module:
             hint += f"; what is given from outside is `input {node.name}: {text}`"
-        c.report("V0404", f"`{node.name}` needs a value: `{text}` is never null", _name_span(node), hint)
+        c.report("V0404", f"`{node.name}` needs a value: `{text}` is never null", get_name_span(node), hint)
 
 
-def _check_async_value(c: Checker, value: Expr | None) -> None:
-    if value is not None and not isinstance(value, ModelCall | Call | AsyncFor):
+def _check_async_value(c: Checker, value: n.Expr | None) -> None:
+    if value is not None and not isinstance(value, n.ModelCall | n.Call | n.AsyncFor):
         message = "only a call can be started with `async`: `do`, `vibe`, a function, or `async for`"
         c.report("V0416", message, value, "leave out `async`")
 
 
-def check_import(c: Checker, node: Import) -> bool:
+def check_import(c: Checker, node: n.Import) -> bool:
     """Check `import { names } from "path"`."""
     where = (node.path_start, node.path_start + len(node.path) + 2)
     if not c.scopes.is_at_top_level():
@@ -179,10 +154,10 @@ def check_import(c: Checker, node: Import) -> bool:
     return False
 
 
-def hoist_imported_types(c: Checker, statements: Iterable[Statement]) -> None:
+def hoist_imported_types(c: Checker, statements: Iterable[n.Statement]) -> None:
     """Declare imported types first, since functions and types of the file may use them in their declarations."""
     for node in statements:
-        if not isinstance(node, Import) or c.importer is None or not node.path.endswith(".vibe"):
+        if not isinstance(node, n.Import) or c.importer is None or not node.path.endswith(".vibe"):
             continue
         exports = c.importer(node.path)
         for each in node.names:
@@ -192,7 +167,7 @@ def hoist_imported_types(c: Checker, statements: Iterable[Statement]) -> None:
                 c.scopes.hoisted_imports.add(each.symbol)
 
 
-def _load_exports(c: Checker, node: Import, where: tuple[int, int]) -> ModuleExports:
+def _load_exports(c: Checker, node: n.Import, where: tuple[int, int]) -> ModuleExports:
     unknown = ModuleExports(complete=False)
     if c.untrusted and (node.path.endswith(".py") or node.path.startswith("py:")):
         c.report("V0603", "Python is not allowed by --untrusted", where)
@@ -206,7 +181,7 @@ def _load_exports(c: Checker, node: Import, where: tuple[int, int]) -> ModuleExp
     return exports
 
 
-def _hint_system_module(node: Import) -> str:
+def _hint_system_module(node: n.Import) -> str:
     """Return a hint which system module exports a name that is imported from an unknown module."""
     if node.path.startswith(".") or not node.names:
         return ""
@@ -217,7 +192,7 @@ def _hint_system_module(node: Import) -> str:
     return f'write `from "{module}"`' if module else ""
 
 
-def _make_import_symbol(c: Checker, node: ImportName, exports: ModuleExports, of: Import) -> Symbol:
+def _make_import_symbol(c: Checker, node: n.ImportName, exports: ModuleExports, of: n.Import) -> Symbol:
     name = node.alias or node.name
     start = node.alias_start if node.alias else node.start
     other = exports.names.get(node.name)
@@ -249,17 +224,14 @@ def _hint_exports(exports: ModuleExports) -> str:
 
 
 #: Statements that may precede `returns`: none of these can end the program.
-_ALLOWED_BEFORE_RETURNS = (Import, Input, TypeDecl, Function, ModelDecl, Let, Destructure, Test)
+_ALLOWED_BEFORE_RETURNS = (n.Import, n.Input, n.TypeDecl, n.Function, n.ModelDecl, n.Let, n.Destructure, n.Test)
 
 
-def check_input(c: Checker, node: Input) -> bool:
+def check_input(c: Checker, node: n.Input) -> bool:
     """Check `input name: type = default "description"` and declare it as a constant."""
     if not c.scopes.is_at_top_level():
-        hint = (
-            "move it to the top; a test has what is the default there"
-            if c.scopes.is_in_test()
-            else "move it to the top"
-        )
+        hint = "move it to the top"
+        hint += "; a test has what is the default there" if c.scopes.is_in_test() else ""
         c.report("V0507", "an input stands at the top level of a file", (node.start, node.name_start), hint)
     elif c.in_repl:
         message, hint = "there is no program here that could be given an input", f"write `const {node.name} = …`"
@@ -276,12 +248,12 @@ def check_input(c: Checker, node: Input) -> bool:
     return False
 
 
-def is_required_input(type_: Type, default: Expr | None) -> bool:
+def is_required_input(type_: Type, default: n.Expr | None) -> bool:
     """Return True if an input must be given: it has no default, and cannot be null."""
     return default is None and not is_nullable(type_)
 
 
-def check_returns(c: Checker, node: Returns) -> bool:
+def check_returns(c: Checker, node: n.Returns) -> bool:
     """Check `returns type`: the type of the last expression, or of `return`."""
     type_ = c.types.resolve(node.declared)
     where = node.start, node.start + len("returns")
@@ -291,9 +263,8 @@ def check_returns(c: Checker, node: Returns) -> bool:
     if c.scopes.frame.returns is not None:
         c.report("V0419", "the program says twice what it returns", where, "keep one of them")
         return False
-    if not all(
-        isinstance(each, _ALLOWED_BEFORE_RETURNS) for each in _statements_before(c.scopes.module.statements, node)
-    ):
+    before = (each for each in c.scopes.module.statements if each.start < node.start)
+    if not all(isinstance(each, _ALLOWED_BEFORE_RETURNS) for each in before):
         c.report("V0419", "`returns` stands at the head of a program, behind its inputs", where, "move it up")
     if not is_assignable(type_, JSON):
         c.report("V0420", f"a program gives data, and no `{format_type_short(type_)}`", node.declared)
@@ -302,22 +273,22 @@ def check_returns(c: Checker, node: Returns) -> bool:
     return False
 
 
-def check_program_result(c: Checker, statements: list[Statement], ends: bool) -> None:
+def check_program_result(c: Checker, statements: list[n.Statement], ends: bool) -> None:
     """Check that a program with a declared result ends with a value."""
     wanted = c.scopes.frame.returns
     if wanted is None or ends or wanted == JSON or is_nullable(wanted):
         return
-    if statements and isinstance(statements[-1], ExprStatement):
+    if statements and isinstance(statements[-1], n.ExprStatement):
         return
-    node = next(each for each in statements if isinstance(each, Returns))
+    node = next(each for each in statements if isinstance(each, n.Returns))
     hint = "end it with a value, or every way through it with `return …`"
     c.report("V0501", f"the program does not always return `{format_type_short(wanted)}`", node, hint)
 
 
-def _resolve_input_type(c: Checker, node: Input) -> Type:
-    where = node.name_start, node.name_start + len(node.name)
+def _resolve_input_type(c: Checker, node: n.Input) -> Type:
+    where = get_name_span(node)
     if node.declared is None:
-        is_number, is_boolean = isinstance(node.default, NumberLit), isinstance(node.default, BoolLit)
+        is_number, is_boolean = isinstance(node.default, n.NumberLit), isinstance(node.default, n.BoolLit)
         word = "number" if is_number else "boolean" if is_boolean else "text"
         hint = f"write `input {node.name}: {word}{' = …' if node.default is not None else ''}`, or another type"
         c.report("V0420", f"the input `{node.name}` has no type", where, hint)
@@ -333,14 +304,10 @@ def _resolve_input_type(c: Checker, node: Input) -> Type:
     return JSON
 
 
-def _check_default(c: Checker, default: Expr) -> None:
+def _check_default(c: Checker, default: n.Expr) -> None:
     try:
         evaluate_constant(default)
     except NotConstant as wrong:
-        if not isinstance(wrong.node, BadExpr):
+        if not isinstance(wrong.node, n.BadExpr):
             hint = "write a value here; or let it be null, `text | null`, and work it out below: `x ?? …`"
             c.report("V0421", "the default of an input is a value that needs no working out", wrong.node, hint)
-
-
-def _statements_before(statements: list[Statement], node: Returns) -> list[Statement]:
-    return [each for each in statements if each.start < node.start]

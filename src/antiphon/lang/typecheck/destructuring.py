@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
 from antiphon.lang.syntax.foreign_syntax.names import is_type_name
 from antiphon.lang.syntax.foreign_syntax.table import BUILTIN_TYPE_NAMES, FOREIGN_TYPES
-from antiphon.lang.syntax.nodes import (
-    ArrayLit,
-    ArrayPattern,
-    AskHuman,
-    Destructure,
-    Expr,
-    LiteralType,
-    ModelCall,
-    Pattern,
-    PatternField,
-    PatternItem,
-    Spread,
-    TypeName,
-)
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.fix_hints import report_mismatch
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.symbols import Symbol, SymbolKind
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
@@ -39,16 +27,16 @@ from antiphon.lang.typecheck.types import (
 )
 
 
-def infer_destructured(c: Checker, node: Destructure, kind: SymbolKind) -> list[Symbol]:
+def infer_destructured(c: Checker, node: n.Destructure, kind: SymbolKind) -> list[Symbol]:
     """Return the variables of a declaration with a pattern."""
     pattern = node.pattern
-    asks = isinstance(node.value, ModelCall | AskHuman)
-    if isinstance(pattern, ArrayPattern):
+    asks = isinstance(node.value, n.ModelCall | n.AskHuman)
+    if isinstance(pattern, n.ArrayPattern):
         wanted = _infer_asked_items(c, pattern) if asks else None
         type_ = c.infer(node.value, wanted)
         _check_item_count(c, pattern, node.value)
         return _make_item_symbols(c, pattern, type_, node.value, kind, node.end, node.is_private)
-    leaves: list[PatternField] = []
+    leaves: list[n.PatternField] = []
     if asks:
         wanted = _infer_pattern(c, pattern, leaves)
         type_ = c.infer(node.value, wanted)
@@ -63,23 +51,29 @@ def infer_destructured(c: Checker, node: Destructure, kind: SymbolKind) -> list[
 
 
 def make_pattern_symbols(
-    c: Checker, pattern: Pattern | ArrayPattern, type_: Type, node: Expr, kind: SymbolKind, since: int, private: bool
+    c: Checker,
+    pattern: n.Pattern | n.ArrayPattern,
+    type_: Type,
+    node: n.Expr,
+    kind: SymbolKind,
+    since: int,
+    private: bool,
 ) -> list[Symbol]:
     """Return the variables of a pattern for a value of this type; a field without a type gets that of the value."""
-    if isinstance(pattern, ArrayPattern):
+    if isinstance(pattern, n.ArrayPattern):
         return _make_item_symbols(c, pattern, type_, node, kind, since, private)
-    leaves: list[PatternField] = []
+    leaves: list[n.PatternField] = []
     wanted = _infer_pattern(c, pattern, leaves, type_)
     _check_destructurable(c, pattern, node, type_, wanted)
     _check_field_aliases(c, pattern, node, type_)
     return _make_field_symbols(c, leaves, kind, since, private)
 
 
-def _reject_quoted_types(c: Checker, leaves: list[PatternField]) -> None:
+def _reject_quoted_types(c: Checker, leaves: list[n.PatternField]) -> None:
     """Report `{name: "text"}`, where a type in quotes means that literal text."""
     for each in leaves:
         declared = each.declared
-        if isinstance(declared, LiteralType) and isinstance(declared.value, str) and is_type_name(declared.value):
+        if isinstance(declared, n.LiteralType) and isinstance(declared.value, str) and is_type_name(declared.value):
             right = FOREIGN_TYPES.get(declared.value, declared.value)
             message = f'`"{declared.value}"` is that text, and no type'
             c.report("V0207", message, declared, f"write `{each.name}: {right}`, without quotes")
@@ -88,7 +82,7 @@ def _reject_quoted_types(c: Checker, leaves: list[PatternField]) -> None:
 # Arrays
 
 
-def _infer_asked_items(c: Checker, pattern: ArrayPattern) -> Type | None:
+def _infer_asked_items(c: Checker, pattern: n.ArrayPattern) -> Type | None:
     """Return the array type that an answer must have to be destructured."""
     types: list[Type] = []
     for each in pattern.items:
@@ -105,8 +99,8 @@ def _infer_asked_items(c: Checker, pattern: ArrayPattern) -> Type | None:
     return Array(found)
 
 
-def _check_item_count(c: Checker, pattern: ArrayPattern, value: Expr) -> None:
-    if not isinstance(value, ArrayLit) or any(isinstance(each, Spread) for each in value.items):
+def _check_item_count(c: Checker, pattern: n.ArrayPattern, value: n.Expr) -> None:
+    if not isinstance(value, n.ArrayLit) or any(isinstance(each, n.Spread) for each in value.items):
         return
     given, taken = len(value.items), len(pattern.items)
     if given != taken:
@@ -115,7 +109,7 @@ def _check_item_count(c: Checker, pattern: ArrayPattern, value: Expr) -> None:
 
 
 def _make_item_symbols(
-    c: Checker, pattern: ArrayPattern, type_: Type, node: Expr, kind: SymbolKind, since: int, private: bool
+    c: Checker, pattern: n.ArrayPattern, type_: Type, node: n.Expr, kind: SymbolKind, since: int, private: bool
 ) -> list[Symbol]:
     if not pattern.items:
         c.report("V0417", "the pattern is empty: it takes nothing", pattern, "name an item: `[first]`")
@@ -137,7 +131,7 @@ def _make_item_symbols(
     return list(symbols.values())
 
 
-def _infer_destructured_item(c: Checker, type_: Type, node: Expr) -> Type:
+def _infer_destructured_item(c: Checker, type_: Type, node: n.Expr) -> Type:
     kind = get_base_type(strip_ai_result(type_))
     if isinstance(kind, Array):
         return kind.item
@@ -151,7 +145,7 @@ def _infer_destructured_item(c: Checker, type_: Type, node: Expr) -> Type:
 
 
 def _make_field_symbols(
-    c: Checker, leaves: list[PatternField], kind: SymbolKind, since: int, private: bool
+    c: Checker, leaves: list[n.PatternField], kind: SymbolKind, since: int, private: bool
 ) -> list[Symbol]:
     taken: dict[str, Symbol] = {}
     for each in leaves:
@@ -166,20 +160,15 @@ def _make_field_symbols(
     return list(taken.values())
 
 
-def _report_duplicate(c: Checker, node: PatternField | PatternItem, first: Symbol) -> None:
+def _report_duplicate(c: Checker, node: n.PatternField | n.PatternItem, first: Symbol) -> None:
     where = (DiagnosticLabel(first.start, first.end, "first here"),)
-    c.report("V0407", f"`{node.name}` is in the pattern twice", _name_span(node), "leave one of them out", where)
-
-
-def _name_span(node: PatternField | PatternItem) -> tuple[int, int]:
-    start = node.name_start if isinstance(node, PatternField) else node.start
-    return start, start + len(node.name)
+    c.report("V0407", f"`{node.name}` is in the pattern twice", get_name_span(node), "leave one of them out", where)
 
 
 def _infer_pattern(
     c: Checker,
-    node: Pattern,
-    leaves: list[PatternField],
+    node: n.Pattern,
+    leaves: list[n.PatternField],
     of: Type | None = None,
     seen: dict[str, ObjectField] | None = None,
 ) -> Object:
@@ -206,7 +195,7 @@ def _get_value_fields(of: Type | None) -> dict[str, ObjectField]:
 
 
 def _infer_pattern_field(
-    c: Checker, node: PatternField, leaves: list[PatternField], of: Type | None, known: ObjectField | None
+    c: Checker, node: n.PatternField, leaves: list[n.PatternField], of: Type | None, known: ObjectField | None
 ) -> Type:
     if node.nested is not None:
         inner = known.type if known is not None else JSON
@@ -232,18 +221,18 @@ def _infer_pattern_field(
         hint = f"write `{node.name}: text`, or another type"
         if known is not None:
             hint = f"write `{node.name}: {format_type_general(known.read)}`"
-        c.report("V0406", f"the field `{node.name}` has no type", _name_span(node), hint, is_habit=True)
+        c.report("V0406", f"the field `{node.name}` has no type", get_name_span(node), hint, is_habit=True)
         type_ = JSON
     if node.default is not None:
         c.check_value(node.default, type_, node.name)
     return type_
 
 
-def _is_rename(c: Checker, node: PatternField) -> bool:
+def _is_rename(c: Checker, node: n.PatternField) -> bool:
     """Return True and report it if a name is written in place of the type, as JavaScript renames a field."""
     declared = node.declared
     if (
-        not isinstance(declared, TypeName)
+        not isinstance(declared, n.TypeName)
         or declared.name in BUILTIN_TYPE_NAMES
         or declared.name.lower() in FOREIGN_TYPES
     ):
@@ -257,7 +246,7 @@ def _is_rename(c: Checker, node: PatternField) -> bool:
     return True
 
 
-def _check_destructurable(c: Checker, pattern: Pattern, value: Expr, type_: Type, wanted: Object) -> None:
+def _check_destructurable(c: Checker, pattern: n.Pattern, value: n.Expr, type_: Type, wanted: Object) -> None:
     kind = strip_ai_result(type_)
     if kind is JSON or kind is wanted:
         return
@@ -275,7 +264,7 @@ def _check_destructurable(c: Checker, pattern: Pattern, value: Expr, type_: Type
     _check_pattern_fields(c, pattern, kind)
 
 
-def _allow_missing_fields(pattern: Pattern, kind: Object) -> None:
+def _allow_missing_fields(pattern: n.Pattern, kind: Object) -> None:
     """Make nullable fields of a pattern optional where the object's field is: a missing field then reads as null."""
     assert isinstance(pattern.type, Object)
     for each in pattern.fields:
@@ -286,28 +275,28 @@ def _allow_missing_fields(pattern: Pattern, kind: Object) -> None:
             _allow_missing_fields(each.nested, given.type)
 
 
-def _check_pattern_fields(c: Checker, pattern: Pattern, kind: Object) -> None:
+def _check_pattern_fields(c: Checker, pattern: n.Pattern, kind: Object) -> None:
     """Report which fields of the pattern the object lacks, or has with another type."""
     for each in pattern.fields:
         given = kind.fields.get(each.name)
         inner = given.type if given is not None else None
         if given is None and each.default is None:
             hint = c.hint_similar(each.name, kind.fields)
-            c.report("V0306", f"`{format_type_general(kind)}` has no field `{each.name}`", _name_span(each), hint)
+            c.report("V0306", f"`{format_type_general(kind)}` has no field `{each.name}`", get_name_span(each), hint)
         elif given is not None and given.optional and each.default is None and not _is_field_nullable(each):
             default, null = (
                 f"{each.name}: {format_type_short(given.type)} = …",
                 f"{each.name}: {format_type_short(given.read)}",
             )
             hint = f"give it a default, `{default}`, or let it be null: `{null}`"
-            c.report("V0301", f"the field `{each.name}` may be missing", _name_span(each), hint)
+            c.report("V0301", f"the field `{each.name}` may be missing", get_name_span(each), hint)
         elif each.nested is not None and isinstance(inner, Object):
             _check_pattern_fields(c, each.nested, inner)
         elif inner is not None and (wanted := _get_field_type(each)) is not None and not is_assignable(inner, wanted):
             report_mismatch(c, each, inner, wanted, each.name)
 
 
-def _check_field_aliases(c: Checker, pattern: Pattern, value: Expr, type_: Type) -> None:
+def _check_field_aliases(c: Checker, pattern: n.Pattern, value: n.Expr, type_: Type) -> None:
     """Check the mutable fields that are extracted, since they are shared with the object."""
     given = _get_value_fields(type_)
     for each in pattern.fields:
@@ -320,12 +309,12 @@ def _check_field_aliases(c: Checker, pattern: Pattern, value: Expr, type_: Type)
             c.aliases.check(value, field.type, wanted, json_too=True)
 
 
-def _is_field_nullable(node: PatternField) -> bool:
+def _is_field_nullable(node: n.PatternField) -> bool:
     type_ = _get_field_type(node)
     return type_ is not None and is_nullable(type_)
 
 
-def _get_field_type(node: PatternField) -> Type | None:
+def _get_field_type(node: n.PatternField) -> Type | None:
     if node.type is not None:
         return node.type
     return node.declared.type if node.declared is not None else node.nested.type if node.nested is not None else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Member
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import join_or_union, join_types
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.invariance import can_share
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.type_printer import format_type_general, hint_fields
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -27,7 +28,7 @@ from antiphon.lang.typecheck.types import (
 _MAX_FIELDS = 12
 
 
-def infer_keyed_field(c: Checker, node: Index, kind: Object) -> Type:
+def infer_keyed_field(c: Checker, node: n.Index, kind: Object) -> Type:
     """Return the type of `object[key]`: that of the named fields, or the common type of all fields."""
     keys = get_literal_keys(node.index)
     if keys is None:
@@ -46,7 +47,7 @@ def infer_keyed_field(c: Checker, node: Index, kind: Object) -> Type:
     return found if found is not None and is_safe else JSON
 
 
-def check_keyed_assignment(c: Checker, node: Index, kind: Object) -> None:
+def check_keyed_assignment(c: Checker, node: n.Index, kind: Object) -> None:
     """Report an assignment by a key of unknown value, unless all possible fields have the same type."""
     keys = get_literal_keys(node.index)
     fields = [kind.fields[each] for each in keys if each in kind.fields] if keys is not None else kind.fields.values()
@@ -79,7 +80,7 @@ def _combine_field_types(kind: Object, join: Callable[[Type, Type], Type]) -> Ty
     return JSON if all(map(is_json_data, types)) else Union(tuple(dict.fromkeys(types)))
 
 
-def infer_object_method(c: Checker, call: Call, node: Member, kind: Object) -> Type | None:
+def infer_object_method(c: Checker, call: n.Call, node: n.Member, kind: Object) -> Type | None:
     """Return the result type of a method that reads the fields of an object, or None for other methods."""
     if node.name == "values":
         return Array(join_field_types(kind))
@@ -92,7 +93,7 @@ def infer_object_method(c: Checker, call: Call, node: Member, kind: Object) -> T
     return None
 
 
-def _infer_get(call: Call, kind: Object) -> Type:
+def _infer_get(call: n.Call, kind: Object) -> Type:
     keys = get_literal_keys(call.arguments[0])
     # A missing field is not null: the default is returned.
     found = join_field_types(Object({name: ObjectField(each.type) for name, each in kind.fields.items()}))
@@ -109,18 +110,18 @@ def _infer_get(call: Call, kind: Object) -> Type:
     return join_types(found, default) if default is not None else JSON
 
 
-def _infer_remove(c: Checker, call: Call, node: Member, kind: Object) -> Type:
+def _infer_remove(c: Checker, call: n.Call, node: n.Member, kind: Object) -> Type:
     keys = get_literal_keys(call.arguments[0])
     fields = [kind.fields.get(each) for each in keys] if keys is not None else [*kind.fields.values()]
     if any(each is None or not each.optional for each in fields) or not fields:
-        where = node.name_start, node.name_start + len(node.name)
+        where = get_name_span(node)
         message = f"a field that every `{format_type_general(kind)}` has cannot be removed"
         c.report("V0332", message, where, "declare it optional, `name?: text`, or the object as `json`")
         return JSON
     return join_field_types(Object({str(at): each for at, each in enumerate(fields) if each is not None}))
 
 
-def get_literal_keys(node: Expr) -> list[str] | None:
+def get_literal_keys(node: n.Expr) -> list[str] | None:
     """Return the fields that a key may name, if its type consists of literals, or None."""
     type_ = node.type
     options = type_.options if isinstance(type_, Union) else (type_,)

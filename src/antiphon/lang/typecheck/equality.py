@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.syntax.nodes import Binary, Index, Name
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
@@ -33,7 +33,7 @@ from antiphon.lang.typecheck.types import (
 _NUMBER_AND_TEXT = {NUMBER, TEXT}
 
 
-def check_equality(c: Checker, node: Binary, left: Type, right: Type) -> None:
+def check_equality(c: Checker, node: n.Binary, left: Type, right: Type) -> None:
     """Check `==` and `!=`: report functions, and values that are never equal."""
     for each, type_ in ((node.left, left), (node.right, right)):
         if (
@@ -64,13 +64,13 @@ def hint_conversion(left: Type, right: Type) -> str:
     return "make them alike: `t.toNumber()`, or `n.toString()`" if kinds == _NUMBER_AND_TEXT else ""
 
 
-def _hint_error_text(c: Checker, node: Binary, left: Type, right: Type) -> str:
+def _hint_error_text(c: Checker, node: n.Binary, left: Type, right: Type) -> str:
     """Return a hint which part of a caught error to compare."""
     error = node.left if left is ERROR else node.right if right is ERROR else None
     return f"compare its text, `{c.quote(error)}.message`, or its `.code`" if error is not None else ""
 
 
-def _warn_of_untyped_answer(c: Checker, node: Binary, left: Type, right: Type) -> None:
+def _warn_of_untyped_answer(c: Checker, node: n.Binary, left: Type, right: Type) -> None:
     """Warn of comparing an untyped answer with a number or boolean: it is text, or JSON in braces or brackets."""
     for each, type_, other in ((node.left, left, right), (node.right, right, left)):
         if (
@@ -79,18 +79,18 @@ def _warn_of_untyped_answer(c: Checker, node: Binary, left: Type, right: Type) -
             and get_base_type(strip_ai_result(other)) in (NUMBER, BOOLEAN)
         ):
             kind = format_type_general(get_base_type(strip_ai_result(other)))
-            name = c.quote(each) if isinstance(each, Name) else "x"
+            name = c.quote(each) if isinstance(each, n.Name) else "x"
             hint = f"say what is wanted: `const {name}: {kind} = do …`"
             c.warn("V0711", f"an answer that no type was declared for is text, and never a {kind}", each, hint)
 
 
-def _warn_never_null(c: Checker, node: Binary) -> None:
+def _warn_never_null(c: Checker, node: n.Binary) -> None:
     """Warn of a test for null that is always false: reading a missing key or item is an error, not null."""
     match node.left:
-        case Name(symbol=symbol) if symbol is not None and _is_never_null(symbol.type):
+        case n.Name(symbol=symbol) if symbol is not None and _is_never_null(symbol.type):
             is_read = symbol.kind in ("let", "const")
             hint = "of a map, `m.get(key)` is null where there is no such key; `m[key]` is an error" if is_read else ""
-        case Index(object=of) if isinstance(kind := get_operand_type(of.type or JSON), Array) and _is_never_null(
+        case n.Index(object=of) if isinstance(kind := get_operand_type(of.type or JSON), Array) and _is_never_null(
             kind.item
         ):
             hint = f"an item that is not there is an error: look at `{c.quote_receiver(of)}.length` before"

@@ -5,25 +5,11 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import METHOD_HINTS
-from antiphon.lang.syntax.nodes import (
-    Assign,
-    Call,
-    Expr,
-    Index,
-    Member,
-    Name,
-    Node,
-    NullLit,
-    NumberLit,
-    PatternField,
-    PatternItem,
-    Range,
-    TextLit,
-)
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.methods import NUMBER_METHODS, TEXT_METHODS, MethodSignature, get_methods, name_kind
-from antiphon.lang.typecheck.reporter import Reporter
+from antiphon.lang.typecheck.reporter import Reporter, get_name_span
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short, hint_fields
 from antiphon.lang.typecheck.types import (
     AI_MEMBER_NAMES,
@@ -65,7 +51,7 @@ _BOOLEAN_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
 _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
-def report_mismatch(c: Reporter, node: Node, found: Type, wanted: Type, place: str) -> None:
+def report_mismatch(c: Reporter, node: n.Node, found: Type, wanted: Type, place: str) -> None:
     """Report a value whose type does not fit its place; `place` is its name in messages."""
     goal = f" for `{place}`" if place else ""
     # The literal itself matters only where literals are expected.
@@ -76,16 +62,16 @@ def report_mismatch(c: Reporter, node: Node, found: Type, wanted: Type, place: s
     c.report("V0301", f"expected `{format_type_short(wanted)}`{goal}, found `{what}`", node, hint)
 
 
-def _hint_mismatch(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
+def _hint_mismatch(c: Reporter, node: n.Node, found: Type, wanted: Type) -> str:
     """Return what to write instead of a value that does not fit, or ""."""
     if wanted is TOOL:
         return _hint_tool(c, node, found)
-    if isinstance(node, NumberLit | TextLit | NullLit):
+    if isinstance(node, n.NumberLit | n.TextLit | n.NullLit):
         return _hint_literal(c, node, wanted)
     if found is MODEL:
         return f'a model is no data: it is asked, `do "…" {c.quote(node)}`'
     if found is NULL:
-        return hint_no_result(c, node) if isinstance(node, Call) else ""
+        return hint_no_result(c, node) if isinstance(node, n.Call) else ""
     if (hint := _hint_array(c, node, found, wanted)) and not is_nullable(found):
         return hint
     if is_nullable(found) and not is_nullable(wanted):
@@ -108,7 +94,7 @@ def _hint_mismatch(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
         strip_ai_result(found), Object | Map
     ):
         return f"write an object with its fields: `{{ {', '.join(f'{each}: …' for each in list(goal.fields)[:3])} }}`"
-    if isinstance(node, PatternField | PatternItem) or (of := getattr(node, "type", None)) is None:
+    if isinstance(node, n.PatternField | n.PatternItem) or (of := getattr(node, "type", None)) is None:
         return ""
     # For a spread, only a part does not fit, so no conversion is suggested.
     name = (
@@ -119,23 +105,23 @@ def _hint_mismatch(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
     return f"write `{c.quote_receiver(node)}.{name}()`" if name else ""
 
 
-def _hint_tool(c: Reporter, node: Node, found: Type) -> str:
+def _hint_tool(c: Reporter, node: n.Node, found: Type) -> str:
     if isinstance(found, CallableType):
         return "declare it with `tool` instead of `function`"
-    if isinstance(node, Call):
+    if isinstance(node, n.Call):
         return f"name it, and do not call it: `{c.quote(node.callee)}`"
     return "name it without quotes: a tool that is declared, or imported from `system/tools`"
 
 
-def hint_no_result(c: Reporter, node: Call) -> str:
+def hint_no_result(c: Reporter, node: n.Call) -> str:
     """Return the hint for a call that returns nothing."""
     callee = node.callee
-    if isinstance(callee, Member):
+    if isinstance(callee, n.Member):
         return f"`{callee.name}` changes `{c.quote(callee.object)}` itself, and gives nothing: write it on its own"
     return "nothing is given here: the function returns nothing"
 
 
-def _hint_array(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
+def _hint_array(c: Reporter, node: n.Node, found: Type, wanted: Type) -> str:
     """Return the hint for a single value where an array is expected, and the reverse."""
     given, goal = get_base_type(strip_ai_result(found)), get_base_type(remove_null(strip_ai_result(wanted)))
     text = c.quote(node)
@@ -146,21 +132,21 @@ def _hint_array(c: Reporter, node: Node, found: Type, wanted: Type) -> str:
     return ""
 
 
-def _hint_literal(c: Reporter, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
-    if isinstance(node, NullLit):
+def _hint_literal(c: Reporter, node: n.NumberLit | n.TextLit | n.NullLit, wanted: Type) -> str:
+    if isinstance(node, n.NullLit):
         return f"declare it as `{format_type_short(wanted)} | null`"
     if wanted is BOOLEAN:
         return "write `true` or `false`, or compare: `a == b`"
     if hint := _hint_array(c, node, get_base_type(node.type or JSON), wanted):
         return hint
     written = c.source.text[node.start : node.end]
-    if isinstance(node, NumberLit) and wanted is TEXT:
+    if isinstance(node, n.NumberLit) and wanted is TEXT:
         return f'write `"{written}"`'
-    if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
+    if isinstance(node, n.TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
         return f"write `{written[1:-1]}`, without quotes"
     if isinstance(goal := get_base_type(remove_null(strip_ai_result(wanted))), Object):
         return f"write an object with its fields: `{{ {', '.join(f'{each}: …' for each in list(goal.fields)[:3])} }}`"
-    if isinstance(node, TextLit) and isinstance(wanted, Union):
+    if isinstance(node, n.TextLit) and isinstance(wanted, Union):
         known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
         shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
         return c.hint_similar(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
@@ -173,13 +159,13 @@ def _literal_texts(wanted: Type) -> list[str]:
     return [format_type_short(each) for each in options] if all(isinstance(each, Literal) for each in options) else []
 
 
-def _hint_literals(c: Reporter, node: Node, words: list[str]) -> str:
-    if isinstance(node, Assign):
+def _hint_literals(c: Reporter, node: n.Node, words: list[str]) -> str:
+    if isinstance(node, n.Assign):
         return f"if it may be any text, declare it so: `let {c.quote(node.target)}: text = …`"
-    if not isinstance(node, Name | Member | Index | Call):
+    if not isinstance(node, n.Name | n.Member | n.Index | n.Call):
         return ""
     listed = ", ".join([*words[:3], *(["…"] if len(words) > 3 else [])])
-    name = "x" if isinstance(node, Call) else c.quote(node)
+    name = "x" if isinstance(node, n.Call) else c.quote(node)
     return f"look before whether it is one of them: `if {name} in [{listed}] {{ … }}`"
 
 
@@ -223,7 +209,7 @@ def _hint_field(found: Object, wanted: Object) -> str:
     return ""
 
 
-def hint_methods(c: Reporter, node: Member, kind: Type, table: dict[str, MethodSignature]) -> str:
+def hint_methods(c: Reporter, node: n.Member, kind: Type, table: dict[str, MethodSignature]) -> str:
     """Return the hint for an unknown method: the kind of values that has it, or the methods there are."""
     written = c.quote_receiver(node.object)
     if isinstance(kind, CallableType):
@@ -241,12 +227,12 @@ def hint_methods(c: Reporter, node: Member, kind: Type, table: dict[str, MethodS
     return f"there are {', '.join(f'`{each}`' for each in known)}" if known else ""
 
 
-def hint_index(c: Reporter, node: Index, kind: Type) -> str:
+def hint_index(c: Reporter, node: n.Index, kind: Type) -> str:
     """Return the hint for an index of an array or a text that is not a number."""
     written, index = c.quote_receiver(node.object), node.index
-    if isinstance(index, Range):
+    if isinstance(index, n.Range):
         return f"a part is `{written}[a:b]`, up to the position `b` and without it"
-    said = c.source.text[index.start + 1 : index.end - 1] if isinstance(index, TextLit) else ""
+    said = c.source.text[index.start + 1 : index.end - 1] if isinstance(index, n.TextLit) else ""
     if said.isdigit():
         return f"write `{written}[{said}]`, without quotes"
     if isinstance(kind, Array) and isinstance(kind.item, Object):
@@ -255,10 +241,10 @@ def hint_index(c: Reporter, node: Index, kind: Type) -> str:
 
 
 def report_unknown_method(
-    c: Reporter, node: Member, type_: Type, receiver: Type, table: dict[str, MethodSignature]
+    c: Reporter, node: n.Member, type_: Type, receiver: Type, table: dict[str, MethodSignature]
 ) -> None:
     """Report a method that does not exist."""
-    where = node.name_start, node.name_start + len(node.name)
+    where = get_name_span(node)
     kind = get_operand_type(receiver)
     if isinstance(kind, Object) and node.name in kind.fields:
         hint = f"leave out the parentheses: `{c.quote(node)}`"
@@ -280,7 +266,7 @@ def _hint_foreign_member(kind: Type, name: str, *, is_member: bool = False) -> s
     return own.get(name) or ("" if is_member and name == "length" else METHOD_HINTS[""].get(name, ""))
 
 
-def _format_type_test(c: Reporter, node: Expr, kind: Union, one: Object) -> str:
+def _format_type_test(c: Reporter, node: n.Expr, kind: Union, one: Object) -> str:
     """Return the test that identifies one object of a union: by a discriminating field, or by its type."""
     told = find_discriminator(kind, one)
     if told is None:
@@ -289,9 +275,9 @@ def _format_type_test(c: Reporter, node: Expr, kind: Union, one: Object) -> str:
     return f"{c.quote_receiver(node)}.{name} == {format_type_short(literals[0])}"
 
 
-def report_unknown_member(c: Reporter, node: Member, type_: Type, kind: Type) -> None:
+def report_unknown_member(c: Reporter, node: n.Member, type_: Type, kind: Type) -> None:
     """Report a member that does not exist."""
-    where = node.name_start, node.name_start + len(node.name)
+    where = get_name_span(node)
     table = get_methods(kind) or {}
     if node.name in table:
         hint = f"write `{c.quote(node)}({'…' if table[node.name].required else ''})`"

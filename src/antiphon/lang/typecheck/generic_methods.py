@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import METHOD_ARGUMENT_HINTS
-from antiphon.lang.syntax.nodes import Binary, Block, Call, Conditional, Expr, Function, Lambda, Member, Name, Return
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.calls import format_argument_count
 from antiphon.lang.typecheck.checker import Checker
@@ -21,6 +21,7 @@ from antiphon.lang.typecheck.methods import (
     parse_signature_type,
     substitute_type,
 )
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (
     JSON,
@@ -47,17 +48,17 @@ _FILTERING_METHODS = frozenset(("filter", "find"))
 METHODS_WITH_POSITION = METHODS_WITH_FUNCTION - {"reduce"}
 
 
-def is_generic_call(name: str, call: Call) -> bool:
+def is_generic_call(name: str, call: n.Call) -> bool:
     """Return True if the result type of an array method depends on its arguments or on nested items."""
     return name in ("zip", "flat") or (
         name in METHODS_WITH_FUNCTION and bool(call.arguments or ARRAY_METHODS[name].required)
     )
 
 
-def infer_generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted: Type | None) -> Type:
+def infer_generic_method(c: Checker, call: n.Call, node: n.Member, receiver: Array, wanted: Type | None) -> Type:
     """Return the result type of a generic array method; `wanted` is the expected type."""
     method, given = ARRAY_METHODS[node.name], call.arguments
-    where = node.name_start, node.name_start + len(node.name)
+    where = get_name_span(node)
     if not method.required <= len(given) <= len(method.parameters):
         for each in given:
             c.infer(each)
@@ -82,7 +83,7 @@ def infer_generic_method(c: Checker, call: Call, node: Member, receiver: Array, 
         hint = "write `sortBy(x => x.age)`, with what to sort by; `-x` turns the order of numbers around"
         c.report("V0341", "`sortBy` takes what to sort by, and compares by itself", given[0], hint)
         return receiver
-    if node.name == "reduce" and isinstance(given[1], Lambda) and not isinstance(given[0], Lambda):
+    if node.name == "reduce" and isinstance(given[1], n.Lambda) and not isinstance(given[0], n.Lambda):
         c.report("V0341", "the function comes first, and then the first value", given[0], _REDUCE_FORM)
         return JSON
     # Other arguments may determine the types of a function's parameters, so they are checked first.
@@ -92,32 +93,32 @@ def infer_generic_method(c: Checker, call: Call, node: Member, receiver: Array, 
             _check_function_argument(c, argument, node, type_, known)
         else:
             _check_value_argument(c, argument, node.name, type_, known)
-    if node.name in _FILTERING_METHODS and isinstance(given[0], Lambda):
+    if node.name in _FILTERING_METHODS and isinstance(given[0], n.Lambda):
         known[T] = _narrow_filtered_items(given[0], receiver.item)
     return substitute_type(parse_signature_type(method.returns), known)
 
 
-def _is_comparator(c: Checker, node: Expr) -> bool:
+def _is_comparator(c: Checker, node: n.Expr) -> bool:
     """Return True if a function compares two items, as `sort` takes it in other languages."""
-    if not isinstance(node, Lambda) or len(node.parameters) != 2:
+    if not isinstance(node, n.Lambda) or len(node.parameters) != 2:
         return False
-    body = node.body.condition if isinstance(node.body, Conditional) else node.body
-    if not isinstance(body, Binary) or body.op not in ("-", "<", ">", "<=", ">="):
+    body = node.body.condition if isinstance(node.body, n.Conditional) else node.body
+    if not isinstance(body, n.Binary) or body.op not in ("-", "<", ">", "<=", ">="):
         return False
     first, second = (each.name for each in node.parameters)
     sides = {c.quote(body.left), c.quote(body.right)}
     return any(sides == {each, second + each.removeprefix(first)} for each in sides if each.startswith(first))
 
 
-def _narrow_filtered_items(function: Lambda, item: Type) -> Type:
+def _narrow_filtered_items(function: n.Lambda, item: Type) -> Type:
     """Return the type of the items for which a function returns true."""
     test = function.body
-    if isinstance(test, Block) and len(test.statements) == 1 and isinstance(only := test.statements[0], Return):
+    if isinstance(test, n.Block) and len(test.statements) == 1 and isinstance(only := test.statements[0], n.Return):
         test = only.value
-    if test is None or isinstance(test, Block) or not (len(inhabited_options(item)) > 1 or item == JSON):
+    if test is None or isinstance(test, n.Block) or not (len(inhabited_options(item)) > 1 or item == JSON):
         return item
     for node, type_ in infer_facts(test, True):
-        if isinstance(node, Name) and function.parameters and node.symbol is function.parameters[0].symbol:
+        if isinstance(node, n.Name) and function.parameters and node.symbol is function.parameters[0].symbol:
             item = intersect_type(item, type_)
     return item
 
@@ -144,7 +145,7 @@ def _infer_flat_item(c: Checker, receiver: Array, where: tuple[int, int]) -> Typ
     return JSON
 
 
-def _check_value_argument(c: Checker, argument: Expr, name: str, type_: Type, known: dict[Type, Type]) -> None:
+def _check_value_argument(c: Checker, argument: n.Expr, name: str, type_: Type, known: dict[Type, Type]) -> None:
     """Check an argument that is no function, and infer `U` from it."""
     if U in known:
         c.check_value(argument, substitute_type(type_, known), name)
@@ -161,7 +162,7 @@ def _check_value_argument(c: Checker, argument: Expr, name: str, type_: Type, kn
 
 
 def _check_function_argument(
-    c: Checker, argument: Expr, node: Member, type_: CallableType, known: dict[Type, Type]
+    c: Checker, argument: n.Expr, node: n.Member, type_: CallableType, known: dict[Type, Type]
 ) -> None:
     parameters = tuple(substitute_type(each, known) for each in type_.parameters)
     returns = substitute_type(type_.returns, known)
@@ -177,23 +178,23 @@ def _check_function_argument(
         c.report("V0302", "what may be null has no order", argument, "give a value for that case: `… ?? 0`")
 
 
-def _record_function_call(c: Checker, argument: Expr) -> None:
+def _record_function_call(c: Checker, argument: n.Expr) -> None:
     """Record that a function that was passed by value is called with the items."""
-    symbol = argument.symbol if isinstance(argument, Name) else None
-    if isinstance(argument, Name) and symbol is not None:
+    symbol = argument.symbol if isinstance(argument, n.Name) else None
+    if isinstance(argument, n.Name) and symbol is not None:
         c.usage.record_call(argument, symbol)
-    if symbol is not None and isinstance(symbol.node, Function):
+    if symbol is not None and isinstance(symbol.node, n.Function):
         c.narrowing.invalidate_by_call(symbol)
         return
     c.narrowing.invalidate_by_unknown_call()
 
 
 def _infer_function_result(
-    c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...], wanted: Type | None
+    c: Checker, argument: n.Expr, node: n.Member, parameters: tuple[Type, ...], wanted: Type | None
 ) -> Type | None:
     """Return the result type of a function argument, or None if it is invalid."""
     places = (*parameters, NUMBER) if node.name in METHODS_WITH_POSITION else parameters
-    if isinstance(argument, Lambda):
+    if isinstance(argument, n.Lambda):
         count = len(argument.parameters)
         if count not in (len(parameters), len(places)):
             report_wrong_arity(c, argument, len(parameters))
@@ -220,7 +221,7 @@ def _infer_function_result(
         c.withdraw("V0201", argument.start, argument.end)
         letters = "(a, b)" if len(parameters) == 2 else "x"
         called = "…"
-        if isinstance(argument, Name) and argument.symbol is not None and argument.symbol.kind == "import":
+        if isinstance(argument, n.Name) and argument.symbol is not None and argument.symbol.kind == "import":
             called = f"{argument.name}({letters.strip('()')})"
         hint = (
             hint_function(found, CallableType(parameters, len(parameters), JSON))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.syntax.nodes import ArrayLit, AsyncFor, Binary, Expr, Member, Name, Spread, get_root_symbol
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import join_types
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.constants import check_integer
@@ -27,12 +27,12 @@ from antiphon.lang.typecheck.types import (
 from antiphon.lang.typecheck.unions import inhabited_options, make_union, union_of_literals
 
 
-def infer_loop_item(c: Checker, node: Expr, type_: Type) -> Type:
+def infer_loop_item(c: Checker, node: n.Expr, type_: Type) -> Type:
     """Return the type of a loop variable."""
     type_ = c.require_non_null(node, type_)
     kind = get_operand_type(type_)
     if isinstance(kind, Array):
-        return get_written_items(node) or kind.item
+        return infer_literal_items(node) or kind.item
     arrays = [each for each in kind.options if isinstance(each, Array)] if isinstance(kind, Union) else []
     if arrays and len(arrays) == len(inhabited_options(kind)):
         return make_union(each.item for each in arrays)
@@ -53,25 +53,20 @@ def infer_loop_item(c: Checker, node: Expr, type_: Type) -> Type:
     return JSON
 
 
-def get_written_items(node: Expr) -> Type | None:
-    """Return the item type of an array literal, where it is more precise than its type, or None."""
-    return infer_literal_items(node)
-
-
-def refine_receiver_items(node: Member, receiver: Array) -> Array:
+def refine_receiver_items(node: n.Member, receiver: Array) -> Array:
     """Return the array type of a method's receiver, with the precise item type of a literal where it would be json."""
-    return Array(get_written_items(node.object) or JSON) if receiver.item is JSON else receiver
+    return Array(infer_literal_items(node.object) or JSON) if receiver.item is JSON else receiver
 
 
-def refine_initial_items(node: Member, receiver: Array) -> Array:
+def refine_initial_items(node: n.Member, receiver: Array) -> Array:
     """Return the array type of a receiver, refined also by the literal that its variable was declared with."""
-    symbol = node.object.symbol if isinstance(node.object, Name) else None
+    symbol = node.object.symbol if isinstance(node.object, n.Name) else None
     if receiver.item is JSON and symbol is not None and symbol.items is not None and not symbol.is_assigned:
         return Array(symbol.items)
     return refine_receiver_items(node, receiver)
 
 
-def infer_literal_items(node: Expr | None) -> Type | None:
+def infer_literal_items(node: n.Expr | None) -> Type | None:
     """Return the item type of an array literal, where it is more precise than its type, or None."""
     parts = _component_types(node)
     known = [each for each in parts if each is not None]
@@ -80,14 +75,14 @@ def infer_literal_items(node: Expr | None) -> Type | None:
     return union_of_literals(known) or (_union_of_kinds(known) if node.type == Array(JSON) else None)
 
 
-def _component_types(node: Expr | None) -> list[Type | None]:
+def _component_types(node: n.Expr | None) -> list[Type | None]:
     """Return the types of the components of an array expression; None for an unknown one."""
     match node:
-        case ArrayLit():
-            return [_get_item_type(each.value.type) if isinstance(each, Spread) else each.type for each in node.items]
-        case Binary(op="+"):
+        case n.ArrayLit():
+            return [_get_item_type(each.value.type) if isinstance(each, n.Spread) else each.type for each in node.items]
+        case n.Binary(op="+"):
             return [_get_item_type(node.left.type), _get_item_type(node.right.type)]
-        case AsyncFor():
+        case n.AsyncFor():
             return [each.type for each in yielded_expressions(node)]
         case _:
             return []
@@ -110,7 +105,7 @@ def _union_of_kinds(types: list[Type]) -> Type | None:
     return several if isinstance(several, Union) and JSON not in several.members else None
 
 
-def infer_loop_entry(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
+def infer_loop_entry(c: Checker, node: n.Expr, type_: Type) -> tuple[Type, Type]:
     """Return the types of key and value in `for key, value in …`; report a value without keys."""
     kind = get_operand_type(c.require_non_null(node, type_))
     if isinstance(kind, Map):
@@ -130,7 +125,7 @@ def infer_loop_entry(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
     return JSON, JSON
 
 
-def _hint_not_iterable(c: Checker, node: Expr, kind: Type) -> str:
+def _hint_not_iterable(c: Checker, node: n.Expr, kind: Type) -> str:
     text = c.quote_receiver(node)
     if kind is TEXT:
         return f'go through its characters, `{text}.split("")`, or its lines, `{text}.lines()`'
@@ -141,7 +136,7 @@ def _hint_not_iterable(c: Checker, node: Expr, kind: Type) -> str:
     return "arrays, ranges `a..b` and numbers can be gone through"
 
 
-def is_private_value(node: Expr) -> bool:
+def is_private_value(node: n.Expr) -> bool:
     """Return True if a value comes from a private variable: then each item of it is private."""
-    root = get_root_symbol(node)
+    root = n.get_root_symbol(node)
     return root is not None and root.is_private

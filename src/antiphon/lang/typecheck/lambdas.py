@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
-from antiphon.lang.syntax.nodes import Block, Expr, Lambda, Parameter
 from antiphon.lang.typecheck.blocks import check_block
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.invariance import widen_fresh
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_short
@@ -24,7 +25,7 @@ from antiphon.lang.typecheck.types import (
 from antiphon.lang.typecheck.unions import join_or_widen
 
 
-def infer_lambda(c: Checker, node: Lambda, wanted: Type | None) -> Type:
+def infer_lambda(c: Checker, node: n.Lambda, wanted: Type | None) -> Type:
     """Infer the type of `(a, b) => …`; an expected type determines the parameters."""
     goal = _find_wanted_callable(wanted)
     if goal is not None and len(goal.parameters) != len(node.parameters):
@@ -38,7 +39,7 @@ def infer_lambda(c: Checker, node: Lambda, wanted: Type | None) -> Type:
 
 def check_lambda(
     c: Checker,
-    node: Lambda,
+    node: n.Lambda,
     parameters: tuple[Type, ...],
     returns: Type | None,
     *,
@@ -55,7 +56,7 @@ def check_lambda(
     frame = FunctionFrame(node, returns=returns, is_called_immediately=now)
     c.scopes.enter_frame(frame)
     symbols = _declare_parameters(c, node, parameters, private)
-    if isinstance(node.body, Block):
+    if isinstance(node.body, n.Block):
         ends = check_block(c, node.body, {each.name: each for each in symbols}.values())
     else:
         ends = _check_expression_body(c, node.body, symbols)
@@ -63,10 +64,9 @@ def check_lambda(
     c.narrowing.restore(outside)
     if returns is None:
         returns = frame.inferred_returns or NULL
-        returns = (
-            returns if ends or frame.inferred_returns is None else make_nullable(returns) if returns != JSON else JSON
-        )
-        if isinstance(node.body, Block) and is_mutable(returns):
+        if not ends and returns != JSON:
+            returns = make_nullable(returns)
+        if isinstance(node.body, n.Block) and is_mutable(returns):
             c.aliases.record_combined(node)
     elif not ends and returns != JSON and not is_nullable(returns):
         hint = "end every way through it with `return …`"
@@ -74,7 +74,7 @@ def check_lambda(
     return CallableType(tuple(each.type for each in symbols), len(symbols), returns)
 
 
-def infer_returned_value(c: Checker, node: Expr | None) -> None:
+def infer_returned_value(c: Checker, node: n.Expr | None) -> None:
     """Add a returned value to the inferred return type of the current lambda."""
     type_ = c.infer(node) if node is not None else NULL
     type_ = widen_fresh(node, strip_ai_result(type_)) if node is not None and type_ is not NULL else NULL
@@ -83,7 +83,7 @@ def infer_returned_value(c: Checker, node: Expr | None) -> None:
     )
 
 
-def report_wrong_arity(c: Checker, node: Lambda, wanted: int) -> None:
+def report_wrong_arity(c: Checker, node: n.Lambda, wanted: int) -> None:
     """Report a lambda with another number of parameters than it is called with."""
     names = ", ".join("abcdefgh"[:wanted])
     hint = f"write `{names} => …`" if wanted == 1 else f"write `({names}) => …`; a name for one you do not need is `_`"
@@ -100,7 +100,7 @@ def _find_wanted_callable(wanted: Type | None) -> CallableType | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _declare_parameters(c: Checker, node: Lambda, types: tuple[Type, ...], private: bool) -> list[Symbol]:
+def _declare_parameters(c: Checker, node: n.Lambda, types: tuple[Type, ...], private: bool) -> list[Symbol]:
     symbols: list[Symbol] = []
     for i, each in enumerate(node.parameters):
         type_ = types[i] if i < len(types) else JSON
@@ -109,16 +109,12 @@ def _declare_parameters(c: Checker, node: Lambda, types: tuple[Type, ...], priva
         first = next((other for other in symbols if other.name == each.name), None)
         if first is not None and each.name != "_":
             where = (DiagnosticLabel(first.start, first.end, "first here"),)
-            c.report("V0414", f"there are two parameters `{each.name}`", _name_span(each), labels=where)
+            c.report("V0414", f"there are two parameters `{each.name}`", get_name_span(each), labels=where)
         symbols.append(symbol)
     return symbols
 
 
-def _name_span(node: Parameter) -> tuple[int, int]:
-    return node.start, node.start + len(node.name)
-
-
-def _check_expression_body(c: Checker, body: Expr, symbols: list[Symbol]) -> bool:
+def _check_expression_body(c: Checker, body: n.Expr, symbols: list[Symbol]) -> bool:
     c.scopes.enter_scope(body, [], {each.name: each for each in symbols})
     if c.scopes.frame.returns is None:
         infer_returned_value(c, body)

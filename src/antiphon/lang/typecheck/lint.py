@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from antiphon.lang.syntax.nodes import Call, Expr, Interpolation, Name, TextLit
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.types import CallableType
 
@@ -31,7 +31,7 @@ _REGEX_NAME = re.compile(r"pattern|regexp?|^re$|rx$", re.IGNORECASE)
 _FILE_PATH = re.compile(r"[\w./~-]*\.[A-Za-z]\w{0,4}")
 
 
-def warn_of_plain_braces(c: Checker, node: TextLit) -> None:
+def warn_of_plain_braces(c: Checker, node: n.TextLit) -> None:
     """Warn of `{name.method()}`, `{n + 1}`, `{n:.2f}` and `$name`, which are text but look like interpolations."""
     text = c.source.text
     for found in re.compile(_EXPRESSION_IN_BRACES).finditer(text, node.start, node.end):
@@ -47,12 +47,16 @@ def warn_of_plain_braces(c: Checker, node: TextLit) -> None:
             _warn_at_match(c, "this is text: a name is put in with braces", found, hint)
 
 
-def warn_of_double_braces(c: Checker, hole: Interpolation) -> None:
+def warn_of_double_braces(c: Checker, interpolation: n.Interpolation) -> None:
     """Warn of `{{name}}`, which is an interpolation inside plain braces."""
     text = c.source.text
-    if text[hole.start - 1] == "{" and text[hole.end : hole.end + 1] == "}" and text[hole.start - 2] != "\\":
-        name = text[hole.start : hole.end]
-        where = hole.start - 1, hole.end + 1
+    if (
+        text[interpolation.start - 1] == "{"
+        and text[interpolation.end : interpolation.end + 1] == "}"
+        and text[interpolation.start - 2] != "\\"
+    ):
+        name = text[interpolation.start : interpolation.end]
+        where = interpolation.start - 1, interpolation.end + 1
         hint = f"write `{name}` for its value, `\\{name}` for the text"
         c.warn("V0707", "the outer braces are text, and the value stands in them", where, hint)
 
@@ -66,19 +70,21 @@ def _warn_at_match(c: Checker, message: str, found: re.Match[str], hint: str) ->
     c.warn("V0707", message, (found.start(), found.end()), hint)
 
 
-def warn_of_placeholders(c: Checker, node: Call) -> None:
+def warn_of_placeholders(c: Checker, node: n.Call) -> None:
     """Warn of `print("Hello %s", name)`, which prints the values after the text instead of inserting them."""
     first = node.arguments[0]
-    if not isinstance(first, TextLit) or not all(isinstance(each, str) for each in first.parts):
+    if not isinstance(first, n.TextLit) or not all(isinstance(each, str) for each in first.parts):
         return
     found = re.compile(_PLACEHOLDER).search(c.source.text, first.start, first.end)
     if found is not None:
         other = c.quote(node.arguments[1])
-        hole = f"{{{other}}}" if isinstance(node.arguments[1], Name) else f"${{{other}}}"
-        _warn_at_match(c, f"`{found[0]}` is text here: nothing is put into it", found, f"write `{hole}` in its place")
+        written = f"{{{other}}}" if isinstance(node.arguments[1], n.Name) else f"${{{other}}}"
+        _warn_at_match(
+            c, f"`{found[0]}` is text here: nothing is put into it", found, f"write `{written}` in its place"
+        )
 
 
-def warn_of_swapped_arguments(c: Checker, node: Call, name: str, callable_: CallableType) -> None:
+def warn_of_swapped_arguments(c: Checker, node: n.Call, name: str, callable_: CallableType) -> None:
     """Warn of a pattern in place of a text, of a text in place of a path, and of foreign time formats."""
     names, given = callable_.names, node.arguments
     if given and names[:1] == ("text",) and name.startswith("parse") and _looks_like_path(given[0]):
@@ -102,7 +108,7 @@ def warn_of_swapped_arguments(c: Checker, node: Call, name: str, callable_: Call
         _warn_of_time_format(c, given[0], given[1], name)
 
 
-def _warn_of_time_format(c: Checker, time: Expr, format_: Expr, name: str) -> None:
+def _warn_of_time_format(c: Checker, time: n.Expr, format_: n.Expr, name: str) -> None:
     if "%" in _get_literal_text(time):
         hint = f"the time comes first: `{name}({c.quote(format_)}, {c.quote(time)})`"
         c.warn("V0709", f"the first argument of `{name}` is the time, and this reads like a format", time, hint)
@@ -111,19 +117,19 @@ def _warn_of_time_format(c: Checker, time: Expr, format_: Expr, name: str) -> No
         c.warn("V0709", message, format_, "write `%Y-%m-%d %H:%M:%S`, or what of it is wanted")
 
 
-def _looks_like_pattern(node: Expr) -> bool:
-    if isinstance(node, Name):
+def _looks_like_pattern(node: n.Expr) -> bool:
+    if isinstance(node, n.Name):
         return _REGEX_NAME.search(node.name) is not None
     return _REGEX_SIGN.search(_get_literal_text(node)) is not None
 
 
-def _looks_like_path(node: Expr) -> bool:
+def _looks_like_path(node: n.Expr) -> bool:
     return _FILE_PATH.fullmatch(_get_literal_text(node)) is not None
 
 
-def _get_literal_text(node: Expr) -> str:
+def _get_literal_text(node: n.Expr) -> str:
     """Return the value of a string literal without interpolations, or ""."""
-    if not isinstance(node, TextLit) or len(node.parts) != 1:
+    if not isinstance(node, n.TextLit) or len(node.parts) != 1:
         return ""
     only = node.parts[0]
     return only if isinstance(only, str) else ""

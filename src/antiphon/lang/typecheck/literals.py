@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
-from antiphon.lang.syntax.nodes import (
-    ArrayLit,
-    BadExpr,
-    Binary,
-    BoolLit,
-    Expr,
-    Interpolation,
-    Name,
-    NullLit,
-    NumberLit,
-    ObjectEntry,
-    ObjectLit,
-    Spread,
-    TextLit,
-)
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.fix_hints import report_mismatch
@@ -56,27 +42,27 @@ _COMPOSITE_CLASSES = (Array, Object)
 _MAX_DEPTH, _MAX_SIZE = 12, 100
 
 
-def infer_number(_: Checker, node: NumberLit, __: Type | None) -> Type:
+def infer_number(_: Checker, node: n.NumberLit, __: Type | None) -> Type:
     """Return the literal type of `42`."""
     return make_literal(node.value)
 
 
-def infer_boolean(_: Checker, node: BoolLit, __: Type | None) -> Type:
+def infer_boolean(_: Checker, node: n.BoolLit, __: Type | None) -> Type:
     """Return the literal type of `true` or `false`."""
     return _TRUE if node.value else _FALSE
 
 
-def infer_null(_: Checker, __: NullLit, ___: Type | None) -> Type:
+def infer_null(_: Checker, __: n.NullLit, ___: Type | None) -> Type:
     """Return the type of `null`."""
     return NULL
 
 
-def infer_bad_expression(_: Checker, __: BadExpr, ___: Type | None) -> Type:
+def infer_bad_expression(_: Checker, __: n.BadExpr, ___: Type | None) -> Type:
     """Return json for an unreadable expression."""
     return JSON
 
 
-def infer_text(c: Checker, node: TextLit, wanted: Type | None) -> Type:
+def infer_text(c: Checker, node: n.TextLit, wanted: Type | None) -> Type:
     """Return the type of a string: a literal type, or text if it has interpolations."""
     parts = node.parts
     if not parts:
@@ -88,7 +74,7 @@ def infer_text(c: Checker, node: TextLit, wanted: Type | None) -> Type:
     if len(parts) == 1 and type(parts[0]) is str:
         return make_literal(parts[0])
     for part in parts:
-        if isinstance(part, Interpolation):
+        if isinstance(part, n.Interpolation):
             check_interpolation(c, part)
             if not part.dollar:
                 warn_of_double_braces(c, part)
@@ -97,15 +83,17 @@ def infer_text(c: Checker, node: TextLit, wanted: Type | None) -> Type:
     return TEXT
 
 
-def infer_array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
+def infer_array(c: Checker, node: n.ArrayLit, wanted: Type | None) -> Type:
     """Return the type of `[a, b]`: each item is checked against the expected type, or the items are joined."""
     goal = _find_wanted_type(wanted, Array)
     if isinstance(goal, Array):
         for item in node.items:
-            if isinstance(item, Spread):
+            if isinstance(item, n.Spread):
                 check_spread_items(c, item, goal)
                 continue
-            tool = infer_tool_name(c, item) if type(item) is Name and not isinstance(goal.item, CallableType) else None
+            tool = (
+                infer_tool_name(c, item) if type(item) is n.Name and not isinstance(goal.item, CallableType) else None
+            )
             if tool is None:
                 c.check_value(item, goal.item, "")
             elif goal.item is not tool:
@@ -113,12 +101,12 @@ def infer_array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
         return wanted if wanted is not None and not isinstance(wanted, Union) else goal
     type_: Type = NEVER
     for item in node.items:
-        if isinstance(item, Spread):
+        if isinstance(item, n.Spread):
             type_ = (
                 join_types(type_, infer_spread_items(c, item)) if type_ is not NEVER else infer_spread_items(c, item)
             )
             continue
-        found = infer_tool_name(c, item) if type(item) is Name else None
+        found = infer_tool_name(c, item) if type(item) is n.Name else None
         held = found or widen_fresh(item, _limit_nested_type(c.infer(item)), whole=False)
         type_ = held if type_ is NEVER else type_ if held is type_ else join_types(type_, held)
     if wanted is None and len(node.items) > 1 and is_mutable(type_):
@@ -126,13 +114,13 @@ def infer_array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
     return Array(type_)
 
 
-def infer_object(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
+def infer_object(c: Checker, node: n.ObjectLit, wanted: Type | None) -> Type:
     """Return the type of `{a: 1}`: the expected type, which each field must fit, or one of just these fields."""
     goal = _find_wanted_object(node, wanted) or _find_wanted_type(wanted, Map)
     if isinstance(goal, Map):
         _index_entries(c, node)
         for entry in node.entries:
-            if isinstance(entry, Spread):
+            if isinstance(entry, n.Spread):
                 check_spread_values(c, entry, goal)
             else:
                 c.check_value(entry.value, goal.value, entry.key)
@@ -143,7 +131,7 @@ def infer_object(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     fields: dict[str, ObjectField] = {}
     known = True
     for entry in node.entries:
-        if isinstance(entry, Spread):
+        if isinstance(entry, n.Spread):
             known = add_spread_fields(c, entry, fields, None) and known
             if wanted is None:
                 c.aliases.record_combined(node)
@@ -152,7 +140,7 @@ def infer_object(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     return Object(fields) if known else JSON
 
 
-def _find_wanted_object(node: ObjectLit, wanted: Type | None) -> Object | None:
+def _find_wanted_object(node: n.ObjectLit, wanted: Type | None) -> Object | None:
     """Return the only object type among the expected options; of several, the one that fits the written entries."""
     fitting = [each for each in union_options(wanted) if isinstance(each, Object)] if wanted is not None else []
     for rule in (_can_match_values, _has_matching_keys):
@@ -161,30 +149,30 @@ def _find_wanted_object(node: ObjectLit, wanted: Type | None) -> Object | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _can_match_values(node: ObjectLit, option: Object) -> bool:
+def _can_match_values(node: n.ObjectLit, option: Object) -> bool:
     for entry in node.entries:
-        field = option.fields.get(entry.key) if isinstance(entry, ObjectEntry) else None
+        field = option.fields.get(entry.key) if isinstance(entry, n.ObjectEntry) else None
         said = _infer_written_literal(entry.value) if field is not None else None
         if field is not None and said is not None and not is_assignable(said, field.read):
             return False
     return True
 
 
-def _infer_written_literal(node: Expr) -> Type | None:
+def _infer_written_literal(node: n.Expr) -> Type | None:
     """Return the type of a literal value, as in `kind: "circle"`, or None."""
     match node:
-        case TextLit(parts=[str() as said]):
+        case n.TextLit(parts=[str() as said]):
             return make_literal(said)
-        case NumberLit():
+        case n.NumberLit():
             return make_literal(node.value)
-        case BoolLit():
+        case n.BoolLit():
             return _TRUE if node.value else _FALSE
         case _:
             return None
 
 
-def _has_matching_keys(node: ObjectLit, option: Object) -> bool:
-    keys = {entry.key for entry in node.entries if isinstance(entry, ObjectEntry)}
+def _has_matching_keys(node: n.ObjectLit, option: Object) -> bool:
+    keys = {entry.key for entry in node.entries if isinstance(entry, n.ObjectEntry)}
     whole = len(keys) == len(node.entries)
     return keys <= option.fields.keys() and not (
         whole and any(not field.optional and name not in keys for name, field in option.fields.items())
@@ -205,20 +193,20 @@ def _find_wanted_type(wanted: Type | None, kind: type[Array | Map]) -> Type | No
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _check_object_fields(c: Checker, node: ObjectLit, goal: Object) -> bool:
+def _check_object_fields(c: Checker, node: n.ObjectLit, goal: Object) -> bool:
     """Check the fields against the expected ones. Return False if the fields are known only at run time."""
     seen = _index_entries(c, node)
     spread: dict[str, ObjectField] = {}
     known = True
     for entry in node.entries:
-        if isinstance(entry, Spread):
+        if isinstance(entry, n.Spread):
             known = add_spread_fields(c, entry, spread, goal) and known
             continue
         field = goal.fields.get(entry.key)
         if field is None:
             meant = c.find_similar(entry.key, (each for each in goal.fields if each not in seen))
             hint = f"did you mean `{meant}`?" if meant else hint_fields(goal)
-            c.report("V0313", f"`{format_type_short(goal)}` has no field `{entry.key}`", _key_span(entry), hint)
+            c.report("V0313", f"`{format_type_short(goal)}` has no field `{entry.key}`", get_key_span(entry), hint)
             c.infer(entry.value)
             if meant:
                 seen[meant] = entry
@@ -227,37 +215,29 @@ def _check_object_fields(c: Checker, node: ObjectLit, goal: Object) -> bool:
     there = {*seen, *(name for name, field in spread.items() if not field.optional)}
     missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in there]
     if missing and known:
-        what = "the field" if len(missing) == 1 else "the fields"
+        what, verb = ("the field", "is") if len(missing) == 1 else ("the fields", "are")
         fields = ", ".join(f"{each[:-1]}: …`" for each in missing[:5])
-        hint = f"write {fields} in it; a field that may be absent is declared with `?`"
-        c.report(
-            "V0312",
-            f"{what} {', '.join(missing)} of `{format_type_short(goal)}` {_choose_verb(missing)} missing",
-            node,
-            hint,
-        )
+        message = f"{what} {', '.join(missing)} of `{format_type_short(goal)}` {verb} missing"
+        c.report("V0312", message, node, f"write {fields} in it; a field that may be absent is declared with `?`")
     return known
 
 
-def _choose_verb(items: list[str]) -> str:
-    return "is" if len(items) == 1 else "are"
-
-
-def _key_span(entry: ObjectEntry) -> tuple[int, int]:
+def get_key_span(entry: n.ObjectEntry) -> tuple[int, int]:
+    """Return the span of the key of an entry."""
     return entry.start, min(entry.end, entry.start + len(entry.key) + 2 * entry.quoted)
 
 
-def _index_entries(c: Checker, node: ObjectLit) -> dict[str, ObjectEntry]:
+def _index_entries(c: Checker, node: n.ObjectLit) -> dict[str, n.ObjectEntry]:
     """Return the entries by key; report a key that is there twice."""
-    seen: dict[str, ObjectEntry] = {}
+    seen: dict[str, n.ObjectEntry] = {}
     for entry in node.entries:
-        if isinstance(entry, Spread):
+        if isinstance(entry, n.Spread):
             continue
         first = seen.setdefault(entry.key, entry)
         if first is not entry:
-            where = (DiagnosticLabel(*_key_span(first), "first here"),)
+            where = (DiagnosticLabel(*get_key_span(first), "first here"),)
             c.report(
-                "V0318", f"the field `{entry.key}` is there twice", _key_span(entry), "leave one of them out", where
+                "V0318", f"the field `{entry.key}` is there twice", get_key_span(entry), "leave one of them out", where
             )
     return seen
 
@@ -289,7 +269,7 @@ def _measure_type(type_: Type, depth: int) -> int:
     return total
 
 
-def infer_spread_items(c: Checker, node: Spread, wanted: Type | None = None) -> Type:
+def infer_spread_items(c: Checker, node: n.Spread, wanted: Type | None = None) -> Type:
     """Return the type of the items that a spread inserts into an array."""
     kind = _require_spread_value(c, node, c.infer(node.value, wanted), "[]")
     if isinstance(kind, Array):
@@ -303,7 +283,7 @@ def infer_spread_items(c: Checker, node: Spread, wanted: Type | None = None) -> 
     return JSON
 
 
-def check_spread_items(c: Checker, node: Spread, goal: Array) -> None:
+def check_spread_items(c: Checker, node: n.Spread, goal: Array) -> None:
     """Check that the items of a spread fit the expected array."""
     item = infer_spread_items(c, node, goal)
     if not is_assignable(item, goal.item):
@@ -312,10 +292,16 @@ def check_spread_items(c: Checker, node: Spread, goal: Array) -> None:
         c.aliases.check(node.value, item, goal.item)
 
 
-def check_spread_values(c: Checker, node: Spread, goal: Map) -> None:
+def check_spread_values(c: Checker, node: n.Spread, goal: Map) -> None:
     """Check that the values of a spread fit the expected map."""
     kind = _require_spread_value(c, node, c.infer(node.value, goal), "{}")
-    values = [kind.value] if isinstance(kind, Map) else [each.type for each in _get_fields(kind).values()]
+    values = (
+        [kind.value]
+        if isinstance(kind, Map)
+        else [each.type for each in kind.fields.values()]
+        if isinstance(kind, Object)
+        else []
+    )
     if not isinstance(kind, Map | Object) and kind != JSON:
         c.report(
             "V0362", f"only a map or an object can be put into a map, found `{format_type_general(kind)}`", node.value
@@ -327,11 +313,7 @@ def check_spread_values(c: Checker, node: Spread, goal: Map) -> None:
         c.aliases.check(node.value, each, goal.value)
 
 
-def _get_fields(type_: Type) -> dict[str, ObjectField]:
-    return type_.fields if isinstance(type_, Object) else {}
-
-
-def add_spread_fields(c: Checker, node: Spread, fields: dict[str, ObjectField], goal: Object | None) -> bool:
+def add_spread_fields(c: Checker, node: n.Spread, fields: dict[str, ObjectField], goal: Object | None) -> bool:
     """Add the fields of a spread object to `fields`. Return False if they are known only at run time."""
     kind = _require_spread_value(c, node, c.infer(node.value), "{}")
     if not isinstance(kind, Object):
@@ -358,7 +340,7 @@ def add_spread_fields(c: Checker, node: Spread, fields: dict[str, ObjectField], 
     return True
 
 
-def _require_spread_value(c: Checker, node: Spread, type_: Type, empty: str) -> Type:
+def _require_spread_value(c: Checker, node: n.Spread, type_: Type, empty: str) -> Type:
     """Return the base type of a spread value without null; report a nullable one."""
     if is_nullable(type_):
         hint = f"write `...({c.quote(node.value)} ?? {empty})`"
@@ -366,14 +348,14 @@ def _require_spread_value(c: Checker, node: Spread, type_: Type, empty: str) -> 
     return get_base_type(remove_null(strip_ai_result(type_)))
 
 
-def check_prompt_values(c: Checker, prompt: Expr) -> None:
+def check_prompt_values(c: Checker, prompt: n.Expr) -> None:
     """Report nullable values that are interpolated into a prompt: a model would read `null`."""
     todo = [prompt]
     while todo:
         node = todo.pop()
-        if isinstance(node, Binary) and node.op == "+":
+        if isinstance(node, n.Binary) and node.op == "+":
             todo += (node.right, node.left)
-        elif isinstance(node, TextLit):
+        elif isinstance(node, n.TextLit):
             for part in node.parts:
-                if isinstance(part, Interpolation) and part.value.type is not None:
+                if isinstance(part, n.Interpolation) and part.value.type is not None:
                     c.require_non_null(part.value, part.value.type)

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from antiphon.lang.syntax.nodes import (
-    Arm,
-    AskHuman,
-    Block,
-    Conditional,
-    Expr,
-    Is,
-    Match,
-    MatchStatement,
-    ModelCall,
-    Name,
-    Throw,
-    TypeNode,
-)
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.blocks import check_block, check_statements
 from antiphon.lang.typecheck.checker import Checker
@@ -52,7 +39,7 @@ from antiphon.lang.typecheck.unions import (
 )
 
 
-def infer_conditional(c: Checker, node: Conditional, wanted: Type | None) -> Type:
+def infer_conditional(c: Checker, node: n.Conditional, wanted: Type | None) -> Type:
     """Infer the type of `c ? a : b`: the expected type if both branches fit, else their common type."""
     check_condition(c, node.condition, c.infer(node.condition, BOOLEAN))
     warn_constant_condition(c, node.condition)
@@ -64,7 +51,7 @@ def infer_conditional(c: Checker, node: Conditional, wanted: Type | None) -> Typ
     return _join_values(c, node, [node.then, node.otherwise], wanted)
 
 
-def infer_is_test(c: Checker, node: Is, _: Type | None) -> Type:
+def infer_is_test(c: Checker, node: n.Is, _: Type | None) -> Type:
     """Check `x is T`; a test with a constant result is reported."""
     type_ = c.infer(node.value)
     tested = _resolve_tested_type(c, node.tested)
@@ -74,31 +61,31 @@ def infer_is_test(c: Checker, node: Is, _: Type | None) -> Type:
     return BOOLEAN
 
 
-def infer_match(c: Checker, node: Match, wanted: Type | None) -> Type:
+def infer_match(c: Checker, node: n.Match, wanted: Type | None) -> Type:
     """Infer the type of a `match` expression from its arms."""
-    values: list[Expr] = []
+    values: list[n.Expr] = []
     for arm in _narrow_arms(c, node):
-        if isinstance(arm.body, Throw):
+        if isinstance(arm.body, n.Throw):
             check_statements(c, [arm.body])
-        elif not isinstance(arm.body, Block):
+        elif not isinstance(arm.body, n.Block):
             c.infer(arm.body, wanted)
             values.append(arm.body)
     return _join_values(c, node, values, wanted)
 
 
-def check_match_statement(c: Checker, node: MatchStatement) -> bool:
+def check_match_statement(c: Checker, node: n.MatchStatement) -> bool:
     """Check a `match` statement. The code after it is unreachable if the ends of all arms are."""
     ways = [
         c.narrowing.facts_after_block()
         for arm in _narrow_arms(c, node)
-        if isinstance(arm.body, Block) and not check_block(c, arm.body)
+        if isinstance(arm.body, n.Block) and not check_block(c, arm.body)
     ]
     if ways:
         c.narrowing.merge(ways)
     return bool(node.arms) and not ways
 
 
-def _join_values(c: Checker, node: Expr, values: list[Expr], wanted: Type | None) -> Type:
+def _join_values(c: Checker, node: n.Expr, values: list[n.Expr], wanted: Type | None) -> Type:
     """Return the type of several alternatives: the expected type, which each must fit, or their common type."""
     goal = strip_ai_result(wanted) if wanted is not None else JSON
     found = [each.type or JSON for each in values]
@@ -112,7 +99,7 @@ def _join_values(c: Checker, node: Expr, values: list[Expr], wanted: Type | None
     return AIResultType(goal) if all(isinstance(each, AIResultType) for each in found) else goal
 
 
-def _narrow_arms(c: Checker, node: Match | MatchStatement) -> Iterator[Arm]:
+def _narrow_arms(c: Checker, node: n.Match | n.MatchStatement) -> Iterator[n.Arm]:
     """Yield each arm while the value is narrowed to its patterns; at last, report values without an arm."""
     patterns = [[(each, _resolve_tested_type(c, each)) for each in arm.patterns] for arm in node.arms]
     has_else = any(arm.is_else for arm in node.arms)
@@ -133,20 +120,20 @@ def _narrow_arms(c: Checker, node: Match | MatchStatement) -> Iterator[Arm]:
         _report_missing_arm(c, node, left)
 
 
-def _infer_matched_value(c: Checker, node: Expr, types: list[Type], has_else: bool) -> Type:
+def _infer_matched_value(c: Checker, node: n.Expr, types: list[Type], has_else: bool) -> Type:
     """Infer the type of the matched value.
 
     A model is asked for one of the arms' types, or with `else`, for their base types.
     """
     wanted = None
-    if isinstance(node, ModelCall | AskHuman) and types:
+    if isinstance(node, n.ModelCall | n.AskHuman) and types:
         wanted = make_union(get_base_type(each) if has_else and isinstance(each, Literal) else each for each in types)
     type_ = c.infer(node, wanted)
     # The value of a constant may be edited later, so its base type is matched.
     return widen_type(type_) if isinstance(strip_ai_result(type_), Literal) and wanted is None else type_
 
 
-def _resolve_tested_type(c: Checker, node: TypeNode) -> Type:
+def _resolve_tested_type(c: Checker, node: n.TypeNode) -> Type:
     """Return a type that values can be tested for; report functions and other types that are not data."""
     type_ = c.types.resolve(node)
     if not is_assignable(type_, JSON) or any(isinstance(each, CallableType) for each in inhabited_options(type_)):
@@ -160,11 +147,11 @@ def _resolve_tested_type(c: Checker, node: TypeNode) -> Type:
     return type_
 
 
-def _check_test_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, tested: Type) -> bool:
+def _check_test_possible(c: Checker, value: n.Expr, node: n.TypeNode, type_: Type, tested: Type) -> bool:
     """Return True if a value can be of the tested type; report or warn if it cannot."""
     if tested == JSON or not is_never(intersect_type(type_, tested)):
         return True
-    declared = value.symbol.type if isinstance(value, Name) and value.symbol is not None else type_
+    declared = value.symbol.type if isinstance(value, n.Name) and value.symbol is not None else type_
     if not is_never(intersect_type(declared, tested)):
         c.warn(
             "V0720",
@@ -182,7 +169,13 @@ def _check_test_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, t
 
 
 def _check_arm_reachable(
-    c: Checker, value: Expr, arm: Arm, own: list[tuple[TypeNode, Type]], type_: Type, left: Type, covered: list[Type]
+    c: Checker,
+    value: n.Expr,
+    arm: n.Arm,
+    own: list[tuple[n.TypeNode, Type]],
+    type_: Type,
+    left: Type,
+    covered: list[Type],
 ) -> None:
     """Warn of an arm whose values the arms before it already cover."""
     if arm.is_else:
@@ -200,7 +193,7 @@ def _check_arm_reachable(
         seen.append(tested)
 
 
-def _report_missing_arm(c: Checker, node: Match | MatchStatement, left: Type) -> None:
+def _report_missing_arm(c: Checker, node: n.Match | n.MatchStatement, left: Type) -> None:
     where = node.start, node.start + len("match")
     if isinstance(strip_ai_result(left), SimpleType) and strip_ai_result(left) in (JSON, TEXT, NUMBER):
         message = f"this `match` has no arm for every other `{format_type_short(left)}`"

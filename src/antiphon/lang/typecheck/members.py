@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.lang.syntax.nodes import Call, Index, Member, Name, NumberLit, Slice
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.calls import (
     hint_not_callable,
     infer_arguments,
@@ -19,6 +19,7 @@ from antiphon.lang.typecheck.dynamic_fields import infer_keyed_field
 from antiphon.lang.typecheck.fix_hints import hint_index, report_unknown_member
 from antiphon.lang.typecheck.method_calls import infer_method_call
 from antiphon.lang.typecheck.operators import ASK_NODES, get_counted_value
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short, hint_fields
 from antiphon.lang.typecheck.types import (
@@ -42,54 +43,54 @@ from antiphon.lang.typecheck.types import (
 )
 from antiphon.lang.typecheck.unions import find_common_field, inhabited_options
 
-_POSTFIX_NODES = frozenset((Member, Index, Slice, Call))
+_POSTFIX_NODES = frozenset((n.Member, n.Index, n.Slice, n.Call))
 #: The type of a method that is not called.
 _METHOD_TYPE = CallableType((), 0, JSON, is_unchecked=True)
 
 
-def infer_postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None) -> Type:
+def infer_postfix(c: Checker, node: n.Member | n.Index | n.Slice | n.Call, wanted: Type | None) -> Type:
     """Infer the type of `a.b[i](x).c` from the left. Iterative, since such chains may be long."""
     parts: list[Any] = [node]
     inner: Any = node
     while True:
-        inner = inner.callee if type(inner) is Call else inner.object
+        inner = inner.callee if type(inner) is n.Call else inner.object
         if type(inner) not in _POSTFIX_NODES:
             break
         parts.append(inner)
     # The variable whose value a mutation would change.
     root: Symbol | None = None
-    if type(inner) is Name and type(parts[-1]) is Call:
+    if type(inner) is n.Name and type(parts[-1]) is n.Call:
         call = parts.pop()
         type_ = call.type = infer_name_call(c, call, inner, None if parts else wanted)
     else:
         type_ = c.infer(inner)
-        root = inner.symbol if type(inner) is Name else None
+        root = inner.symbol if type(inner) is n.Name else None
         if root is not None and root.kind == "import" and type(type_) is CallableType:
             # A name imported from Python may be a class with arbitrary members.
             type_ = inner.type = JSON
     skips = False
     while parts:
         each = parts.pop()
-        if type(each) is not Call and each.optional:
+        if type(each) is not n.Call and each.optional:
             skips = is_nullable(type_) or skips
             type_ = _check_optional_step(c, each, type_)
-        if type(each) is Member and parts and type(parts[-1]) is Call:
+        if type(each) is n.Member and parts and type(parts[-1]) is n.Call:
             call = parts.pop()
             each.type = _METHOD_TYPE
             type_ = call.type = infer_method_call(c, call, each, type_, root, None if parts else wanted)
             root = None
         else:
             type_ = each.type = _STEP_RULES[type(each)](c, each, type_)
-            root = root if type(each) in (Member, Index) else None
+            root = root if type(each) in (n.Member, n.Index) else None
     return make_nullable(type_) if skips else type_
 
 
-def _check_optional_step(c: Checker, node: Member | Index | Slice, type_: Type) -> Type:
+def _check_optional_step(c: Checker, node: n.Member | n.Index | n.Slice, type_: Type) -> Type:
     """Return the type that `?.` reads from, without null; warn if it is never null."""
-    before = node.object if isinstance(node.object, Member | Index | Slice) and node.object.optional else None
+    before = node.object if isinstance(node.object, n.Member | n.Index | n.Slice) and node.object.optional else None
     is_said = before is not None and not is_nullable(before.object.type or NULL)
     if strip_ai_result(type_) != JSON and not is_nullable(type_) and not is_said:
-        hint = "write `.`" if isinstance(node, Member) else "leave out `?.`"
+        hint = "write `.`" if isinstance(node, n.Member) else "leave out `?.`"
         c.warn("V0705", f"what stands before `?.` is `{format_type_general(type_)}` and never null", node.object, hint)
     return remove_null(type_)
 
@@ -99,7 +100,7 @@ def _has_field(type_: Type, name: str) -> bool:
     return isinstance(kind, Object) and name in kind.fields
 
 
-def infer_member(c: Checker, node: Member, type_: Type) -> Type:
+def infer_member(c: Checker, node: n.Member, type_: Type) -> Type:
     """Return the type of a member of a value."""
     if type(type_) is AIResultType:
         if node.name == "value":
@@ -107,7 +108,7 @@ def infer_member(c: Checker, node: Member, type_: Type) -> Type:
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
         if node.name in ("err", "errDetails") and not _has_field(type_, node.name):
-            where = node.name_start, node.name_start + len(node.name)
+            where = get_name_span(node)
             hint = f"write `try {{ … }} catch error {{ … }}`; a field of the answer called so is `.value.{node.name}`"
             c.report("V0306", f"an answer has no `{node.name}`: what goes wrong is thrown", where, hint, is_habit=True)
             return JSON
@@ -120,23 +121,22 @@ def infer_member(c: Checker, node: Member, type_: Type) -> Type:
         return c.narrowing.get_type(node, found)
     if isinstance(kind, Union) and (common := find_common_field(kind, node.name)) is not None:
         return c.narrowing.get_type(node, common)
-    if node.name == "length" and (isinstance(kind, Object) or all(map(_has_length, inhabited_options(kind)))):
+    if node.name == "length" and (
+        isinstance(kind, Object)
+        or all(each is TEXT or isinstance(each, Array | Map) for each in inhabited_options(kind))
+    ):
         return NUMBER
     report_unknown_member(c, node, type_, kind)
     return JSON
 
 
-def _has_length(type_: Type) -> bool:
-    return type_ is TEXT or isinstance(type_, Array | Map)
-
-
-def infer_index(c: Checker, node: Index, type_: Type) -> Type:
+def infer_index(c: Checker, node: n.Index, type_: Type) -> Type:
     """Return the type of an item of a value, narrowed."""
     found = infer_item_slot(c, node, type_)
     return c.narrowing.get_type(node, found)
 
 
-def infer_item_slot(c: Checker, node: Index, type_: Type) -> Type:
+def infer_item_slot(c: Checker, node: n.Index, type_: Type) -> Type:
     """Return the declared type of an item of a value, without narrowing."""
     type_ = c.require_non_null(node.object, type_)
     kind = get_operand_type(type_)
@@ -161,7 +161,7 @@ def infer_item_slot(c: Checker, node: Index, type_: Type) -> Type:
         return kind.item if isinstance(kind, Array) else TEXT
     if isinstance(kind, Map):
         if wanted is not TEXT and wanted is not JSON:
-            is_name = wanted is NUMBER and not isinstance(node.index, NumberLit)
+            is_name = wanted is NUMBER and not isinstance(node.index, n.NumberLit)
             hint = (
                 f"write `{c.quote_receiver(node.index)}.toString()`" if is_name else f'write `"{c.quote(node.index)}"`'
             )
@@ -183,7 +183,7 @@ def infer_item_slot(c: Checker, node: Index, type_: Type) -> Type:
     return JSON
 
 
-def infer_slice(c: Checker, node: Slice, type_: Type) -> Type:
+def infer_slice(c: Checker, node: n.Slice, type_: Type) -> Type:
     """Return the type of a slice of an array or a text."""
     type_ = c.require_non_null(node.object, type_)
     for each in (node.first, node.last, node.step):
@@ -202,7 +202,7 @@ def infer_slice(c: Checker, node: Slice, type_: Type) -> Type:
     return JSON
 
 
-def _infer_value_call(c: Checker, node: Call, type_: Type) -> Type:
+def _infer_value_call(c: Checker, node: n.Call, type_: Type) -> Type:
     """Return the type of a call of a value that is neither a name nor a method."""
     if type(type_) is Union:
         type_ = node.callee.type = merge_callables(type_)
@@ -217,4 +217,9 @@ def _infer_value_call(c: Checker, node: Call, type_: Type) -> Type:
     return JSON
 
 
-_STEP_RULES: dict[type, Any] = {Member: infer_member, Index: infer_index, Slice: infer_slice, Call: _infer_value_call}
+_STEP_RULES: dict[type, Any] = {
+    n.Member: infer_member,
+    n.Index: infer_index,
+    n.Slice: infer_slice,
+    n.Call: _infer_value_call,
+}

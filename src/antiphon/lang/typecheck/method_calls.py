@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, TextLit
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.calls import (
     check_call_arguments,
@@ -24,6 +24,7 @@ from antiphon.lang.typecheck.methods import (
     get_methods,
     resolve_signature_type,
 )
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.side_effects import ALL_ITEMS, members_changed_by_index
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short, hint_fields
@@ -56,7 +57,7 @@ _ORDERED_TYPES: tuple[Type, ...] = (NUMBER, TEXT, JSON, NEVER)
 
 
 def infer_method_call(
-    c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None
+    c: Checker, call: n.Call, node: n.Member, type_: Type, root: Symbol | None, wanted: Type | None
 ) -> Type:
     receiver = strip_ai_result(type_)
     if is_nullable(receiver):
@@ -66,7 +67,7 @@ def infer_method_call(
         if is_nullable(c.narrowing.get_type(node, _read_field_type(receiver, node.name))):
             hint = f"test `{c.quote(node)} != null` before"
             c.report("V0311", f"`{node.name}` may be null, and cannot be called", node, hint)
-        return infer_function_call(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
+        return infer_function_call(c, call, function, node.name, get_name_span(node))
     table = get_methods(receiver)
     method = table.get(node.name) if table is not None else None
     if node.name in _MUTATING_METHODS and (method.mutates if method is not None else kind is JSON):
@@ -76,7 +77,9 @@ def infer_method_call(
         if method.mutates:
             c.narrowing.invalidate_members(_mutated_members(call, kind))
         return found
-    is_known = not (isinstance(node.object, Name) and (node.object.symbol is None or node.object.symbol.is_unreadable))
+    is_known = not (
+        isinstance(node.object, n.Name) and (node.object.symbol is None or node.object.symbol.is_unreadable)
+    )
     if kind is JSON and is_known and node.name in METHODS_WITH_FUNCTION and is_generic_call(node.name, call):
         infer_generic_method(c, call, node, Array(JSON), None)
         return JSON
@@ -91,7 +94,7 @@ def infer_method_call(
     return JSON
 
 
-def _mutated_members(call: Call, receiver: Type) -> set[str]:
+def _mutated_members(call: n.Call, receiver: Type) -> set[str]:
     """Return the members that a mutating method may change."""
     if isinstance(receiver, Array) or not call.arguments:
         return {ALL_ITEMS}
@@ -112,7 +115,7 @@ def find_field_function(type_: Type, name: str) -> CallableType | None:
 
 
 def _infer_builtin_method(
-    c: Checker, call: Call, node: Member, method: MethodSignature, receiver: Type, wanted: Type | None
+    c: Checker, call: n.Call, node: n.Member, method: MethodSignature, receiver: Type, wanted: Type | None
 ) -> Type:
     if isinstance(receiver, Array) and receiver.item is NEVER:
         # The item type of an empty array is unknown.
@@ -120,9 +123,9 @@ def _infer_builtin_method(
     if isinstance(receiver, Array) and is_generic_call(node.name, call):
         return infer_generic_method(c, call, node, receiver, wanted)
     types = tuple(resolve_signature_type(each, receiver) for each in method.parameters)
-    where = node.name_start, node.name_start + len(node.name)
+    where = get_name_span(node)
     how = [*call.arguments, *call.named]
-    if node.name == "sort" and how and (call.named or isinstance(how[0], Lambda)):
+    if node.name == "sort" and how and (call.named or isinstance(how[0], n.Lambda)):
         infer_arguments(c, call)
         hint = "write `sortBy(x => …)`, with what to sort by; `-x` turns the order of numbers around"
         c.report("V0341", "`sort` takes no function, and no names", how[0], hint, is_habit=True)
@@ -142,11 +145,11 @@ def _infer_builtin_method(
 
 def _is_known_text(c: Checker, node: object) -> bool:
     """Return True if a value is a text literal or a variable of type text."""
-    symbol = c.scopes.find(node.name) if isinstance(node, Name) else None
-    return isinstance(node, TextLit) or (symbol is not None and get_operand_type(symbol.type) is TEXT)
+    symbol = c.scopes.find(node.name) if isinstance(node, n.Name) else None
+    return isinstance(node, n.TextLit) or (symbol is not None and get_operand_type(symbol.type) is TEXT)
 
 
-def record_mutation(c: Checker, root: Symbol | None, node: Member | Index, what: str) -> None:
+def record_mutation(c: Checker, root: Symbol | None, node: n.Member | n.Index, what: str) -> None:
     """Record that a variable's value is mutated; report one that is outside of the enclosing `async for`."""
     if root is None:
         return
@@ -156,7 +159,7 @@ def record_mutation(c: Checker, root: Symbol | None, node: Member | Index, what:
         c.report("V0505", message, node, "its iterations run at the same time; `yield` what each of them gives")
 
 
-def _check_arguments(c: Checker, call: Call, node: Member, receiver: Type) -> None:
+def _check_arguments(c: Checker, call: n.Call, node: n.Member, receiver: Type) -> None:
     """Report arguments that are known to be wrong, and items that a method cannot order."""
     for at in _INTEGER_ARGUMENTS.get(node.name, ()):
         if at < len(call.arguments):
@@ -164,7 +167,7 @@ def _check_arguments(c: Checker, call: Call, node: Member, receiver: Type) -> No
     if not isinstance(receiver, Array):
         return
     receiver = refine_initial_items(node, receiver)
-    where = node.name_start, node.name_start + len(node.name)
+    where = get_name_span(node)
     if node.name == "sum" and not is_assignable(receiver.item, NUMBER):
         c.report("V0302", f"`sum` adds numbers, found `{format_type_short(receiver)}`", where, _hint_filter(receiver))
     elif node.name == "sort" and call.arguments:
@@ -187,7 +190,7 @@ def _hint_filter(receiver: Array) -> str:
     )
 
 
-def _check_sort_field(c: Checker, by: Expr, item: Type) -> None:
+def _check_sort_field(c: Checker, by: n.Expr, item: Type) -> None:
     kind = get_operand_type(item)
     if kind is JSON or kind is NEVER:
         return

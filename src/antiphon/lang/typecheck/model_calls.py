@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from antiphon.lang.syntax.nodes import AskHuman, AsyncFor, Expr, ModelCall, PyBlock
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.python_block import dedent_code
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.blocks import check_block
@@ -36,7 +36,7 @@ from antiphon.lang.typecheck.types import (
 from antiphon.lang.typecheck.unions import inhabited_options
 
 
-def infer_ask_model(c: Checker, node: ModelCall, wanted: Type | None) -> Type:
+def infer_ask_model(c: Checker, node: n.ModelCall, wanted: Type | None) -> Type:
     """Infer the type of `do prompt model context`: an AI result of the expected type."""
     _check_prompt(c, node.prompt)
     if node.model is not None:
@@ -52,7 +52,7 @@ def infer_ask_model(c: Checker, node: ModelCall, wanted: Type | None) -> Type:
     return wanted if wanted is not None and has_function(wanted) else AIResultType(node.wanted or JSON)
 
 
-def _check_answer_fields(c: Checker, node: ModelCall, wanted: Object) -> None:
+def _check_answer_fields(c: Checker, node: n.ModelCall, wanted: Object) -> None:
     """Report fields of an answer type that have the names of an AI result's own members."""
     for name in AI_MEMBER_NAMES:
         if name in wanted.fields:
@@ -64,14 +64,14 @@ def _check_answer_fields(c: Checker, node: ModelCall, wanted: Object) -> None:
             )
 
 
-def infer_ask_human(c: Checker, node: AskHuman, wanted: Type | None) -> Type:
+def infer_ask_human(c: Checker, node: n.AskHuman, wanted: Type | None) -> Type:
     """Infer the type of `ask prompt`: text, or the expected type."""
     _check_prompt(c, node.prompt)
     node.wanted = _resolve_answer_type(c, node, wanted)
     return wanted if wanted is not None and has_function(wanted) else node.wanted or TEXT
 
 
-def infer_python_block(c: Checker, node: PyBlock, _: Type | None) -> Type:
+def infer_python_block(c: Checker, node: n.PyBlock, _: Type | None) -> Type:
     """Check `py(a, b) { … }`, whose result is json."""
     for each in node.parameters:
         symbol = resolve_name(c, each)
@@ -89,26 +89,23 @@ def infer_python_block(c: Checker, node: PyBlock, _: Type | None) -> Type:
     return JSON
 
 
-def infer_async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
+def infer_async_for(c: Checker, node: n.AsyncFor, wanted: Type | None) -> Type:
     """Infer the type of `async for x in xs { yield … }`: an array of the yielded values."""
     item = infer_loop_item(c, node.iterable, c.infer(node.iterable))
     goal = strip_ai_result(wanted) if wanted is not None else None
-    frame, outer = FunctionFrame(node, c.scopes.frame, None, is_async_for=True), c.scopes.frame
-    frame.wanted_item = goal.item if isinstance(goal, Array) else None
-    c.scopes.frame = frame
-    symbol = node.symbol = c.scopes.make_symbol(
-        node.name, "loop", item, node.name_start, node.body.start, private=is_private_value(node.iterable)
-    )
-    symbol.until, symbol.is_global = node.body.end, False
+    frame = FunctionFrame(node, is_async_for=True, wanted_item=goal.item if isinstance(goal, Array) else None)
+    c.scopes.enter_frame(frame)
+    private = is_private_value(node.iterable)
+    symbol = node.symbol = c.scopes.make_local(node.name, "loop", item, node.name_start, node.body, private)
     c.narrowing.invalidate_by_node(node.body)
     check_block(c, node.body, (symbol,))
-    c.scopes.frame = outer
+    c.scopes.leave_frame()
     if frame.wanted_item is None and frame.yields is not None and is_mutable(frame.yields):
         c.aliases.record_combined(node)
     return Array(frame.yields or NEVER)
 
 
-def _check_prompt(c: Checker, node: Expr) -> None:
+def _check_prompt(c: Checker, node: n.Expr) -> None:
     type_ = c.require_non_null(node, c.infer(node))
     check_prompt_values(c, node)
     kind = get_operand_type(type_)
@@ -119,7 +116,7 @@ def _check_prompt(c: Checker, node: Expr) -> None:
         c.report("V0314", f"a prompt is text, found `{format_type_general(kind)}`", node, hint)
 
 
-def _resolve_answer_type(c: Checker, node: ModelCall | AskHuman, wanted: Type | None) -> Type | None:
+def _resolve_answer_type(c: Checker, node: n.ModelCall | n.AskHuman, wanted: Type | None) -> Type | None:
     """Return the type that an answer must have; None where any answer is accepted."""
     if wanted is None:
         return None

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax import table as habits
-from antiphon.lang.syntax.nodes import (
-    ArrayLit,
-    BadExpr,
-    Binary,
-    Call,
-    Expr,
-    Member,
-    ModelDecl,
-    Name,
-    NumberLit,
-    ObjectEntry,
-    Spread,
-    Unary,
-)
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.fix_hints import report_mismatch
+from antiphon.lang.typecheck.literals import get_key_span
 from antiphon.lang.typecheck.names import infer_tool_name
+from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.type_printer import format_type_short
 from antiphon.lang.typecheck.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, strip_ai_result
 
@@ -78,23 +67,23 @@ MODEL_SETTINGS = {
 }
 
 
-def check_model_declaration(c: Checker, node: ModelDecl) -> bool:
+def check_model_declaration(c: Checker, node: n.ModelDecl) -> bool:
     """Check `model name = { … }`."""
     seen: set[str] = set()
     for entry in node.settings.entries:
-        if isinstance(entry, Spread) and isinstance(entry.value, BadExpr):
+        if isinstance(entry, n.Spread) and isinstance(entry.value, n.BadExpr):
             # The unreadable part may have been its name.
             seen.add("name")
             continue
-        if isinstance(entry, Spread):
+        if isinstance(entry, n.Spread):
             c.infer(entry.value)
             c.report("V0362", "the settings of a model are written out", entry, "name each of them")
             continue
         if entry.key in seen:
-            c.report("V0318", f"the setting `{entry.key}` is there twice", _key_span(entry), "leave one of them out")
+            c.report("V0318", f"the setting `{entry.key}` is there twice", get_key_span(entry), "leave one of them out")
         seen.add(entry.key)
         _check_setting(c, entry)
-    where = node.name_start, node.name_start + len(node.name)
+    where = get_name_span(node)
     if "name" not in seen:
         c.report("V0411", f"the model `{node.name}` has no `name`", where, 'add `name: "provider/model"`')
     node.settings.type = JSON
@@ -105,7 +94,7 @@ def check_model_declaration(c: Checker, node: ModelDecl) -> bool:
     return False
 
 
-def _check_setting(c: Checker, entry: ObjectEntry) -> None:
+def _check_setting(c: Checker, entry: n.ObjectEntry) -> None:
     setting = MODEL_SETTINGS.get(entry.key)
     if setting is None:
         habit = habits.MODEL_SETTING_HINTS.get(entry.key, "")
@@ -114,7 +103,7 @@ def _check_setting(c: Checker, entry: ObjectEntry) -> None:
             or c.hint_similar(entry.key, MODEL_SETTINGS)
             or f"there are {', '.join(f'`{each}`' for each in MODEL_SETTINGS)}"
         )
-        c.report("V0409", f"a model has no setting `{entry.key}`", _key_span(entry), hint, is_habit=bool(habit))
+        c.report("V0409", f"a model has no setting `{entry.key}`", get_key_span(entry), hint, is_habit=bool(habit))
         c.infer(entry.value)
     elif entry.key == "tools":
         _check_tools_setting(c, entry.value)
@@ -126,15 +115,15 @@ def _check_setting(c: Checker, entry: ObjectEntry) -> None:
         _check_number_range(c, entry, setting)
 
 
-def _is_unquoted_text(c: Checker, node: Expr) -> bool:
+def _is_unquoted_text(c: Checker, node: n.Expr) -> bool:
     """Return True if a text such as `gpt-5` is written without quotes."""
-    while isinstance(node, Binary | Member):
-        node = node.left if isinstance(node, Binary) else node.object
-    return isinstance(node, Name) and c.scopes.find(node.name) is None
+    while isinstance(node, n.Binary | n.Member):
+        node = node.left if isinstance(node, n.Binary) else node.object
+    return isinstance(node, n.Name) and c.scopes.find(node.name) is None
 
 
-def _check_tools_setting(c: Checker, node: Expr) -> None:
-    if not isinstance(node, ArrayLit):
+def _check_tools_setting(c: Checker, node: n.Expr) -> None:
+    if not isinstance(node, n.ArrayLit):
         type_ = strip_ai_result(c.infer(node))
         if type_ != JSON and type_ != MODEL_SETTINGS["tools"].type:
             message = f"expected an array of tools for `tools`, found `{format_type_short(type_)}`"
@@ -142,14 +131,14 @@ def _check_tools_setting(c: Checker, node: Expr) -> None:
         return
     node.type = MODEL_SETTINGS["tools"].type
     for item in node.items:
-        if isinstance(item, Spread):
+        if isinstance(item, n.Spread):
             hint = "write the bundle itself: `tools: [readonlyTools, mine]`"
             c.infer(item.value)
             c.report("V0362", "bundles of tools stand among the tools as they are", item, hint)
             continue
-        if isinstance(item, Name) and infer_tool_name(c, item) is not None:
+        if isinstance(item, n.Name) and infer_tool_name(c, item) is not None:
             continue
-        if isinstance(item, Call) and isinstance(item.callee, Name) and infer_tool_name(c, item.callee) is not None:
+        if isinstance(item, n.Call) and isinstance(item.callee, n.Name) and infer_tool_name(c, item.callee) is not None:
             report_mismatch(c, item, TEXT, TOOL, "tools")
             continue
         type_ = strip_ai_result(c.infer(item))
@@ -158,7 +147,7 @@ def _check_tools_setting(c: Checker, node: Expr) -> None:
             report_mismatch(c, item, type_, TOOL, "tools")
 
 
-def _check_number_range(c: Checker, entry: ObjectEntry, setting: ModelSetting) -> None:
+def _check_number_range(c: Checker, entry: n.ObjectEntry, setting: ModelSetting) -> None:
     value = _get_number_literal(entry.value)
     if value is None or setting.least is None:
         return
@@ -169,11 +158,7 @@ def _check_number_range(c: Checker, entry: ObjectEntry, setting: ModelSetting) -
         c.report("V0410", f"`{entry.key}` is a whole number, found {value}", entry.value)
 
 
-def _get_number_literal(node: Expr) -> int | float | None:
-    if isinstance(node, Unary) and isinstance(node.operand, NumberLit):
+def _get_number_literal(node: n.Expr) -> int | float | None:
+    if isinstance(node, n.Unary) and isinstance(node.operand, n.NumberLit):
         return -node.operand.value
-    return node.value if isinstance(node, NumberLit) else None
-
-
-def _key_span(entry: ObjectEntry) -> tuple[int, int]:
-    return entry.start, min(entry.end, entry.start + len(entry.key) + 2 * entry.quoted)
+    return node.value if isinstance(node, n.NumberLit) else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
 from antiphon.lang.syntax.foreign_syntax.names import is_type_name
 from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_TYPES, GLOBAL_NAME_HINTS
-from antiphon.lang.syntax.nodes import Expr, Index, Interpolation, Lambda, Member, Name, Node, Slice
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.methods import BUILTINS
 from antiphon.lang.typecheck.name_usage import label_declaration
@@ -29,12 +29,12 @@ from antiphon.lang.typecheck.types import (
 )
 from antiphon.lang.typecheck.unions import inhabited_options
 
-_PATH_STEPS = (Member, Index, Slice)
+_PATH_STEPS = (n.Member, n.Index, n.Slice)
 _DECLARE_HINT = "declare it before, or import it"
 _MEMBER_ACCESS = re.compile(r"\.([^\W\d]\w*)")
 
 
-def infer_name(c: Checker, node: Name, _: Type | None) -> Type:
+def infer_name(c: Checker, node: n.Name, _: Type | None) -> Type:
     """Return the type of a name that is read."""
     symbol = resolve_name(c, node)
     if symbol is None:
@@ -51,7 +51,7 @@ def infer_name(c: Checker, node: Name, _: Type | None) -> Type:
     return c.narrowing.get_type(node, type_)
 
 
-def _hint_literal(c: Checker, node: Name, type_: Type) -> str:
+def _hint_literal(c: Checker, node: n.Name, type_: Type) -> str:
     """Return a hint for `Color.red`: the text itself, if the type is a union of texts."""
     member = _MEMBER_ACCESS.match(c.source.text, node.end)
     known = [
@@ -63,7 +63,7 @@ def _hint_literal(c: Checker, node: Name, type_: Type) -> str:
     return f'write `"{(same or known)[0]}"`: its values are texts'
 
 
-def resolve_name(c: Checker, node: Name) -> Symbol | None:
+def resolve_name(c: Checker, node: n.Name) -> Symbol | None:
     """Return the symbol of a name, recorded on its node; report an unknown name."""
     symbol = node.symbol = c.scopes.current.find(node.name)
     if symbol is None:
@@ -73,7 +73,7 @@ def resolve_name(c: Checker, node: Name) -> Symbol | None:
     return symbol
 
 
-def infer_tool_name(c: Checker, node: Name) -> Type | None:
+def infer_tool_name(c: Checker, node: n.Name) -> Type | None:
     """Return `TOOL` if the name is that of a tool, which may be an item of an array, else None."""
     symbol = c.scopes.find(node.name)
     if symbol is None or type(symbol.type) is not CallableType or symbol.kind not in ("tool", "import"):
@@ -83,7 +83,7 @@ def infer_tool_name(c: Checker, node: Name) -> Type | None:
     return TOOL
 
 
-def check_model_reference(c: Checker, node: Name) -> None:
+def check_model_reference(c: Checker, node: n.Name) -> None:
     """Check a name where a model is expected."""
     node.type = MODEL
     symbol = node.symbol = c.scopes.find(node.name)
@@ -102,26 +102,26 @@ def check_model_reference(c: Checker, node: Name) -> None:
         c.report("V0315", f"`{node.name}` is not a model", node, hint, label_declaration(symbol))
 
 
-def check_interpolation(c: Checker, hole: Interpolation) -> None:
+def check_interpolation(c: Checker, interpolation: n.Interpolation) -> None:
     """Check `${expr}` or `{path}` in a string."""
     before = len(c.diagnostics)
-    check_convertible_to_text(c, hole.value, c.infer(hole.value))
-    if not hole.dollar and len(c.diagnostics) > before:
-        _hint_plain_brace(c, hole.value, before)
+    check_convertible_to_text(c, interpolation.value, c.infer(interpolation.value))
+    if not interpolation.dollar and len(c.diagnostics) > before:
+        _hint_plain_brace(c, interpolation.value, before)
 
 
-def _hint_plain_brace(c: Checker, root: Expr, before: int) -> None:
+def _hint_plain_brace(c: Checker, root: n.Expr, before: int) -> None:
     """Add a hint how to write a brace as text to the report of an unknown name at the start of a `{path}`."""
     while isinstance(root, _PATH_STEPS):
         root = root.object
     for at in range(before, len(c.diagnostics)):
         found = c.diagnostics[at]
-        if isinstance(root, Name) and found.code == "V0201" and found.start == root.start and not found.labels:
+        if isinstance(root, n.Name) and found.code == "V0201" and found.start == root.start and not found.labels:
             hint = found.hint if found.hint != _DECLARE_HINT else ""
             c.diagnostics[at] = replace(found, hint=f"{hint} for a brace as such, write `\\{{{root.name}`".strip())
 
 
-def check_convertible_to_text(c: Checker, node: Node, type_: Type) -> None:
+def check_convertible_to_text(c: Checker, node: n.Node, type_: Type) -> None:
     """Report models, tools and functions, which have no text form."""
     if type_ is MODEL or type_ is TOOL:
         c.report("V0301", f"a {format_type_short(type_)} cannot be made text", node)
@@ -133,7 +133,7 @@ def _is_model(symbol: Symbol | None) -> bool:
     return symbol is not None and symbol.kind != "type" and symbol.type == MODEL
 
 
-def _report_unknown_name(c: Checker, node: Name, hint: str | None = None) -> None:
+def _report_unknown_name(c: Checker, node: n.Name, hint: str | None = None) -> None:
     node.type = JSON
     later = c.scopes.current.find_later_declaration(node.name)
     if later is not None:
@@ -141,7 +141,7 @@ def _report_unknown_name(c: Checker, node: Name, hint: str | None = None) -> Non
         own = later[0] < node.start
         message = f"`{node.name}` is used {'in its own' if own else 'before its'} declaration"
         hint = "" if own else "move the declaration up"
-        if own and isinstance(c.scopes.frame.node, Lambda):
+        if own and isinstance(c.scopes.frame.node, n.Lambda):
             hint = f"to call itself it needs its type, `{node.name}: (number) => number`; or declare a `function`"
         c.report("V0202", message, node, hint, where)
         return
@@ -160,7 +160,7 @@ def _report_unknown_name(c: Checker, node: Name, hint: str | None = None) -> Non
     c.report("V0201", f"there is no `{node.name}` here", node, hint, is_habit=is_habit)
 
 
-def _report_out_of_scope(c: Checker, node: Name, symbol: Symbol) -> None:
+def _report_out_of_scope(c: Checker, node: n.Name, symbol: Symbol) -> None:
     """Report a name that is used after the block it was declared in."""
     c.usage.withdraw_unused(symbol)
     hint = f"declare it before the block, `let {node.name} = …`, and assign it there"
@@ -169,7 +169,7 @@ def _report_out_of_scope(c: Checker, node: Name, symbol: Symbol) -> None:
     c.report("V0201", f"there is no `{node.name}` here any more", node, hint, label_declaration(symbol))
 
 
-def _hint_foreign_name(c: Checker, node: Name) -> str:
+def _hint_foreign_name(c: Checker, node: n.Name) -> str:
     """Return what to write for a built-in name of another language, or ""."""
     member = _MEMBER_ACCESS.match(c.source.text, node.end)
     return GLOBAL_NAME_HINTS.get(f"{node.name}.{member[1]}" if member else node.name) or GLOBAL_NAME_HINTS.get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.condition_facts import ConditionFact, infer_facts
 from antiphon.lang.typecheck.side_effects import ALL_ITEMS, ANY_MEMBER, SideEffectAnalysis, SideEffects
@@ -27,7 +27,7 @@ from antiphon.lang.typecheck.unions import is_never, make_union
 
 #: The maximum number of steps of a path, and of facts, since they are copied with every block.
 _MAX_STEPS, _MAX_FACTS = 4, 64
-_PATH_NODES = (Member, Index)
+_PATH_NODES = (n.Member, n.Index)
 #: The path of a narrowed value: its variable, then members and items; an index may be a variable.
 ValuePath = tuple[Symbol, tuple[str | int | Symbol, ...]]
 #: Narrowed types by the path of the value; and with the number of changes when they were recorded.
@@ -97,14 +97,14 @@ class Narrowing:
 
     # Facts
 
-    def get_type(self, node: Name | Member | Index, type_: Type) -> Type:
+    def get_type(self, node: n.Name | n.Member | n.Index, type_: Type) -> Type:
         """Return the type of a value, narrowed by the conditions around it."""
         if not self._facts or (path := get_value_path(node)) is None:
             return type_
         found = self._facts.get(path)
         return type_ if found is None or found[0] != self._count_changes(path) else found[1]
 
-    def narrow_by_condition(self, condition: Expr, holds: bool) -> bool:
+    def narrow_by_condition(self, condition: n.Expr, holds: bool) -> bool:
         """Record what holds where a condition is true, or false. Return True if that is impossible."""
         facts = [*infer_facts(condition, holds)]
         impossible = False
@@ -113,8 +113,8 @@ class Narrowing:
             effects = self._effects.collect(condition)
             impossible = self.record([each for each in facts if not _may_change(effects, get_value_path(each[0]))])
         missing = _find_null_value(condition, holds)
-        if isinstance(missing, Member) and missing.name in _EXCLUSIVE_MEMBERS and missing.object.type is TOOL_CALL:
-            other = Member(missing.start, missing.end, missing.object, _EXCLUSIVE_MEMBERS[missing.name])
+        if isinstance(missing, n.Member) and missing.name in _EXCLUSIVE_MEMBERS and missing.object.type is TOOL_CALL:
+            other = n.Member(missing.start, missing.end, missing.object, _EXCLUSIVE_MEMBERS[missing.name])
             self._narrow(other, TEXT)
         return impossible
 
@@ -135,12 +135,12 @@ class Narrowing:
         if found is not None:
             self._facts[path] = (self._count_changes(path), found)
 
-    def record_part_assignment(self, node: Member | Index, slot: Type, type_: Type) -> None:
+    def record_part_assignment(self, node: n.Member | n.Index, slot: Type, type_: Type) -> None:
         """Record that a value of this type was assigned to a member or an item."""
         if (found := _narrow_after_assignment(slot, type_)) is not None:
             self._narrow(node, found)
 
-    def _narrow(self, node: Expr, type_: Type) -> bool:
+    def _narrow(self, node: n.Expr, type_: Type) -> bool:
         """Record that a value has a narrower type. Return True if there is no such value."""
         path = get_value_path(node)
         if path is None or self._changes_concurrently(path):
@@ -161,7 +161,7 @@ class Narrowing:
         if self._facts:
             self._invalidate(self._effects.collect_call(symbol))
 
-    def invalidate_by_node(self, node: Node) -> None:
+    def invalidate_by_node(self, node: n.Node) -> None:
         """Invalidate the facts that a node may change; it may run repeatedly, so they are unknown at its start."""
         if self._facts:
             self._invalidate(self._effects.collect(node))
@@ -227,31 +227,31 @@ def _narrow_untyped(type_: Type) -> Type | None:
     return kind if kind in (NULL, NUMBER, TEXT, BOOLEAN) else None
 
 
-def get_value_path(node: Expr) -> ValuePath | None:
+def get_value_path(node: n.Expr) -> ValuePath | None:
     """Return the variable, members and items that identify a value, or None if they do not."""
-    if isinstance(node, Name):
+    if isinstance(node, n.Name):
         return (node.symbol, ()) if node.symbol is not None else None
     steps: list[str | int | Symbol] = []
     while isinstance(node, _PATH_NODES) and len(steps) < _MAX_STEPS:
-        step = node.name if isinstance(node, Member) else _index_step(node.index)
+        step = node.name if isinstance(node, n.Member) else _index_step(node.index)
         if step is None:
             return None
         steps.append(step)
         node = node.object
-    if isinstance(node, Name) and node.symbol is not None:
+    if isinstance(node, n.Name) and node.symbol is not None:
         return node.symbol, tuple(reversed(steps))
     return None
 
 
-def _index_step(index: Expr) -> str | int | Symbol | None:
+def _index_step(index: n.Expr) -> str | int | Symbol | None:
     sign = 1
-    if isinstance(index, Unary) and index.op == "-":
+    if isinstance(index, n.Unary) and index.op == "-":
         sign, index = -1, index.operand
-    if isinstance(index, NumberLit) and isinstance(index.value, int):
+    if isinstance(index, n.NumberLit) and isinstance(index.value, int):
         return sign * index.value
-    if isinstance(index, TextLit) and len(index.parts) == 1 and isinstance(index.parts[0], str):
+    if isinstance(index, n.TextLit) and len(index.parts) == 1 and isinstance(index.parts[0], str):
         return index.parts[0]
-    return index.symbol if isinstance(index, Name) else None
+    return index.symbol if isinstance(index, n.Name) else None
 
 
 def _may_change(effects: SideEffects, path: ValuePath | None) -> bool:
@@ -266,12 +266,14 @@ def _may_change(effects: SideEffects, path: ValuePath | None) -> bool:
     )
 
 
-def _find_null_value(node: Expr, holds: bool) -> Expr | None:
+def _find_null_value(node: n.Expr, holds: bool) -> n.Expr | None:
     """Return the value that is null, if the condition tests just one."""
-    while isinstance(node, Unary) and node.op == "not":
+    while isinstance(node, n.Unary) and node.op == "not":
         node, holds = node.operand, not holds
-    if isinstance(node, Member):
+    if isinstance(node, n.Member):
         return None if holds else node
-    if isinstance(node, Binary) and node.op == ("==" if holds else "!="):
-        return node.left if isinstance(node.right, NullLit) else node.right if isinstance(node.left, NullLit) else None
+    if isinstance(node, n.Binary) and node.op == ("==" if holds else "!="):
+        return (
+            node.left if isinstance(node.right, n.NullLit) else node.right if isinstance(node.left, n.NullLit) else None
+        )
     return None

@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import OPERATOR_TYPE_HINTS
-from antiphon.lang.syntax.nodes import (
-    AskHuman,
-    Binary,
-    BoolLit,
-    Call,
-    Expr,
-    Index,
-    Lambda,
-    Member,
-    ModelCall,
-    Name,
-    Node,
-    NumberLit,
-    Range,
-    TextLit,
-    Unary,
-)
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.constants import check_integer
@@ -50,7 +34,7 @@ from antiphon.lang.typecheck.types import (
 from antiphon.lang.typecheck.unions import join_or_widen
 
 
-def infer_unary(c: Checker, node: Unary, _: Type | None) -> Type:
+def infer_unary(c: Checker, node: n.Unary, _: Type | None) -> Type:
     """Infer the type of `-x` or `not x`."""
     if node.op == "not":
         check_condition(c, node.operand, c.infer(node.operand, BOOLEAN))
@@ -65,10 +49,10 @@ def infer_unary(c: Checker, node: Unary, _: Type | None) -> Type:
     return NUMBER
 
 
-def infer_binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
+def infer_binary(c: Checker, node: n.Binary, wanted: Type | None) -> Type:
     """Infer the type of a chain of operators from the left. Iterative, since chains may be long."""
     chain = [node]
-    while type(left := chain[-1].left) is Binary:
+    while type(left := chain[-1].left) is n.Binary:
         chain.append(left)
     is_logic = any(each.op in _LOGIC_OPERATORS for each in chain)
     outside = c.narrowing.begin_branch() if is_logic else None
@@ -83,12 +67,12 @@ def infer_binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
     return type_
 
 
-def _continues_chain(node: Binary) -> bool:
+def _continues_chain(node: n.Binary) -> bool:
     """Return True if the left side ends with the same operator, as in `a and b and c`."""
-    return type(node.left) is Binary and node.left.op == node.op
+    return type(node.left) is n.Binary and node.left.op == node.op
 
 
-def _infer_wanted_left(c: Checker, first: Binary, last: Binary, wanted: Type | None) -> Type | None:
+def _infer_wanted_left(c: Checker, first: n.Binary, last: n.Binary, wanted: Type | None) -> Type | None:
     """Return the type that is expected of the leftmost operand: boolean in a condition, or the type of the whole."""
     if first.op in _LOGIC_OPERATORS:
         return BOOLEAN
@@ -105,12 +89,12 @@ def get_wanted_operand(op: str, other: Type | None) -> Type | None:
     return seen if seen is NUMBER or (seen is BOOLEAN and op in _EQUALITY_OPERATORS) else None
 
 
-def _infer_asked_right(c: Checker, node: Binary, left: Type) -> Type:
-    """Return the type of the right operand, where it is a question."""
-    return c.infer(node.right, get_wanted_operand(node.op, left))
+def _infer_right(c: Checker, node: n.Binary, left: Type) -> Type:
+    """Infer the type of the right operand; a question is asked for the type that the left one suggests."""
+    return c.infer(node.right, get_wanted_operand(node.op, left) if type(node.right) in ASK_NODES else None)
 
 
-def _peek_type(c: Checker, node: Expr) -> Type:
+def _peek_type(c: Checker, node: n.Expr) -> Type:
     """Return the type of an expression that is checked later, without reporting anything."""
     before = len(c.diagnostics)
     type_ = c.infer(node)
@@ -153,7 +137,7 @@ def infer_arithmetic(c: Checker, op: str, left: Type, right: Type, where: tuple[
     return JSON
 
 
-def check_condition(c: Checker, node: Expr, type_: Type) -> None:
+def check_condition(c: Checker, node: n.Expr, type_: Type) -> None:
     """Report a condition that is not boolean, json or nullable; a nullable one tests for null."""
     if type_ is BOOLEAN or type_ is JSON or is_nullable(type_):
         return
@@ -167,34 +151,38 @@ def check_condition(c: Checker, node: Expr, type_: Type) -> None:
         )
 
 
-def warn_constant_condition(c: Checker, node: Expr, *, unless: bool | None = None) -> None:
+def warn_constant_condition(c: Checker, node: n.Expr, *, unless: bool | None = None) -> None:
     """Warn of a constant condition, except the value `unless`: `while true` is intended."""
-    if isinstance(node, BoolLit) and node.value is not unless:
+    if isinstance(node, n.BoolLit) and node.value is not unless:
         c.warn("V0703", f"this condition is always {'true' if node.value else 'false'}", node)
 
 
-def infer_range(c: Checker, node: Range, _: Type | None) -> Type:
+def infer_range(c: Checker, node: n.Range, _: Type | None) -> Type:
     """Infer the type of `a..b`."""
     for each in (node.first, node.last):
         type_ = c.require_non_null(each, c.infer(each, NUMBER if type(each) in ASK_NODES else None))
         if get_operand_type(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{format_type_general(type_)}`", each)
         check_integer(c, each, "the end of a range")
-    if isinstance(node.first, NumberLit) and node.first.value == 0 and (of := get_counted_value(node.last)) is not None:
+    if (
+        isinstance(node.first, n.NumberLit)
+        and node.first.value == 0
+        and (of := get_counted_value(node.last)) is not None
+    ):
         hint = f"write `for i in {c.quote(node.last)}`, or `0..{c.quote(of)}.length - 1`"
         c.warn("V0710", "both ends belong to a range, and this one is a position too many", node.last, hint)
     return _NUMBER_ARRAY
 
 
-def get_counted_value(node: Expr) -> Expr | None:
+def get_counted_value(node: n.Expr) -> n.Expr | None:
     """Return the value that `xs.length`, `xs.len()` or `len(xs)` counts, or None."""
-    if isinstance(node, Member) and node.name == "length":
+    if isinstance(node, n.Member) and node.name == "length":
         return node.object
-    if not isinstance(node, Call):
+    if not isinstance(node, n.Call):
         return None
-    if isinstance(node.callee, Member) and node.callee.name == "len":
+    if isinstance(node.callee, n.Member) and node.callee.name == "len":
         return node.callee.object
-    is_len = isinstance(node.callee, Name) and node.callee.name == "len" and len(node.arguments) == 1
+    is_len = isinstance(node.callee, n.Name) and node.callee.name == "len" and len(node.arguments) == 1
     return node.arguments[0] if is_len else None
 
 
@@ -204,17 +192,15 @@ _ARITHMETIC_OPERATORS = frozenset(("-", "*", "/", "%", "**"))
 _EQUALITY_OPERATORS = frozenset(("==", "!="))
 _COMPARISON_OPERATORS = frozenset(("<", "<=", ">", ">=", *_EQUALITY_OPERATORS))
 #: Questions, which are answered with the expected type.
-ASK_NODES = frozenset((ModelCall, AskHuman))
+ASK_NODES = frozenset((n.ModelCall, n.AskHuman))
 
 
-def _infer_arithmetic_operands(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.require_non_null(
-        node.right, c.infer(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
-    )
+def _infer_arithmetic_operands(c: Checker, node: n.Binary, left: Type) -> Type:
+    right = c.require_non_null(node.right, _infer_right(c, node, left))
     return infer_arithmetic(c, node.op, c.require_non_null(node.left, left), right, (node.start, node.end))
 
 
-def _infer_plus(c: Checker, node: Binary, left: Type) -> Type:
+def _infer_plus(c: Checker, node: n.Binary, left: Type) -> Type:
     right = c.infer(node.right)
     if not (isinstance(get_operand_type(left), Array) and isinstance(get_operand_type(right), Array)):
         check_convertible_to_text(c, node.left, left)
@@ -226,8 +212,8 @@ def _infer_plus(c: Checker, node: Binary, left: Type) -> Type:
     return found
 
 
-def _infer_ordering(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.infer(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+def _infer_ordering(c: Checker, node: n.Binary, left: Type) -> Type:
+    right = _infer_right(c, node, left)
     left, right = c.require_non_null(node.left, left), c.require_non_null(node.right, right)
     first, second = get_operand_type(left), get_operand_type(right)
     if not (first is second and (first is NUMBER or first is TEXT)) and not (
@@ -241,7 +227,7 @@ def _infer_ordering(c: Checker, node: Binary, left: Type) -> Type:
     return BOOLEAN
 
 
-def _infer_contains(c: Checker, node: Binary, left: Type) -> Type:
+def _infer_contains(c: Checker, node: n.Binary, left: Type) -> Type:
     """Check `x in xs`: an item of an array, a part of a text, or a key of an object."""
     right = c.infer(node.right)
     place = get_operand_type(right)
@@ -268,19 +254,19 @@ def _infer_contains(c: Checker, node: Binary, left: Type) -> Type:
     return BOOLEAN
 
 
-def _infer_logic(c: Checker, node: Binary, left: Type) -> Type:
+def _infer_logic(c: Checker, node: n.Binary, left: Type) -> Type:
     check_condition(c, node.left, left)
     # The facts of operands further left in the chain are already recorded.
-    last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
+    last = node.left.right if isinstance(node.left, n.Binary) and node.left.op == node.op else node.left
     c.narrowing.narrow_by_condition(last, node.op == "and")
     right = c.infer(node.right, BOOLEAN)
     before = node.left
-    if node.op == "or" and isinstance(before, Binary) and before.op == "and" and _are_same_kind(before.right, right):
+    if node.op == "or" and isinstance(before, n.Binary) and before.op == "and" and _are_same_kind(before.right, right):
         # This report is better than the one about the left side.
         c.withdraw("V0304", before.right.start, before.right.start + 1)
         hint = f"write `{c.quote(before.left)} ? {c.quote(before.right)} : {c.quote(node.right)}`"
         c.report("V0304", f"`and` and `or` give a boolean, found `{format_type_general(right)}`", before.right, hint)
-    elif isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
+    elif isinstance(node.right, n.TextLit | n.NumberLit) and isinstance(last, n.Binary) and last.op == "==":
         hint = f"write `{c.quote(last)} {node.op} {c.quote(last.left)} == {c.quote(node.right)}`"
         c.report("V0304", f"a condition is a boolean, found `{format_type_general(right)}`", node.right, hint)
     elif (instead := _hint_instead_of_logic(c, node, last, right)) is not None:
@@ -291,31 +277,31 @@ def _infer_logic(c: Checker, node: Binary, left: Type) -> Type:
     return BOOLEAN
 
 
-def _are_same_kind(middle: Expr, right: Type) -> bool:
+def _are_same_kind(middle: n.Expr, right: Type) -> bool:
     """Return True if both are values of one kind, and not conditions."""
     kind = get_operand_type(right)
     return kind in (TEXT, NUMBER) and middle.type is not None and get_operand_type(middle.type) is kind
 
 
-def _hint_instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) -> str | None:
+def _hint_instead_of_logic(c: Checker, node: n.Binary, last: n.Expr, right: Type) -> str | None:
     """Return what to write for an `or` meant as a default, and an `and` meant as a null test, or None."""
-    if is_nullable(right) or get_operand_type(right) in (BOOLEAN, JSON) or isinstance(node.left, Binary):
+    if is_nullable(right) or get_operand_type(right) in (BOOLEAN, JSON) or isinstance(node.left, n.Binary):
         return None
     if get_operand_type(last.type or JSON) is BOOLEAN:
         return f"write `{c.quote(last)} ? {c.quote(node.right)} : …`"
-    if node.op == "or" and isinstance(last, Call) and isinstance(last.callee, Name) and last.callee.name == "env":
+    if node.op == "or" and isinstance(last, n.Call) and isinstance(last.callee, n.Name) and last.callee.name == "env":
         return f"a default is given to it: `env({c.quote(last.arguments[0])}, {c.quote(node.right)})`"
     if node.op == "or":
         return f'write `{c.quote(last)} ?? {c.quote(node.right)}`, or compare: `x == "" ? … : x`'
     return "write `x?.name` to read what may not be there, or `x != null ? … : …`"
 
 
-def _infer_coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) -> Type:
+def _infer_coalesce(c: Checker, node: n.Binary, left: Type, wanted: Type | None = None) -> Type:
     right = c.infer(node.right, wanted)
     if left is NULL:
         return right
     # A missing key counts as null here.
-    is_entry = isinstance(node.left, Index) and isinstance(get_operand_type(node.left.object.type or JSON), Map)
+    is_entry = isinstance(node.left, n.Index) and isinstance(get_operand_type(node.left.object.type or JSON), Map)
     if is_entry or is_nullable(left):
         if wanted is not JSON and is_mutable(left):
             c.aliases.record_combined(node)
@@ -327,8 +313,8 @@ def _infer_coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = 
     return JSON
 
 
-def _infer_equality(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.infer(node.right) if type(node.right) not in ASK_NODES else _infer_asked_right(c, node, left)
+def _infer_equality(c: Checker, node: n.Binary, left: Type) -> Type:
+    right = _infer_right(c, node, left)
     check_equality(c, node, left, right)
     return BOOLEAN
 
@@ -344,13 +330,13 @@ _OPERATOR_RULES = {
 }
 
 
-def _hint_condition(c: Checker, node: Node, seen: Type) -> str:
+def _hint_condition(c: Checker, node: n.Node, seen: Type) -> str:
     text = c.quote(node)
-    if isinstance(node, Lambda):
+    if isinstance(node, n.Lambda):
         return "write `>=` to compare; `=>` begins a function"
     if seen is TEXT:
         return f'there is no truthiness; write `{text} != ""`'
-    if isinstance(node, NumberLit):
+    if isinstance(node, n.NumberLit):
         return f"write `{'true' if node.value else 'false'}`"
     if seen is NUMBER:
         return f"there is no truthiness; write `{text} != 0`"

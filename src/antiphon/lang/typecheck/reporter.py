@@ -5,15 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from antiphon._base.did_you_mean import suggest_name
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, DiagnosticLabel, Severity
-from antiphon.lang.syntax.nodes import AskHuman, Binary, ModelCall, Node, Range, Unary
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck.symbols import Symbol
 
+#: Nodes with a name.
+_NamedNode = (
+    n.Let
+    | n.Input
+    | n.Function
+    | n.Parameter
+    | n.ModelDecl
+    | n.TypeDecl
+    | n.Member
+    | n.PatternField
+    | n.PatternItem
+    | n.For
+    | n.AsyncFor
+)
 #: Suggestions are slow to compute, so a program gets at most this many.
 MAX_SUGGESTIONS = 100
 #: The longest source text that a message quotes.
 _MAX_QUOTED_LENGTH = 40
+
+
+def get_name_span(node: _NamedNode) -> tuple[int, int]:
+    """Return the span of the name that a node declares or reads."""
+    start = node.start if isinstance(node, n.Parameter | n.PatternItem) else node.name_start
+    return start, start + len(node.name)
 
 
 class Reporter:
@@ -30,7 +50,7 @@ class Reporter:
         self,
         code: str,
         message: str,
-        where: Node | Symbol | tuple[int, int],
+        where: n.Node | Symbol | tuple[int, int],
         hint: str = "",
         labels: tuple[DiagnosticLabel, ...] = (),
         severity: Severity = "error",
@@ -40,7 +60,7 @@ class Reporter:
         start, end = where if isinstance(where, tuple) else (where.start, where.end)
         self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, severity, is_habit))
 
-    def warn(self, code: str, message: str, where: Node | Symbol | tuple[int, int], hint: str = "") -> None:
+    def warn(self, code: str, message: str, where: n.Node | Symbol | tuple[int, int], hint: str = "") -> None:
         """Add a warning."""
         self.report(code, message, where, hint, severity="warning")
 
@@ -60,12 +80,16 @@ class Reporter:
         found = self.find_similar(name, known)
         return f"did you mean `{found}`?" if found else ""
 
-    def quote(self, node: Node) -> str:
+    def quote(self, node: n.Node) -> str:
         """Return the source of a node if it is short, else "x"."""
         text = self.source.text[node.start : node.end]
         return text if len(text) <= _MAX_QUOTED_LENGTH and "\n" not in text else "x"
 
-    def quote_receiver(self, node: Node) -> str:
+    def quote_receiver(self, node: n.Node) -> str:
         """Return the source of a node, in parentheses where a member could not follow it."""
         text = self.quote(node)
-        return f"({text})" if isinstance(node, Binary | Unary | Range | ModelCall | AskHuman) and text != "x" else text
+        return (
+            f"({text})"
+            if isinstance(node, n.Binary | n.Unary | n.Range | n.ModelCall | n.AskHuman) and text != "x"
+            else text
+        )

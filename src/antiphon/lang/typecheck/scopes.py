@@ -6,20 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
-from antiphon.lang.syntax.nodes import (
-    ArrayPattern,
-    Destructure,
-    Function,
-    Input,
-    Let,
-    ModelDecl,
-    Node,
-    Pattern,
-    Statement,
-)
 from antiphon.lang.typecheck.methods import BUILTIN_VALUES, BUILTINS, resolve_signature_type
-from antiphon.lang.typecheck.reporter import Reporter
+from antiphon.lang.typecheck.reporter import Reporter, get_name_span
 from antiphon.lang.typecheck.symbols import Symbol, SymbolKind
 from antiphon.lang.typecheck.types import JSON, MODEL, CallableType, Type, strip_ai_result
 
@@ -39,14 +29,14 @@ class Scope:
     parent: Scope | None = None
     start: int = 0
     end: int = UNBOUNDED_END
-    statements: list[Statement] = field(default_factory=list[Statement])
+    statements: list[n.Statement] = field(default_factory=list[n.Statement])
     #: Functions whose bodies are checked once all names of the block are known.
-    waiting: list[Function] = field(default_factory=list[Function])
+    waiting: list[n.Function] = field(default_factory=list[n.Function])
     #: Symbols of earlier sources, which may be redeclared.
     earlier: frozenset[Symbol] = frozenset()
     _later: dict[str, tuple[int, int]] | None = None
 
-    def begin(self, statements: list[Statement], start: int, end: int) -> None:
+    def begin(self, statements: list[n.Statement], start: int, end: int) -> None:
         """Continue with the statements of another source, as a REPL does."""
         self.statements, self.start, self.end, self._later = statements, start, end, None
         self.earlier = frozenset(self.names.values())
@@ -81,23 +71,23 @@ class Scope:
         return None
 
 
-def _iterate_declarations(statements: list[Statement]) -> Iterator[tuple[str, tuple[int, int]]]:
+def _iterate_declarations(statements: list[n.Statement]) -> Iterator[tuple[str, tuple[int, int]]]:
     for each in statements:
-        if isinstance(each, Let | Input | ModelDecl):
-            yield each.name, (each.name_start, each.name_start + len(each.name))
-        elif isinstance(each, Destructure):
+        if isinstance(each, n.Let | n.Input | n.ModelDecl):
+            yield each.name, get_name_span(each)
+        elif isinstance(each, n.Destructure):
             yield from _iterate_pattern_names(each.pattern)
 
 
-def _iterate_pattern_names(pattern: Pattern | ArrayPattern) -> Iterator[tuple[str, tuple[int, int]]]:
-    if isinstance(pattern, ArrayPattern):
+def _iterate_pattern_names(pattern: n.Pattern | n.ArrayPattern) -> Iterator[tuple[str, tuple[int, int]]]:
+    if isinstance(pattern, n.ArrayPattern):
         yield from ((each.name, (each.start, each.start + len(each.name))) for each in pattern.items)
         return
     for each in pattern.fields:
         if each.nested is not None:
             yield from _iterate_pattern_names(each.nested)
         else:
-            yield each.name, (each.name_start, each.name_start + len(each.name))
+            yield each.name, get_name_span(each)
 
 
 def _make_builtin_scope() -> Scope:
@@ -164,7 +154,7 @@ class ScopeStack:
         #: The symbols of blocks that have ended, by name.
         self.ended: dict[str, Symbol] = {}
 
-    def enter_scope(self, node: Node, statements: list[Statement], names: dict[str, Symbol] | None = None) -> None:
+    def enter_scope(self, node: n.Node, statements: list[n.Statement], names: dict[str, Symbol] | None = None) -> None:
         """Enter the scope of a node."""
         self.current = Scope({} if names is None else names, self.current, node.start, node.end, statements)
 
@@ -218,7 +208,7 @@ class ScopeStack:
             node=node,
         )
 
-    def make_local(self, name: str, kind: SymbolKind, type_: Type, start: int, body: Node, private: bool) -> Symbol:
+    def make_local(self, name: str, kind: SymbolKind, type_: Type, start: int, body: n.Node, private: bool) -> Symbol:
         """Create a symbol that is visible in a body: a parameter, a loop variable or a caught error."""
         symbol = self.make_symbol(name, kind, type_, start, body.start, private=private)
         symbol.until, symbol.is_global = body.end, False
@@ -249,7 +239,7 @@ class ScopeStack:
             hint = f"import it under another name: `{symbol.name} as {symbol.name}Model`"
         self._reporter.report("V0422", message, symbol, hint)
 
-    def export(self, node: Node, symbol: Symbol) -> None:
+    def export(self, node: n.Node, symbol: Symbol) -> None:
         """Mark a symbol as exported; report one that is not at the top level of its module."""
         symbol.exported = True
         if self.current is not self.module:

@@ -61,8 +61,10 @@ class SideEffectAnalysis:
 
     def collect(self, node: n.Node) -> SideEffects:
         """Return the side effects of a node, including those of all functions that it calls, transitively."""
-        total, seen = SideEffects(), {id(node)}
-        todo = [self._collect_own(node)]
+        own = self._collect_own(node)
+        if not (own.calls or own.asks or own.is_open):
+            return own
+        total, seen, todo = SideEffects(), {id(node)}, [own]
         while todo:
             each = todo.pop()
             total |= each

@@ -2,44 +2,8 @@
 
 from __future__ import annotations
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import CATCH_HINT
-from antiphon.lang.syntax.nodes import (
-    ArrayLit,
-    AsyncFor,
-    BadStatement,
-    Binary,
-    Block,
-    BoolLit,
-    Break,
-    Call,
-    Continue,
-    Expr,
-    ExprStatement,
-    For,
-    Function,
-    If,
-    Index,
-    Is,
-    Lambda,
-    LoopMode,
-    Member,
-    Name,
-    Node,
-    NullLit,
-    NumberLit,
-    ObjectLit,
-    Range,
-    Return,
-    Slice,
-    Test,
-    TextLit,
-    Throw,
-    Try,
-    Unary,
-    While,
-    Yield,
-    children,
-)
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.blocks import check_block
 from antiphon.lang.typecheck.checker import Checker
@@ -71,16 +35,18 @@ from antiphon.lang.typecheck.types import (
     strip_ai_result,
 )
 
-_LITERALS = (ArrayLit, BoolLit, NullLit, NumberLit, ObjectLit, TextLit)
-_EFFECT_FREE_NODES = frozenset((*_LITERALS, Binary, Is, Index, Lambda, Member, Name, Range, Slice, Unary))
+_LITERALS = (n.ArrayLit, n.BoolLit, n.NullLit, n.NumberLit, n.ObjectLit, n.TextLit)
+_EFFECT_FREE_NODES = frozenset(
+    (*_LITERALS, n.Binary, n.Is, n.Index, n.Lambda, n.Member, n.Name, n.Range, n.Slice, n.Unary)
+)
 
 
-def check_bad_statement(_: Checker, __: BadStatement) -> bool:
+def check_bad_statement(_: Checker, __: n.BadStatement) -> bool:
     """Accept an unreadable statement, which has already been reported."""
     return False
 
 
-def check_expression_statement(c: Checker, node: ExprStatement) -> bool:
+def check_expression_statement(c: Checker, node: n.ExprStatement) -> bool:
     """Check an expression statement; warn if it only computes a value."""
     before = len(c.diagnostics)
     is_last = c.scopes.current is c.scopes.module and c.scopes.module.statements[-1] is node
@@ -88,7 +54,7 @@ def check_expression_statement(c: Checker, node: ExprStatement) -> bool:
     type_ = c.infer(node.value) if wanted is None else c.check_value(node.value, wanted, "returns")
     if (
         isinstance(type_, CallableType)
-        and isinstance(node.value, Name)
+        and isinstance(node.value, n.Name)
         and not c.in_repl
         and len(c.diagnostics) == before
     ):
@@ -107,9 +73,9 @@ def check_expression_statement(c: Checker, node: ExprStatement) -> bool:
 _SELECTING_METHODS = frozenset(("filter", "sortBy", "groupBy"))
 
 
-def _is_pure_method_call(value: Expr) -> bool:
+def _is_pure_method_call(value: n.Expr) -> bool:
     """Return True if a call of a method changes nothing and calls no function for its side effects."""
-    if not isinstance(value, Call) or not isinstance(value.callee, Member):
+    if not isinstance(value, n.Call) or not isinstance(value.callee, n.Member):
         return False
     if value.callee.name in METHODS_WITH_FUNCTION - _SELECTING_METHODS:
         return False
@@ -118,14 +84,14 @@ def _is_pure_method_call(value: Expr) -> bool:
     return method is not None and not method.mutates and find_field_function(type_, value.callee.name) is None
 
 
-def _hint_unused_value(c: Checker, node: ExprStatement) -> str:
+def _hint_unused_value(c: Checker, node: n.ExprStatement) -> str:
     value, around = node.value, c.scopes.frame.node
-    if isinstance(value, Call) and isinstance(value.callee, Member) and isinstance(value.callee.object, Name):
+    if isinstance(value, n.Call) and isinstance(value.callee, n.Member) and isinstance(value.callee.object, n.Name):
         return f"it changes nothing: write `{value.callee.object.name} = {c.quote(value)}`, or give it a name"
-    if isinstance(value, Binary) and value.op == "==":
+    if isinstance(value, n.Binary) and value.op == "==":
         return "to assign, write `=`"
     if (
-        isinstance(around, Function | Lambda)
+        isinstance(around, n.Function | n.Lambda)
         and c.scopes.current.statements
         and c.scopes.current.statements[-1] is node
     ):
@@ -133,12 +99,12 @@ def _hint_unused_value(c: Checker, node: ExprStatement) -> str:
     return "leave it out, or give it a name: `const x = …`"
 
 
-def check_if(c: Checker, node: If) -> bool:
+def check_if(c: Checker, node: n.If) -> bool:
     """Check `if … else if … else`. Iterative, since such a chain may be long."""
     ways: list[NarrowedTypes] = []
     impossible = False
-    each: If | Block | None = node
-    while isinstance(each, If):
+    each: n.If | n.Block | None = node
+    while isinstance(each, n.If):
         check_condition(c, each.condition, c.infer(each.condition, BOOLEAN))
         warn_constant_condition(c, each.condition)
         outside = c.narrowing.begin_branch()
@@ -157,7 +123,7 @@ def check_if(c: Checker, node: If) -> bool:
     return not ways
 
 
-def check_for(c: Checker, node: For) -> bool:
+def check_for(c: Checker, node: n.For) -> bool:
     """Check `for x in …`, `for {name} in …` or `for key, value in …`."""
     symbols = _make_loop_symbols(c, node, c.infer(node.iterable))
     c.narrowing.invalidate_by_node(node.body)
@@ -168,7 +134,7 @@ def check_for(c: Checker, node: For) -> bool:
     return False
 
 
-def _make_loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
+def _make_loop_symbols(c: Checker, node: n.For, type_: Type) -> list[Symbol]:
     """Return the variables of a loop: each item, its destructured fields, or each key and value."""
     private, since = is_private_value(node.iterable), node.body.start
     if node.pattern is not None:
@@ -190,7 +156,7 @@ def _make_loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
     return symbols
 
 
-def check_while(c: Checker, node: While) -> bool:
+def check_while(c: Checker, node: n.While) -> bool:
     """Check `while …`; if its condition is always true and it has no `break`, the code after it is unreachable."""
     c.narrowing.invalidate_by_node(node)
     outside = c.narrowing.begin_branch()
@@ -204,17 +170,17 @@ def check_while(c: Checker, node: While) -> bool:
     if not left:
         c.narrowing.narrow_by_condition(node.condition, False)
     _check_loop_mode(c, node.mode)
-    return isinstance(node.condition, BoolLit) and node.condition.value and not left
+    return isinstance(node.condition, n.BoolLit) and node.condition.value and not left
 
 
-def check_break_or_continue(c: Checker, node: Break | Continue) -> bool:
+def check_break_or_continue(c: Checker, node: n.Break | n.Continue) -> bool:
     """Check `break` or `continue`."""
-    word = "break" if isinstance(node, Break) else "continue"
+    word = "break" if isinstance(node, n.Break) else "continue"
     loops = c.scopes.frame.loops
     if loops:
         loops[-1] = loops[-1] or word == "break"
     elif c.scopes.frame.is_async_for:
-        if isinstance(node, Break):
+        if isinstance(node, n.Break):
             _report_async_for_exit(c, node, word)
     else:
         c.report(
@@ -223,14 +189,14 @@ def check_break_or_continue(c: Checker, node: Break | Continue) -> bool:
     return True
 
 
-def check_return(c: Checker, node: Return) -> bool:
+def check_return(c: Checker, node: n.Return) -> bool:
     """Check `return value`."""
     wanted = c.scopes.frame.returns
     if c.scopes.frame.is_async_for:
         _report_async_for_exit(c, node, "return")
         wanted = None
     node.scalar = wanted is not None and not is_mutable(wanted)
-    if wanted is None and isinstance(c.scopes.frame.node, Lambda):
+    if wanted is None and isinstance(c.scopes.frame.node, n.Lambda):
         infer_returned_value(c, node.value)
     elif node.value is None:
         if wanted is not None and wanted != JSON and not is_nullable(wanted):
@@ -242,7 +208,7 @@ def check_return(c: Checker, node: Return) -> bool:
             )
     elif wanted is None:
         c.infer(node.value)
-    elif isinstance(c.scopes.frame.node, Lambda):
+    elif isinstance(c.scopes.frame.node, n.Lambda):
         c.check_value(node.value, wanted, "")
     else:
         c.check_value(
@@ -251,7 +217,7 @@ def check_return(c: Checker, node: Return) -> bool:
     return True
 
 
-def check_yield(c: Checker, node: Yield) -> bool:
+def check_yield(c: Checker, node: n.Yield) -> bool:
     """Check `yield value`."""
     frame = c.scopes.frame
     if not frame.is_async_for:
@@ -264,13 +230,13 @@ def check_yield(c: Checker, node: Yield) -> bool:
         frame.yields = frame.wanted_item
     else:
         type_ = c.infer(node.value)
-        type_ = widen_fresh(node.value, strip_ai_result(type_)) if not isinstance(node.value, NullLit) else NULL
+        type_ = widen_fresh(node.value, strip_ai_result(type_)) if not isinstance(node.value, n.NullLit) else NULL
         node.value.type = node.value.type or type_
         frame.yields = type_ if frame.yields is None else join_types(frame.yields, type_)
     return False
 
 
-def check_throw(c: Checker, node: Throw) -> bool:
+def check_throw(c: Checker, node: n.Throw) -> bool:
     """Check `throw value`."""
     type_ = c.infer(node.value)
     if not is_assignable(type_, JSON):
@@ -278,7 +244,7 @@ def check_throw(c: Checker, node: Throw) -> bool:
     return True
 
 
-def check_try(c: Checker, node: Try) -> bool:
+def check_try(c: Checker, node: n.Try) -> bool:
     """Check `try { … } catch e { … } finally { … }`."""
     ends = check_block(c, node.body)
     if node.handler is not None:
@@ -289,11 +255,10 @@ def check_try(c: Checker, node: Try) -> bool:
     return ends
 
 
-def _check_handler(c: Checker, node: Try, handler: Block) -> bool:
+def _check_handler(c: Checker, node: n.Try, handler: n.Block) -> bool:
     if node.name is None:
         return check_block(c, handler)
-    symbol = node.symbol = c.scopes.make_symbol(node.name, "caught", ERROR, node.name_start, handler.start)
-    symbol.until, symbol.is_global = handler.end, False
+    symbol = node.symbol = c.scopes.make_local(node.name, "caught", ERROR, node.name_start, handler, False)
     ends = check_block(c, handler, (symbol,))
     if not symbol.used and node.name.endswith(("Error", "Exception")):
         message = f"`{node.name}` names every error that is caught here, and is no kind of error"
@@ -301,20 +266,20 @@ def _check_handler(c: Checker, node: Try, handler: Block) -> bool:
     return ends
 
 
-def _check_finally(c: Checker, block: Block) -> None:
+def _check_finally(c: Checker, block: n.Block) -> None:
     """Report statements that leave a `finally`, as they would discard a thrown error or a returned value."""
-    todo: list[tuple[Node, bool]] = [(block, False)]
+    todo: list[tuple[n.Node, bool]] = [(block, False)]
     while todo:
         node, in_loop = todo.pop()
-        if isinstance(node, Return) or (isinstance(node, Break | Continue) and not in_loop):
+        if isinstance(node, n.Return) or (isinstance(node, n.Break | n.Continue) and not in_loop):
             word = type(node).__name__.lower()
             hint = "write it after the statement"
             c.report("V0530", f"`{word}` would leave a `finally`, and with it what was thrown or returned", node, hint)
-        elif not isinstance(node, Function | AsyncFor):
-            todo += [(each, in_loop or isinstance(node, For | While)) for each in children(node)]
+        elif not isinstance(node, n.Function | n.AsyncFor):
+            todo += [(each, in_loop or isinstance(node, n.For | n.While)) for each in n.children(node)]
 
 
-def check_test(c: Checker, node: Test) -> bool:
+def check_test(c: Checker, node: n.Test) -> bool:
     """Check `test "…" { … }`."""
     if not c.scopes.is_at_top_level():
         c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4), "move it there")
@@ -324,7 +289,7 @@ def check_test(c: Checker, node: Test) -> bool:
     return False
 
 
-def _report_async_for_exit(c: Checker, node: Break | Return, word: str) -> None:
+def _report_async_for_exit(c: Checker, node: n.Break | n.Return, word: str) -> None:
     c.report(
         "V0506",
         f"`{word}` would leave an `async for`",
@@ -333,7 +298,7 @@ def _report_async_for_exit(c: Checker, node: Break | Return, word: str) -> None:
     )
 
 
-def _check_loop_mode(c: Checker, mode: LoopMode | None) -> None:
+def _check_loop_mode(c: Checker, mode: n.LoopMode | None) -> None:
     if mode is None:
         return
     if mode.how is None and mode.model is not None and _is_text_variable(c, mode.model):
@@ -346,12 +311,12 @@ def _check_loop_mode(c: Checker, mode: LoopMode | None) -> None:
         c.usage.record_shown_variables()
 
 
-def _is_text_variable(c: Checker, node: Name) -> bool:
+def _is_text_variable(c: Checker, node: n.Name) -> bool:
     symbol = c.scopes.find(node.name)
     return symbol is not None and type(symbol.type) is not CallableType and get_base_type(symbol.type) == TEXT
 
 
-def _check_compress_instruction(c: Checker, node: Expr) -> None:
+def _check_compress_instruction(c: Checker, node: n.Expr) -> None:
     kind = get_operand_type(c.infer(node))
     if kind not in (TEXT, JSON):
         c.report("V0314", f"how to compress is said in text, found `{format_type_general(kind)}`", node)

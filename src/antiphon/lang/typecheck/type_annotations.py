@@ -5,17 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_TYPES
-from antiphon.lang.syntax.nodes import (
-    ArrayType,
-    FunctionType,
-    LiteralType,
-    MapType,
-    ObjectType,
-    TypeName,
-    TypeNode,
-    UnionType,
-)
 from antiphon.lang.typecheck.reporter import Reporter
 from antiphon.lang.typecheck.scopes import ScopeStack
 from antiphon.lang.typecheck.symbols import Symbol
@@ -59,9 +50,9 @@ class TypeResolver:
         #: Object types and references whose contents are still to be resolved.
         self._incomplete: list[tuple[Object | TypeReference, Any]] = []
 
-    def resolve(self, node: TypeNode) -> Type:
+    def resolve(self, node: n.TypeNode) -> Type:
         """Return the type that an annotation means, with the fields of object types filled in."""
-        if type(node) is TypeName and (known := TYPES_BY_NAME.get(node.name)) is not None:
+        if type(node) is n.TypeName and (known := TYPES_BY_NAME.get(node.name)) is not None:
             node.type = known
             return known
         type_ = self._resolve_node(node)
@@ -93,31 +84,31 @@ class TypeResolver:
                     self._resolve_node(each.declared), each.optional, each.description
                 )
 
-    def _resolve_node(self, node: TypeNode, name: str = "") -> Type:
+    def _resolve_node(self, node: n.TypeNode, name: str = "") -> Type:
         type_ = node.type = self._resolve_by_class(node, name)
         return type_
 
-    def _resolve_by_class(self, node: TypeNode, name: str) -> Type:
+    def _resolve_by_class(self, node: n.TypeNode, name: str) -> Type:
         match node:
-            case TypeName():
+            case n.TypeName():
                 return TYPES_BY_NAME.get(node.name) or self._resolve_type_name(node)
-            case ArrayType():
+            case n.ArrayType():
                 return self._resolve_array(node)
-            case LiteralType():
+            case n.LiteralType():
                 return Literal(node.value)
-            case UnionType():
+            case n.UnionType():
                 return _flatten_union([self._resolve_node(each, name) for each in node.options])
-            case MapType():
+            case n.MapType():
                 return self._resolve_map(node)
-            case FunctionType():
+            case n.FunctionType():
                 parameters = tuple(self._resolve_node(each) for each in node.parameters)
                 return CallableType(parameters, len(parameters), self._resolve_node(node.returns))
-            case ObjectType():
+            case n.ObjectType():
                 found = Object({}, name)
                 self._incomplete.append((found, node))
                 return found
 
-    def _resolve_type_name(self, node: TypeName) -> Type:
+    def _resolve_type_name(self, node: n.TypeName) -> Type:
         symbol = self._scopes.find(node.name)
         other = FOREIGN_TYPES.get(node.name.lower())
         if symbol is None or (other and symbol.is_unreadable):
@@ -139,7 +130,7 @@ class TypeResolver:
             )
         return JSON
 
-    def _hint_unknown_type(self, node: TypeName) -> str:
+    def _hint_unknown_type(self, node: n.TypeName) -> str:
         """Return a hint what to declare; for names separated by `|`, literal texts."""
         text = self._reporter.source.text
         if len(node.name) < 2:
@@ -152,7 +143,7 @@ class TypeResolver:
         symbol = self._scopes.find(name)
         return symbol is not None and symbol.kind == "type"
 
-    def _resolve_declaration(self, symbol: Symbol, used: TypeName | None = None) -> Type:
+    def _resolve_declaration(self, symbol: Symbol, used: n.TypeName | None = None) -> Type:
         is_open = self._unresolved.get(symbol)
         if is_open is None:
             return symbol.type
@@ -171,28 +162,28 @@ class TypeResolver:
         del self._unresolved[symbol]
         return symbol.type
 
-    def _resolve_inner(self, node: TypeNode) -> Type | TypeReference:
+    def _resolve_inner(self, node: n.TypeNode) -> Type | TypeReference:
         """Return the type inside an array or a map, or a reference to be resolved later in a recursive definition."""
         if self._current is None or not self._refers_to(node, self._current):
             return self._resolve_node(node)
-        found = TypeReference(node.name if isinstance(node, TypeName) else "")
+        found = TypeReference(node.name if isinstance(node, n.TypeName) else "")
         self._incomplete.append((found, node))
         return found
 
-    def _refers_to(self, node: TypeNode, goal: Symbol) -> bool:
+    def _refers_to(self, node: n.TypeNode, goal: Symbol) -> bool:
         """Return True if an annotation refers to a type, directly or through other names. Fields do not count."""
-        todo: list[TypeNode] = [node]
+        todo: list[n.TypeNode] = [node]
         seen: set[Symbol] = set()
         while todo:
             each = todo.pop()
-            if isinstance(each, ArrayType):
+            if isinstance(each, n.ArrayType):
                 todo.append(each.item)
-            elif isinstance(each, MapType):
+            elif isinstance(each, n.MapType):
                 todo.append(each.value)
-            elif isinstance(each, UnionType):
+            elif isinstance(each, n.UnionType):
                 todo += each.options
             elif (
-                isinstance(each, TypeName)
+                isinstance(each, n.TypeName)
                 and (symbol := self._scopes.find(each.name)) is not None
                 and symbol not in seen
             ):
@@ -203,9 +194,9 @@ class TypeResolver:
                     todo.append(symbol.node.declared)
         return False
 
-    def _resolve_array(self, node: ArrayType) -> Type:
+    def _resolve_array(self, node: n.ArrayType) -> Type:
         written = [node]
-        while isinstance(written[-1].item, ArrayType):
+        while isinstance(written[-1].item, n.ArrayType):
             written.append(written[-1].item)
         type_ = self._resolve_inner(written[-1].item)
         found: Type = JSON
@@ -217,7 +208,7 @@ class TypeResolver:
             type_ = found
         return found
 
-    def _resolve_map(self, node: MapType) -> Type:
+    def _resolve_map(self, node: n.MapType) -> Type:
         if self._resolve_node(node.key) != TEXT:
             self._reporter.report(
                 "V0340", "the keys of a map are text", node.key, "write `{ [text]: … }`; `n.toString()` makes a key"

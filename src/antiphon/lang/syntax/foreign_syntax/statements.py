@@ -7,10 +7,9 @@ from antiphon.lang.syntax.foreign_syntax.expressions import OPERAND_STARTS, fill
 from antiphon.lang.syntax.foreign_syntax.table import CATCH_HINT, FOREIGN_STATEMENTS, FOREIGN_TYPES, PYTHON_MODULE_HINTS
 from antiphon.lang.syntax.parser.blocks import STATEMENT_PARSERS, parse_loop_body, parse_statement, skip_indented_block
 from antiphon.lang.syntax.parser.cursor import Cursor, SyntaxErrorReported
-from antiphon.lang.syntax.parser.declarations import parse_type_declaration
+from antiphon.lang.syntax.parser.declarations import parse_type_declaration, parse_variable
 from antiphon.lang.syntax.parser.expressions import parse_expression
 from antiphon.lang.syntax.parser.functions import parse_function
-from antiphon.lang.syntax.parser.variables import parse_variable
 from antiphon.lang.syntax.tokens import RESERVED_WORDS
 
 _FUNCTION_WORDS = frozenset(("print", "assert", "len", "note", "sleep"))

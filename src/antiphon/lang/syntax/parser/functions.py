@@ -9,14 +9,14 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.names import report_missing_colon, skip_optional_parameter_mark
 from antiphon.lang.syntax.parser.blocks import parse_function_body
 from antiphon.lang.syntax.parser.cursor import Cursor
-from antiphon.lang.syntax.parser.expressions import parse_expression
-from antiphon.lang.syntax.parser.types import parse_description, parse_plain_text, parse_type
-from antiphon.lang.syntax.parser.variables import (
+from antiphon.lang.syntax.parser.declarations import (
     is_private_modifier,
     parse_declared_name,
     parse_declared_type,
     parse_late_description,
 )
+from antiphon.lang.syntax.parser.expressions import parse_expression
+from antiphon.lang.syntax.parser.types import parse_description, parse_plain_text, parse_type
 
 _LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|\r|\n)?[ \t]*")
 #: Signs that other languages write before a rest parameter.

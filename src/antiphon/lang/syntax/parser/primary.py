@@ -11,10 +11,11 @@ from antiphon.lang.syntax.parser.expressions import (
     NOT_POWER,
     OPERAND_PARSERS,
     UNARY_POWER,
+    is_lambda_start,
     parse_expression,
+    parse_lambda,
     parse_nested_expression,
 )
-from antiphon.lang.syntax.parser.lambdas import is_lambda_start, parse_lambda
 from antiphon.lang.syntax.parser.model_calls import (
     parse_ask_human,
     parse_ask_model,

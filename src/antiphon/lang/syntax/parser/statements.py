@@ -18,6 +18,7 @@ from antiphon.lang.syntax.parser.blocks import (
     parse_statements,
     skip_stray_bracket,
 )
+from antiphon.lang.syntax.parser.control_flow import parse_for, parse_if, parse_try, parse_while
 from antiphon.lang.syntax.parser.cursor import Cursor, SyntaxErrorReported
 from antiphon.lang.syntax.parser.declarations import (
     parse_import,
@@ -25,14 +26,13 @@ from antiphon.lang.syntax.parser.declarations import (
     parse_model_declaration,
     parse_returns_declaration,
     parse_type_declaration,
+    parse_value,
+    parse_variable,
 )
 from antiphon.lang.syntax.parser.expressions import parse_expression
 from antiphon.lang.syntax.parser.functions import parse_function
-from antiphon.lang.syntax.parser.if_try import parse_if, parse_try
-from antiphon.lang.syntax.parser.loops import parse_for, parse_while
 from antiphon.lang.syntax.parser.match import is_match_start, parse_match_statement
 from antiphon.lang.syntax.parser.types import parse_plain_text, parse_type
-from antiphon.lang.syntax.parser.variables import parse_value, parse_variable
 from antiphon.lang.syntax.tokens import ASSIGNMENT_OPERATORS, RESERVED_WORDS
 
 #: Contextual keywords that begin a statement.
