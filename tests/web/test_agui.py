@@ -321,7 +321,7 @@ def test_a_call_that_must_be_allowed_interrupts_and_waits_over_a_restart(
     assert [(each.id, each.state) for each in with_two.list_runs()] == [(f"{client.thread}-run1", "done")]
     late = client.post(resume=[{"interruptId": interrupt["id"], **entry}])
     assert late.status_code == 409
-    assert "somebody else was faster" in late.json()["error"]
+    assert "already answered" in late.json()["error"]
     assert len(ran) == has_run
     antiphon_fake.play("Bye.")
     assert outcome(client.ask("Bye.")) == {"type": "success"}
@@ -371,7 +371,7 @@ def test_whoever_answers_first_counts_also_on_the_page(journal: Journal, page: A
     journal.answer(f"{client.thread}-run1", question.path, HumanAnswer("mine", allowed=False))
     events = client.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}])
     (note,) = [each for each in events if each["type"] == "CUSTOM"]
-    assert note["value"] == {"interruptId": interrupt["id"], "why": "somebody else was faster: mine"}
+    assert note["value"] == {"interruptId": interrupt["id"], "why": "the question is already answered: mine"}
     (result,) = [each for each in events if each["type"] == "TOOL_CALL_RESULT"]
     assert "denied: mine" in result["content"]
     assert ran == []
@@ -414,7 +414,7 @@ def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
     assert (tmp_path / "a.txt").read_text() == "hi"
     late = client.post(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}}])
     assert late.status_code == 409
-    assert "somebody else was faster: allowed; run" in late.json()["error"]
+    assert "already answered: allowed; run" in late.json()["error"]
     assert types(client.ask("Sure?")) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_ERROR"]
     assert outcome(client.ask("Sure?")) == {"type": "success"}
     journal.close()

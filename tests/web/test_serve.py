@@ -121,7 +121,7 @@ def _has_ipv6() -> bool:
         (["--listen", "192.0.2.1", "--insecure"], "cannot listen on 192.0.2.1:0"),
         (["--listen", "127.0.0.1:80", "--insecure"], "cannot listen on"),
         (["--listen", "no.such.invalid", "--insecure"], "cannot listen on no.such.invalid:0"),
-        (["--name", "a/b"], "an origin is a scheme, a name and a port"),
+        (["--name", "a/b"], "is not an origin; use a scheme, a host and a port"),
         (["--tools", "some"], "Invalid value for '--tools'"),
     ],
 )

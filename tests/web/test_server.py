@@ -390,10 +390,13 @@ def test_so_many_rows_as_are_asked_for(journal: Journal, rows: str, status: int)
 def test_what_is_not_there_is_told(journal: Journal):
     begun(journal, "r")
     page = app(journal=journal, token=TOKEN)
-    for path in ("/api/runs/none/about", "/api/runs/r/step?path=9", "/api/runs/none/step?path=1"):
+    for path, said in (
+        ("/api/runs/none/about", "run 'none' does not exist"),
+        ("/api/runs/r/step?path=9", "run 'r' has no step '9'"),
+        ("/api/runs/none/step?path=1", "run 'none' has no step '1'"),
+    ):
         (response,) = known(page, ("GET", path, {}))
-        assert response.status_code == 404
-        assert "no " in response.json()["error"]
+        assert (response.status_code, response.json()["error"]) == (404, said)
 
 
 # What is never sent
@@ -549,7 +552,7 @@ def test_the_first_answer_counts_and_the_second_is_told_of_it(journal: Journal):
     assert post(journal, "r", {"path": "1", "hash": item["hash"], "text": "first"}).status_code == 200
     second = post(journal, "r", {"path": "1", "hash": item["hash"], "text": "second"})
     assert second.status_code == 409
-    assert second.json()["error"] == "somebody else was faster: first"
+    assert second.json()["error"] == "the question is already answered: first"
 
 
 def test_nobody_answers_what_was_not_shown(journal: Journal):

@@ -57,7 +57,7 @@ def test_who_may_look_may_not_act(journal: Journal, users: UserFile):  # noqa: F
     for path in posts(page):
         for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
             _, refused = sent(page, login(reader), (method, path, OURS, {"json": {}}))
-            assert (refused.status_code, refused.text) == (403, "ada may look here, and not act."), (method, path)
+            assert (refused.status_code, refused.text) == (403, "ada may only read."), (method, path)
     said = {"json": {"path": "1", "hash": item["hash"], "text": "this"}}
     _, refused, foreign = sent(
         page, login(reader), ("POST", "/api/runs/r/answer", OURS, said), ("POST", "/api/runs/r/answer", {}, said)

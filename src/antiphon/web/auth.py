@@ -25,8 +25,8 @@ _SECURITY_HEADERS = (
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 )
 _LOGIN_REQUIRED = (
-    "This page is for whoever started it: open the link that `antiphon serve` printed, with its token.\n"
-    "A link on another page does not do: copy it into the address bar."
+    "You are not logged in. Open the link with the token that `antiphon serve` printed.\n"
+    "A link on another page does not work: copy it into the address bar."
 )
 
 
@@ -112,7 +112,7 @@ class AuthMiddleware:
 
     def _refused(self, request: _AuthRequest, who: PageUser | None) -> tuple[int, str] | None:
         if not self._is_own_host(request.host):
-            return 421, f"There is no page at {request.host[:200]!r} here."
+            return 421, f"The host {request.host[:200]!r} is not an address of this page."
         if request.path == "/login" and request.is_reading:
             return None
         if who is None:
@@ -120,11 +120,11 @@ class AuthMiddleware:
         if request.is_reading:
             is_page = request.path == "/" and request.header("sec-fetch-mode") in ("", "navigate")
             if not is_page and request.header("sec-fetch-site") not in ("", "none", "same-origin"):
-                return 403, "Another page has asked for this."
+                return 403, "Requests of other pages are refused."
         elif not self._is_same_origin(request) and not self._is_bearer_client(request):
-            return 403, "Only the page itself can do this."
+            return 403, "Only the page itself can send this request."
         elif not who.may_act:
-            return 403, f"{who.name} may look here, and not act."
+            return 403, f"{who.name} may only read."
         return None
 
     def _is_own_host(self, host: str) -> bool:

@@ -142,6 +142,6 @@ def _taken(given: dict[str, Any]) -> tuple[str, str, HumanAnswer]:
 
 def _settled(value: Any) -> str:
     if not isinstance(value, HumanAnswer):
-        return "somebody else was faster"
+        return "the question is already answered"
     said = value.text or ("allowed" if value.allowed else "not allowed")
-    return f"somebody else was faster: {said[:500]}"
+    return f"the question is already answered: {said[:500]}"

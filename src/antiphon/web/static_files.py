@@ -56,7 +56,7 @@ class StaticFiles:
 
         file = self._file(request.path_params["name"])
         if file is None:
-            return PlainTextResponse("There is no such file.", 404)
+            return PlainTextResponse("The file does not exist.", 404)
         headers = {"etag": file.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == file.tag:
             return Response(status_code=304, headers=headers)

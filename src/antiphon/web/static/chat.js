@@ -1,23 +1,23 @@
-// A chat with a model: what was said, what is being said, and what one says next.
+// A chat with a model: its messages, the live answer and the composer.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { accounts, act, address, chatLink, head, known, live, look, problem, refresh, turns } from "./chat_state.js";
 import { Composer } from "./composer.js";
-import { html, later } from "./html.js";
+import { html, loadLater } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
 import { clean } from "./plain.js";
-import { headline, opensItself, useSeen } from "./renderers.js";
-import { Ago, money } from "./runs.js";
+import { renderHeadline, opensItself, useSeen } from "./renderers.js";
+import { Ago, formatMoney } from "./runs.js";
 import { inbox, mayAct, runLink } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
 const said = texts.chat;
 
-await styled("chat.css");
+await loadStyles("chat.css");
 
 const Loading = () => html`<p class="quiet">${texts.loading}</p>`;
-const Opened = later(() => import("./pieces.js").then((module) => module.Opened), Loading);
+const Opened = loadLater(() => import("./pieces.js").then((module) => module.Opened), Loading);
 
 function Call({ id, turn, call }) {
   const [chosen, setChosen] = useState(null);
@@ -25,14 +25,14 @@ function Call({ id, turn, call }) {
   const toggled = (event) => event.target === event.currentTarget && event.target.open !== open && setChosen(event.target.open);
   return html`<details class="call" data-call=${call.id} data-state=${call.state} open=${open} onToggle=${toggled} ref=${watched}>
     <summary><span class=${`dot ${call.state}`} role="img" aria-label=${texts.states[call.state]}></span><span class="what"><strong>${clean(call.name)}</strong>
-      ${call.given !== "{}" && html` <code class="given">${clean(call.given)}</code>`} ${call.came && html`<span class="came">${headline(call.came)}</span>`}</span></summary>
+      ${call.given !== "{}" && html` <code class="given">${clean(call.given)}</code>`} ${call.came && html`<span class="came">${renderHeadline(call.came)}</span>`}</span></summary>
     ${open && seen && html`<${Opened} id=${id} turn=${turn} call=${call} />`}</details>`;
 }
 
 const Thinking = ({ text, open }) => html`<details class="thinking" open=${open}><summary>${said.thinking}</summary><div class="thought">${clean(text)}</div></details>`;
 
-const Picture = later(() => import("./pieces.js").then((module) => module.Picture));
-const Edit = later(() => import("./edit.js").then((module) => module.Edit));
+const Picture = loadLater(() => import("./pieces.js").then((module) => module.Picture));
+const Edit = loadLater(() => import("./edit.js").then((module) => module.Edit));
 
 function Mine({ id, turn, canFork, isBusy, isUnanswered }) {
   const [edited, setEdited] = useState(false);
@@ -52,14 +52,14 @@ const PIECES = {
 };
 
 function Account({ of }) {
-  const facts = [of.inputTokens != null || of.outputTokens != null ? texts.tokens(of.inputTokens, of.outputTokens) : "", money(of.cost), of.seconds ? said.seconds(of.seconds) : ""];
+  const facts = [of.inputTokens != null || of.outputTokens != null ? texts.tokens(of.inputTokens, of.outputTokens) : "", formatMoney(of.cost), of.seconds ? said.seconds(of.seconds) : ""];
   return html`<p class="quiet facts account"><span>${clean(of.model)}</span>${facts.map((each) => html`<span>${each}</span>`)}<a href=${runLink(of.run)}>${said.run}</a></p>`;
 }
 
 const Theirs = ({ id, turn, account }) => html`<article aria-label=${said.model} class="message model" data-turn=${turn.turn}>
   ${turn.pieces.map((each) => html`<${PIECES[each.type]} piece=${each} id=${id} turn=${turn} />`)}${account && html`<${Account} of=${account} />`}</article>`;
 
-// What is being said is heard once it is said.
+// Screen readers announce an answer when it is complete.
 function Live() {
   const now = live.value;
   return html`<div class="message model live" aria-live="off">
@@ -68,8 +68,8 @@ function Live() {
     ${now?.retries.map((each) => html`<p class="note retry">${clean(each)}</p>`)}<p class="quiet"><span class="dot begun" aria-hidden="true"></span>${now?.calls.length ? said.calling(now.calls.map(clean)) : said.answering}</p></div>`;
 }
 
-// By turn, what the answer that ends there took. What people say to a question is part of an answer: it follows a call.
-function ends(all, took) {
+// Return the account of each answer by its last turn. An answer to a question of the model belongs to the answer: it follows a call.
+function findAccounts(all, took) {
   const found = {};
   let account = null, last = null;
   const close = () => { if (account && last) found[last.turn] = account; };
@@ -83,10 +83,10 @@ function ends(all, took) {
   return found;
 }
 
-const Trouble = later(() => import("./trouble.js").then((module) => module.Trouble));
-const Retry = later(() => import("./trouble.js").then((module) => module.Retry));
+const Trouble = loadLater(() => import("./trouble.js").then((module) => module.Trouble));
+const Retry = loadLater(() => import("./trouble.js").then((module) => module.Retry));
 
-// Which model, and what it may do. Any name can be typed.
+// The model and the tools. Any model name can be typed.
 function Settings({ id, now, chosen, choose }) {
   const [failure, setFailure] = useState("");
   const model = now?.model ?? chosen.model ?? known.value?.model ?? "";
@@ -120,12 +120,12 @@ function List({ id }) {
     ${known.value && chats.length === 0 && html`<p class="quiet">${said.none}</p>`}</details>`;
 }
 
-// What is new is seen, unless somebody has scrolled away from it.
+// Follow new content, unless the user has scrolled up.
 function useEnd(isGoing, ...news) {
   const box = useRef(null), inner = useRef(null), isAtEnd = useRef(true), last = useRef(0), touched = useRef(0);
   const scrolled = () => {
     const at = box.current;
-    // Browsers scroll by themselves, too: only who does it by hand has gone away.
+    // Browsers scroll by themselves too: only a scroll by hand counts.
     if (at.scrollHeight - at.scrollTop - at.clientHeight < 60) isAtEnd.current = true;
     else if (at.scrollTop < last.current - 10 && Date.now() - touched.current < 1000) isAtEnd.current = false;
     last.current = at.scrollTop;
@@ -144,7 +144,7 @@ function useEnd(isGoing, ...news) {
 }
 
 function Talk({ id }) {
-  const now = head.value?.id === id ? head.value : null, all = turns.value, answers = ends(all, accounts.value);
+  const now = head.value?.id === id ? head.value : null, all = turns.value, answers = findAccounts(all, accounts.value);
   const isBusy = now?.state === "answering";
   const waits = (inbox.value ?? []).filter((each) => now?.run && each.run === now.run);
   const { box, inner, hands, isAtEnd } = useEnd(isBusy, all, now?.state, waits.length);

@@ -1,22 +1,22 @@
-// A chat that is looked at: one stream brings it and what waits, while the page's own is closed.
+// The watched chat: one stream brings its events and the inbox, and replaces the stream of the page.
 import { signal } from "@preact/signals";
-import { parsed } from "./plain.js";
+import { parseExactJson } from "./plain.js";
 import { ask, connection, inbox, post } from "./state.js";
 
 export const head = signal(null);
 export const turns = signal([]);
 export const accounts = signal({});
 export const problem = signal("");
-// What is said now: `pieces` is only added to.
+// The live answer; `pieces` only grows.
 export const live = signal(null);
-// The conversations, and what one is begun with.
+// The list of conversations, and the models and tools for a new one.
 export const known = signal(null);
 
 let source = null, id = null, again = 0, waiting = [], frame = 0, told = 0;
 
 const TAKE = {
   chat: (data) => {
-    // It goes on under another name: what was said stays.
+    // The chat got another name and keeps its messages.
     if (data.id !== id) { location.replace(chatLink(data.id)); return; }
     if (data.state !== head.value?.state || data.title !== head.value?.title) refresh();
     if (data.state !== "answering") live.value = null;
@@ -56,7 +56,7 @@ function open() {
     if (source?.readyState !== EventSource.CLOSED) return;
     again = setTimeout(() => ask(address(id)).then(() => { problem.value = ""; open(); }, (error) => {
       if (connection.value === "out") return;
-      // A chat that is not there will not come; a server may.
+      // A missing chat will not appear, but a server may return.
       if (error instanceof TypeError) open();
       else problem.value = error.message;
     }), head.value ? 2000 : 0);
@@ -64,7 +64,7 @@ function open() {
   for (const name of Object.keys(TAKE)) {
     source.addEventListener(name, (event) => {
       if (name === "chat") told++;
-      waiting.push([name, parsed(event.data)]);
+      waiting.push([name, parseExactJson(event.data)]);
       frame ||= requestAnimationFrame(flush);
     });
   }
@@ -73,7 +73,7 @@ function open() {
 export const address = (of, what) => `api/chats/${encodeURIComponent(of)}${what ? `/${what}` : ""}`;
 export const chatLink = (of) => `#/chat/${encodeURIComponent(of)}`;
 
-// Look at one, or none.
+// Watch a chat, or none.
 export function look(at) {
   if (at === id && source) return;
   id = at; waiting = [];
@@ -83,7 +83,7 @@ export function look(at) {
 
 export const refresh = () => ask("api/chats").then((data) => { known.value = data; }, () => {});
 
-// What came of it is the chat, unless the stream told more since.
+// Apply the returned state, unless the stream has sent a newer one.
 export async function act(path, data = {}) {
   const before = told, now = await post(path, data);
   if (now.id === id && told === before) head.value = now;

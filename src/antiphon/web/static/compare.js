@@ -1,17 +1,17 @@
-// Two runs side by side: what is the same is folded, what differs is marked and opened as a diff.
+// Two runs side by side: equal steps are folded, differing ones open as diffs.
 import { useEffect, useState } from "preact/hooks";
-import { html, later } from "./html.js";
+import { html, loadLater } from "./html.js";
 import { clean } from "./plain.js";
 import { Result } from "./renderers.js";
 import { Line } from "./line.js";
-import { money, State } from "./runs.js";
+import { formatMoney, State } from "./runs.js";
 import { ask, runLink, runs, stepLink } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
 const words = texts.past;
 
-await styled("past.css");
+await loadStyles("past.css");
 const said = (given) => new URLSearchParams(given);
 
 function useFetched(address) {
@@ -32,8 +32,8 @@ function Both({ first, second, path }) {
   return found.views.map(({ name, view }) => html`<p class="group">${words[name]}</p><${Result} view=${view} />`);
 }
 
-// What only one of them did is shown as it is in its run.
-const Alone = later(() => import("./run.js").then(({ Opened }) => Opened));
+// A step of only one run is shown as in its run.
+const Alone = loadLater(() => import("./run.js").then(({ Opened }) => Opened));
 
 const Side = ({ run, step }) => html`<div class=${`side ${step ? "" : "none"}`} data-run=${run}>${step ? html`<${Line} step=${step} /><a class="to" href=${stepLink(run, step.path)} aria-label=${texts.link}>↗</a>`
   : html`<span class="quiet">${words.notThere}</span>`}</div>`;
@@ -57,12 +57,12 @@ function Same({ row, first }) {
 }
 
 const Head = ({ run }) => html`<div class="side" data-run=${run.id}><h2><a href=${runLink(run.id)}>${clean(run.title) || run.id}</a></h2>
-  <p class="quiet facts"><${State} of=${run.state} /><code>${run.id}</code><span>${texts.steps_(run.steps)}</span><span>${money(run.cost)}</span>${run.forkOf && html`<span>${words.forkOf} ${clean(run.forkOf)} ${words.at} ${clean(run.forkAt)}</span>`}</p>
+  <p class="quiet facts"><${State} of=${run.state} /><code>${run.id}</code><span>${texts.steps_(run.steps)}</span><span>${formatMoney(run.cost)}</span>${run.forkOf && html`<span>${words.forkOf} ${clean(run.forkOf)} ${words.at} ${clean(run.forkAt)}</span>`}</p>
   ${run.failure && html`<p class="failure">${clean(run.failure)}</p>`}</div>`;
 
 export function View({ id: first, path: second }) {
   const [pages, setPages] = useState([]);
-  // What is still going on is compared again when something has happened.
+  // Unfinished runs are compared again when something has changed.
   const now = (runs.value ?? []).filter((each) => each.id === first || each.id === second).map((each) => `${each.state}${each.steps}`).join(" ");
   const address = first && second ? `api/compare?${said({ first, second })}` : "";
   const [found, failure] = useFetched(address && `${address}&now=${encodeURIComponent(now)}`);

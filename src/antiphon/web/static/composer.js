@@ -1,4 +1,4 @@
-// Where one writes: text, and images that are pasted, dropped or chosen.
+// The message field, with images that are pasted, dropped or chosen.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean } from "./plain.js";
@@ -8,7 +8,7 @@ import { texts } from "./texts.js";
 const said = texts.chat;
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const LARGEST = 5_000_000, MOST = 10;
-// What was written and not sent, by chat.
+// Unsent drafts, by chat.
 const drafts = new Map();
 
 const read = (file) => new Promise((done, failed) => {
@@ -36,7 +36,7 @@ function useImages(first) {
 const Thumbnails = ({ images, remove }) => images.length > 0 && html`<ul class="thumbnails">${images.map((each) => html`<li><img src=${each.url} alt=${clean(each.file.name)} />
   <button type="button" class="small" aria-label=${said.remove(clean(each.file.name))} title=${said.remove(clean(each.file.name))} onClick=${() => remove(each)}>×</button></li>`)}</ul>`;
 
-// Who may only look has nothing to write in.
+// Users who may only read have no message field.
 export const Composer = (given) => mayAct.value && html`<${Writing} ...${given} />`;
 
 function Writing({ text: first, draft, send, stop, cancel, word }) {

@@ -1,20 +1,20 @@
-// Conversations of before: listed, searched, and one of them opened with its calls and results.
+// Saved conversations: list, search, and one of them with its calls and results.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Markdown } from "./markdown.js";
 import { clean } from "./plain.js";
 import { Argument, Result } from "./renderers.js";
 import { Search, usePages } from "./list.js";
-import { Ago, Found, money } from "./runs.js";
+import { Ago, Found, formatMoney } from "./runs.js";
 import { ask, where } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
 const words = texts.past;
 
-await styled("past.css");
+await loadStyles("past.css");
 const link = (id) => `#/conversations/${encodeURIComponent(id)}`;
-const Facts = ({ of }) => html`<span class="quiet facts"><span>${of.models.map(clean).join(", ")}</span><span>${words.turns(of.turns)}</span><span>${of.tokens ? words.tokens(of.tokens) : ""}</span><span>${money(of.cost)}</span><${Ago} at=${of.updated} /></span>`;
+const Facts = ({ of }) => html`<span class="quiet facts"><span>${of.models.map(clean).join(", ")}</span><span>${words.turns(of.turns)}</span><span>${of.tokens ? words.tokens(of.tokens) : ""}</span><span>${formatMoney(of.cost)}</span><${Ago} at=${of.updated} /></span>`;
 
 function Talks() {
   const q = where().asked.get("q") ?? "";

@@ -1,4 +1,4 @@
-// A message that is edited, and sent in another conversation.
+// Edit a message and send it in a new conversation.
 import { act, address, chatLink } from "./chat_state.js";
 import { Composer } from "./composer.js";
 import { html } from "./html.js";

@@ -1,4 +1,4 @@
-// HTML of others: its source, or a page of its own in a frame that can do nothing outside of it.
+// HTML of results: its source, or the page in a sandboxed frame.
 import { useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, words } from "./plain.js";

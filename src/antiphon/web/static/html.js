@@ -1,13 +1,13 @@
-// Elements from templates; nothing in them is ever read as markup.
+// Elements from templates; values are never parsed as markup.
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import htm from "htm";
 
 export const html = htm.bind(h);
 
-// A component that is fetched when it is first seen, or when somebody knows before that it will be; another stands in
-// its place until then, and where it cannot be fetched.
-export function later(load, Meanwhile) {
+// Return a component that is loaded when it is first rendered, or when `load` is called before. `Meanwhile` stands in
+// until then, and if it cannot be loaded.
+export function loadLater(load, Meanwhile) {
   let known = null;
   const Later = (given) => {
     const [Drawn, setDrawn] = useState(() => known);

@@ -1,4 +1,4 @@
-// What waits for people. The first answer counts, whoever gives it, and all pages show it.
+// Open questions. The first answer wins, and all pages show it.
 import { useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Markdown } from "./markdown.js";
@@ -63,7 +63,7 @@ export function Waiting({ item }) {
 export function Inbox() {
   if (inbox.value === null) return html`<p class="quiet">${texts.loading}</p>`;
   const open = new Set(inbox.value.map(key));
-  // What was answered here stays until somebody looks elsewhere, with what came of it.
+  // Answered questions stay, with their answers, until the user leaves the view.
   const done = Object.values(said.value).filter(({ item }) => !open.has(key(item)));
   return html`<header class="head"><h1>${texts.inbox}</h1></header>
     ${inbox.value.length === 0 && html`<p class="empty">${texts.nothingWaits}<br /><span class="quiet">${texts.nothingWaitsMore}</span></p>`}

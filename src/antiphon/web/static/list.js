@@ -1,23 +1,23 @@
-// Lists of before: searched, narrowed and gone on with; and two runs chosen to be compared.
+// Search and filters of lists, and the choice of two runs to compare.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { listed } from "./runs.js";
 import { ask, moved, runs, where } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
 const words = texts.past;
 
-await styled("past.css");
+await loadStyles("past.css");
 
-// What is looked for is part of the address: while somebody types it changes, and nothing is added to where one goes back to.
+// The query is part of the address. Typing replaces it and adds nothing to the history.
 export function look(view, wishes) {
   const said = new URLSearchParams(Object.entries(wishes).filter(([, value]) => value)).toString();
   history.replaceState(null, "", `#/${view}${said ? `?${said}` : ""}`);
   moved();
 }
 
-// Pages of a list that is asked for at an address; `next` fetches what follows.
+// Pages of a list; `next` loads the following one.
 export function usePages(address, key, atOnce = true) {
   const [pages, setPages] = useState({ of: null });
   const fetched = useRef("");
@@ -34,7 +34,7 @@ export function usePages(address, key, atOnce = true) {
 }
 
 export function Search({ view, label, q, others = {}, children }) {
-  // Down leads from what is looked for into what was found.
+  // Arrow down moves from the search field into the results.
   const typed = (event) => { if (event.key === "ArrowDown") { event.preventDefault(); document.querySelector(".runs a")?.focus(); } };
   return html`<form role="search" class="find" onSubmit=${(event) => event.preventDefault()}>
     <input type="search" placeholder=${label} aria-label=${label} value=${q} onKeyDown=${typed} onInput=${(event) => look(view, { ...others, q: event.target.value })} />${children}</form>`;
@@ -46,7 +46,7 @@ const Choice = ({ name, any, of, wishes }) => html`<select aria-label=${words[na
 const newest = (a, b) => b.created - a.created || (b.id > a.id ? 1 : -1);
 const LISTED = 200;
 
-// All runs that are known here, and those that somebody looks for.
+// The known runs, and those that match the search.
 export function Find() {
   const { asked } = where();
   const wishes = Object.fromEntries(["q", "state", "kind"].map((each) => [each, asked.get(each) ?? ""]));

@@ -1,17 +1,16 @@
-// What can be looked at beside the steps of a run, fetched when there is some: what a model was shown, what was changed,
-// and the runs that are part of it.
+// Details beside the steps of a run, loaded on demand: prompts, changed files and nested runs.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean } from "./plain.js";
 import { Argument, Result, useRows } from "./renderers.js";
 import { Elapsed, Steps } from "./run.js";
-import { cost, State } from "./runs.js";
+import { formatCost, State } from "./runs.js";
 import { ask, fold, runLink, stepLink, unfold } from "./state.js";
 import { texts } from "./texts.js";
 
 const words = texts.live;
 
-// What is folded is asked for when somebody opens it, and again, at most once in a second, while `when` changes.
+// Load folded content when it is opened, and again, at most once a second, while `when` changes.
 function useOpened(address, when) {
   const [open, setOpen] = useState(false), [found, setFound] = useState(null), [failure, setFailure] = useState("");
   const last = useRef(0);
@@ -27,7 +26,7 @@ function useOpened(address, when) {
   return { found, setFound, failure, toggled: (event) => event.target === event.currentTarget && setOpen(event.target.open) };
 }
 
-// A piece of a prompt. More of it is asked for by itself.
+// A part of a prompt; more of it is loaded on demand.
 function useMore(first, address) {
   const [rows, more] = useRows(200), [found, setFound] = useState(first);
   useEffect(() => {
@@ -53,7 +52,7 @@ function Said({ of, address }) {
       ${part.views.map((view) => html`<${Result} view=${view} more=${more} />`)}`}</div>`;
 }
 
-// Each turn knows where it is found again: among those before which turn, and which of them it is.
+// Add to each turn how to request it again: the mark that its page began with, and its number there.
 const placed = (turns, before) => turns.map((turn, i) => ({ ...turn, at: `&before=${encodeURIComponent(before)}&turn=${i}` }));
 
 export function Shown({ id, path }) {
@@ -80,7 +79,7 @@ export function Changes({ store }) {
       <p class="ends"><a href=${stepLink(store.id, each.step)}>${words.last}</a></p>`)}</section>`)}</details>`;
 }
 
-// A run that is part of another: its steps in place, as they happen.
+// A nested run: its steps in place, live.
 function Part({ known }) {
   const [store, setStore] = useState(null);
   useEffect(() => () => store && fold(known.id), [store]);
@@ -88,12 +87,12 @@ function Part({ known }) {
   const now = store?.run.value?.id ? store.run.value : known;
   return html`<li><details class="part" data-run=${known.id} onToggle=${toggled}>
     <summary><${State} of=${now.state} /><span class="title">${clean(now.title) || now.id}${now.failure && html`<span class="why">${clean(now.failure)}</span>`}</span>
-      <span class="quiet facts"><span>${now.kind}</span><span>${texts.steps_(now.steps)}</span><span>${cost(now.cost, now.unpriced)}</span><${Elapsed} run=${now} /></span></summary>
+      <span class="quiet facts"><span>${now.kind}</span><span>${texts.steps_(now.steps)}</span><span>${formatCost(now.cost, now.unpriced)}</span><${Elapsed} run=${now} /></span></summary>
     ${store && html`<div class="inside"><p class="ends"><a href=${runLink(known.id)}>${texts.live.open}</a></p>
       ${store.changes.value > 0 && html`<${Changes} store=${store} />`}${now.parts > 0 && html`<${Parts} run=${now} />`}<${Steps} store=${store} /></div>`}</details></li>`;
 }
 
-// Those that are listed are fetched anew while something changes in them, at most once in a second.
+// Nested runs are loaded again while they change, at most once a second.
 export function Parts({ run }) {
   const [open, setOpen] = useState(false), [found, setFound] = useState([]), [more, setMore] = useState(0);
   const last = useRef(0), states = JSON.stringify(run.partStates);

@@ -1,4 +1,4 @@
-// The page: what is above all views, and which of them is seen.
+// The page: header, navigation and the current view.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
@@ -8,8 +8,8 @@ import { clean } from "./plain.js";
 import { choose, connection, identify, inbox, me, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
-// Views that are fetched when somebody opens them: what their module exports as `View`, by the first word of the address.
-// One run is apart from all of them: what draws results is most of the page.
+// Views that are loaded when they are opened: what their module exports as `View`, by the first word of the address.
+// A run is separate, because rendering results is most of the page.
 const LATER = {
   run: () => import("./run.js").then(({ Run }) => ({ View: Run })),
   inbox: () => import("./inbox.js").then(({ Inbox }) => ({ View: Inbox })),
@@ -57,9 +57,9 @@ const Page = () => html`<a class="skip" href="#content" onClick=${skip}>${texts.
     ${broken.value.map((each) => html`<p class="banner">${clean(each)}</p>`)}</div>
   <main id="content" tabindex="-1"><${View} /></main>`;
 
-// Arrows go through lists, open what is folded, and close it.
+// Arrow keys move through lists, and open and close folded items.
 const ITEMS = "summary, .runs a, .board a";
-function arrows(event) {
+function handleArrows(event) {
   const here = event.target.closest?.(ITEMS), list = here?.closest("[data-nav]");
   if (!list || event.altKey || event.ctrlKey || event.metaKey) return;
   const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -75,5 +75,5 @@ function arrows(event) {
 const modules = document.querySelector('meta[name="renderers"]').content.split(" ").filter(Boolean);
 identify();
 await loaded(modules);
-document.addEventListener("keydown", arrows);
+document.addEventListener("keydown", handleArrows);
 render(html`<${Page} />`, document.getElementById("page"));

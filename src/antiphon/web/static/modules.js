@@ -1,8 +1,8 @@
-// Modules of others that draw kinds of results. One that is broken is told, and keeps nobody from anything.
+// Third-party modules that render kinds of results. A broken one is reported and blocks nothing.
 import { signal } from "@preact/signals";
 import { texts } from "./texts.js";
 
-// How long the page waits for them, and one of them for the one before it, in milliseconds.
+// How long the page waits for all modules, and a module for the one before it, in milliseconds.
 const PATIENCE = 2000;
 
 export const broken = signal([]);
@@ -19,7 +19,7 @@ async function load(name) {
   }
 }
 
-// In their order: where two draw the same kind, the later one counts.
+// Load in order: if two render the same kind, the later one wins.
 async function loadAll(names) {
   for (const each of names) await Promise.race([load(each), pause()]);
 }

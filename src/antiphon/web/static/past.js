@@ -1,30 +1,30 @@
-// A run as it stood at one of its steps, and another one that goes on differently from there.
+// A run as it was at one of its steps, and the form that forks it there.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, visible } from "./plain.js";
-import { money } from "./runs.js";
+import { formatMoney } from "./runs.js";
 import { ask, at, mayAct, order, post, runLink, steps } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
 const words = texts.past;
 
-await styled("past.css");
+await loadStyles("past.css");
 const lasting = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : seconds < 3600 ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s` : `${Math.floor(seconds / 3600)} h ${Math.round(seconds % 3600 / 60)} min`;
 
 let later = 0;
-// What somebody drags is seen at once; the address follows when the hand rests.
+// Dragging is shown at once; the address follows when the slider rests.
 function move(id, seq) {
   at.value = seq;
   clearTimeout(later);
   later = setTimeout(() => history.replaceState(null, "", seq === null ? runLink(id) : `${runLink(id)}?at=${seq}`), 200);
 }
 
-// What had happened by a moment: what it cost, how long it took, and what was printed.
-function soFar(paths, moment) {
+// Cost, duration and prints of a run up to a step.
+function summarizeUntil(paths, moment) {
   const known = paths.map((path) => steps.get(path).value), over = known.filter((each) => each.ended != null && (moment === null || each.ended <= moment));
   const end = moment ?? Math.max(...over.map((each) => each.ended), known[0].began);
-  return { time: lasting(Math.max(0, end - known[0].began)), cost: money(over.filter((each) => each.kind === "request").reduce((sum, each) => sum + (each.cost ?? 0), 0)),
+  return { time: lasting(Math.max(0, end - known[0].began)), cost: formatMoney(over.filter((each) => each.kind === "request").reduce((sum, each) => sum + (each.cost ?? 0), 0)),
     printed: known.filter((each) => each.kind === "print" && !each.isPrivate).map((each) => each.head) };
 }
 
@@ -33,7 +33,7 @@ export function Slider({ id, then }) {
   const paths = order.value;
   const last = paths.length - 1, index = then === null ? last : Math.max(0, paths.findLastIndex((path) => steps.get(path).value.seq <= then.seq));
   const path = paths[index], step = steps.get(path).value;
-  const { time, cost, printed } = soFar(paths.slice(0, index + 1), then?.moment ?? null);
+  const { time, cost, printed } = summarizeUntil(paths.slice(0, index + 1), then?.moment ?? null);
   const go = (to) => { setForks(false); move(id, to >= last ? null : steps.get(paths[Math.max(0, to)]).value.seq); };
   const said = words.stepText(index + 1, last + 1, texts.kinds[step.kind] ?? step.kind, step.isPrivate ? "" : clean(step.head).slice(0, 80));
   return html`<section class="past" aria-label=${words.through}>
@@ -57,7 +57,7 @@ const Field = ({ way, choices, value, set }) => {
 
 const Wrong = ({ of }) => html`<div class="failure"><strong>${words.wrong}</strong><ul class="diagnostics">${of.map((each) => html`<li><span class="quiet">${each.line != null && words.line(each.line, each.column)}</span> ${visible(each.message)}${each.hint && html` <span class="quiet">${visible(each.hint)}</span>`}</li>`)}</ul></div>`;
 
-// What somebody wants to be different is what stands in the field of the way that is chosen.
+// The value of a fork is in the field of the chosen way.
 export function Fork({ id, path }) {
   const address = `api/runs/${encodeURIComponent(id)}/fork`;
   const [choices, setChoices] = useState(null), [way, setWay] = useState(""), [values, setValues] = useState({});

@@ -1,4 +1,4 @@
-// Pieces of messages that few chats show: an opened call, an image.
+// Rare parts of messages: an opened call, an image.
 import { useEffect, useState } from "preact/hooks";
 import { address } from "./chat_state.js";
 import { html } from "./html.js";

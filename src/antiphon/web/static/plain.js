@@ -1,11 +1,11 @@
-// Texts of others made harmless to read: nothing in them hides or reorders what is beside it.
+// Make texts of others safe to read: nothing in them hides or reorders what is beside it.
 import { html } from "./html.js";
 import { texts } from "./texts.js";
 
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]/g;
-// As in `_printable.py`: control and format characters, fillers, variation selectors, lone surrogates.
+// As in `_base/escape.py`: control and format characters, fillers, variation selectors, lone surrogates.
 const HIDDEN = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Cf}\\p{Cs}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2028\\u2029\\u2060-\\u206f\\u3164\\ufdd0-\\ufdef\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{e0fff}]";
-// What only chooses the look of an emoji or a letter.
+// Characters that only choose the look of an emoji or a letter.
 const JOINED = "[\\u0620-\\u06d3\\u0900-\\u0dff\\u2190-\\u2bff\\u{1f000}-\\u{1faff}]";
 const LOOK = `(?<=\\p{Emoji})[\\ufe0e\\ufe0f](?![\\ufe00-\\ufe0f])|(?<=${JOINED}\\ufe0f?)[\\u200c\\u200d](?=${JOINED})`;
 const all = new RegExp(HIDDEN, "gu"), allButLook = new RegExp(`(${LOOK})|${HIDDEN}`, "gu");
@@ -16,9 +16,9 @@ function written(found) {
 }
 
 const lines = (text) => text.replace(/\r\n/g, "\n");
-// What is only read: the colours of terminals go, what else hides is written out.
+// For reading: remove terminal colours and escape other hidden characters.
 export const clean = (text) => lines(String(text).replace(ESCAPES, "")).replace(allButLook, (found, look) => look ?? written(found));
-// What somebody decides about: all that hides is written out.
+// For decisions: escape all hidden characters.
 export const visible = (text) => lines(String(text)).replace(all, written);
 
 export const words = (piece) => piece == null ? "" : typeof piece === "object" ? piece.text : String(piece);
@@ -29,7 +29,7 @@ export function Piece({ of, exact }) {
   return html`${text}<span class="cut" title=${texts.characters(of.more)}>…</span>`;
 }
 
-// Addresses that a link may lead to.
+// Return an address that a link may lead to.
 export function address(given) {
   const text = String(given ?? "").trim();
   if (text.startsWith("#") && !text.startsWith("#/")) return text;
@@ -44,7 +44,7 @@ export function Link({ to, children }) {
   return href ? html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow">${children}</a>` : children;
 }
 
-// A value by the type that its field is said to have.
+// Format a value by the declared type of its field.
 export function Value({ value, type, exact }) {
   if (value === null || value === undefined) return html`<span class="null">null</span>`;
   if (typeof value === "boolean") return html`<span class="bool">${String(value)}</span>`;
@@ -59,8 +59,8 @@ export function Value({ value, type, exact }) {
   return html`<${Piece} of=${value} exact=${exact} />`;
 }
 
-// JSON, with numbers that are whole whatever their length: others would be shown as what they are not.
-export function parsed(text) {
+// Parse JSON with integers of any length: JavaScript would round them.
+export function parseExactJson(text) {
   if (!/[[:,]-?\d{16}/.test(text)) return JSON.parse(text);
   const whole = (value, source) => typeof value === "number" && /^-?\d{16,}$/.test(source ?? "") ? BigInt(source) : value;
   return JSON.parse(text, (key, value, at) => whole(value, at?.source));
@@ -82,7 +82,7 @@ function when(value) {
   return date(value).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 }
 
-export function bytes(size) {
+export function formatBytes(size) {
   if (size == null || !(size >= 0)) return "";
   if (size < 1000) return `${Math.floor(size)} B`;
   const power = Math.min(Math.floor(Math.log10(size) / 3), 6);

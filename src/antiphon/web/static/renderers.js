@@ -1,21 +1,21 @@
-// Results: by a component of their kind that somebody has registered, else by the body that the server has chosen for
-// them (their kind, their preferred view, their MIME type, their shape, and at last a tree).
+// Render a result with the component that is registered for its kind, or else with the body that the server chose
+// (by kind, preferred view, MIME type, shape, and at last a tree).
 //
 //   import { ResultRenderers, html } from "antiphon";
 //   ResultRenderers.register("acme.report", ({ view, data, Standard }) => html`<b>${data.name}</b>`);
 import { signal } from "@preact/signals";
 import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { html, later } from "./html.js";
+import { html, loadLater } from "./html.js";
 import { clean, Piece, visible, words } from "./plain.js";
 import { texts } from "./texts.js";
 
 export { html };
-export const Drawn = later(() => import("./views.js").then((module) => module.Drawn));
-const Framed = later(() => import("./frame.js").then((module) => module.Framed));
+export const Drawn = loadLater(() => import("./views.js").then((module) => module.Drawn));
+const Framed = loadLater(() => import("./frame.js").then((module) => module.Framed));
 const KIND = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/;
 const components = new Map();
-// How many there are, so that what is drawn already is drawn anew when a module comes late.
+// The number of components; results are rendered again when a module loads late.
 const count = signal(0);
 
 export const ResultRenderers = {
@@ -28,11 +28,11 @@ export const ResultRenderers = {
   kinds: () => [...components.keys()],
 };
 
-// A component of somebody else may fail: then the result is drawn as it would be without it.
+// If a third-party component fails, the result is rendered without it.
 class Own extends Component {
   state = { error: null };
   static getDerivedStateFromError(error) { return { error: String(error) }; }
-  // One and the same as long as the result is seen: what was sorted or opened in it stays so.
+  // The same component as long as the result is visible, so that its sorting and open parts stay.
   Standard = () => html`<${Body} ...${this.props} />`;
   render({ view, Drawn }, { error }) {
     if (error) return html`<p class="quiet">${texts.drawing} ${clean(error)}</p><${this.Standard} />`;
@@ -49,19 +49,19 @@ function Body({ view, more, exact }) {
     ${view.moreInside ? html`<p class="quiet">${texts.left(view.moreInside, texts.items)}</p>` : null}`;
 }
 
-// What a summary begins with is not said twice.
-export function headline(view) {
+// Do not repeat the beginning of a summary.
+export function renderHeadline(view) {
   const title = words(view.title), said = words(view.summary) ? view.summary : view.gist ?? "";
   return html`${title && !words(said).startsWith(title) && html`<strong><${Piece} of=${view.title} /></strong> `}<${Piece} of=${said} />`;
 }
 
-// How many rows are shown, and the function that shows more: so many, or twice as many and at least 10,000 more.
+// The number of visible rows, and a function that shows more: that many, or twice as many and at least 10,000 more.
 export function useRows(first) {
   const [rows, setRows] = useState(first);
   return [rows, (wanted) => setRows((now) => Math.max(now, wanted ?? now + Math.max(now, 10_000)))];
 }
 
-// What is open by itself is fetched when it is seen.
+// Load open content when it becomes visible.
 export function useSeen(wanted) {
   const box = useRef(null), [seen, setSeen] = useState(false);
   useEffect(() => {
@@ -73,9 +73,9 @@ export function useSeen(wanted) {
   return [box, seen];
 }
 
-// What says so is open by itself, and so is what was changed.
+// Results with that hint are open, and so are changes.
 export const opensItself = (came) => came?.collapsed === false || (came?.kind === "diff" && came.collapsed !== true);
-// The change that a call has made comes first; before it is made, as it would be.
+// The change of a call comes first; before the call, as a preview.
 export const opened = (call, views, more) => {
   const made = views.some((each) => each.kind === "diff"), came = views.map((view) => html`<${Result} view=${view} more=${more} />`);
   return html`${!made && call?.change && html`<${Result} view=${call.change} more=${more} />`}${made && came}
@@ -91,7 +91,7 @@ export function Result({ view, label, more, exact }) {
   const Drawn = count.value > 0 ? components.get(view.kind) : undefined;
   const Way = Drawn ? Own : Body;
   const isEmpty = !view.body && !view.inside?.length && !view.moreInside && !view.unfit && !Drawn;
-  const about = words(view.title) || words(view.summary) || !view.body ? headline(view) : null;
+  const about = words(view.title) || words(view.summary) || !view.body ? renderHeadline(view) : null;
   const toggled = (event) => event.target === event.currentTarget && setOpen(event.target.open);
   return html`<details class=${`result ${view.state === "failed" ? "failed" : ""}`} data-kind=${view.kind} data-view=${view.body?.type ?? "none"}
       data-own=${Drawn ? "" : null} data-empty=${isEmpty ? "" : null} open=${open} onToggle=${toggled}>
@@ -99,7 +99,7 @@ export function Result({ view, label, more, exact }) {
     ${open && !isEmpty && html`<div class=${`body ${lines ? "limited" : ""}`} style=${lines} tabindex=${lines ? 0 : null} role=${lines ? "group" : null} aria-label=${lines ? view.kind : null}><${Way} view=${view} Drawn=${Drawn} more=${more} exact=${exact} /></div>`}</details>`;
 }
 
-// What a call is given, by its name.
+// An argument of a call.
 export function Argument({ name, view, more, exact }) {
   const short = view.body?.type === "code" && view.body.lines.length < 2 && !view.body.more;
   return html`<div class=${`argument ${short ? "short" : ""}`}><dt>${visible(name)}</dt><dd>${short

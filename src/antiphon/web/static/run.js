@@ -1,44 +1,44 @@
-// A run: its steps as they happen, each under what it is part of; opened, with all that came of it.
+// A run: its steps as they happen, nested and with their results.
 import { computed } from "@preact/signals";
 import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { html, later } from "./html.js";
+import { html, loadLater } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Line, stateOf } from "./line.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Drawn, opened, opensItself, Result, ResultRenderers, useRows, useSeen } from "./renderers.js";
-import { Ago, cost, State } from "./runs.js";
+import { Ago, formatCost, State } from "./runs.js";
 import { ask, at, inbox, innerOf, main, mayAct, order, post, problem, run, runLink, sayingAt, stepLink, steps, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 
-await styled("live.css");
+await loadStyles("live.css");
 
 const words = texts.past;
 
-// The run as it stood before the step was begun that comes after the one which is looked at.
+// The run as it was before the step after the selected one began.
 const then = computed(() => {
   if (at.value === null) return null;
   const next = order.value.find((path) => steps.get(path).peek().seq > at.value);
   return next === undefined ? null : { seq: at.value, moment: steps.get(next).peek().began };
 });
 
-// A step as it stood then: what was not over yet had no outcome.
-function stood(store, step) {
+// Return a step as it was then: an unfinished one had no outcome.
+function rewindStep(store, step) {
   const moment = store === main ? then.value?.moment : undefined;
   if (step === undefined || moment === undefined || (step.ended != null && step.ended <= moment)) return step;
   const { seq, path, kind, head, given, about, isPrivate, attempt, began } = step;
   return { seq, path, kind, head, given, about, isPrivate, attempt, began, state: kind === "person" ? "waiting" : "begun", isThen: true };
 }
 
-// The steps inside of one, as far as they had been begun.
-function innerThen(store, path) {
+// Return the steps inside another that had begun by then.
+function listInnerSteps(store, path) {
   const all = innerOf(store, path).value;
   return store === main && then.value ? all.filter((each) => store.steps.get(each).peek().seq <= then.value.seq) : all;
 }
 
-const past = (name) => later(() => import("./past.js").then((module) => module[name]));
+const past = (name) => loadLater(() => import("./past.js").then((module) => module[name]));
 const Fork = past("Fork"), Slider = past("Slider");
 
 function ForkHere({ id, path }) {
@@ -47,11 +47,11 @@ function ForkHere({ id, path }) {
     ${open && html`<${Fork} id=${id} path=${path} />`}</details>`;
 }
 
-// What is seldom looked at is fetched then.
-const looking = (name) => later(() => import("./looking.js").then((module) => module[name]));
+// Rare parts are loaded on demand.
+const looking = (name) => loadLater(() => import("./looking.js").then((module) => module[name]));
 const Changes = looking("Changes"), Parts = looking("Parts"), Shown = looking("Shown");
 
-// How long it takes; while it runs, it goes on.
+// The duration; it grows while the run is active.
 export function Elapsed({ run }) {
   const [, setNow] = useState(0);
   useEffect(() => {
@@ -97,15 +97,15 @@ export function Opened({ id, step }) {
 
 const opens = (step) => opensItself(step.came) || (stateOf(step) === "failed" && step.came?.collapsed !== true);
 
-// What is being said at a step that is not over.
+// The live output of an unfinished step.
 function Spoken({ store, step }) {
   const saying = sayingAt(store, step.path);
   return store.run.value?.isRun && saying.value ? html`<${Saying} of=${saying} />` : null;
 }
 
 function Step({ store, path, target }) {
-  const step = stood(store, store.steps.get(path)?.value), id = store.id;
-  const inner = innerThen(store, path);
+  const step = rewindStep(store, store.steps.get(path)?.value), id = store.id;
+  const inner = listInnerSteps(store, path);
   const [chosen, setChosen] = useState(null), [unfolded, setUnfolded] = useState(true);
   const box = useRef(null);
   const open = chosen ?? (path === target || (step !== undefined && opens(step)));
@@ -122,7 +122,7 @@ function Step({ store, path, target }) {
       ${unfolded && html`<ol class="steps"><${Listed} store=${store} paths=${inner} target=${target} /></ol>`}</details>`}</li>`;
 }
 
-// What is not new is not gone through again.
+// Only new steps are rendered again.
 class Slice extends Component {
   shouldComponentUpdate({ paths, target }) {
     return target !== this.props.target || paths.length !== this.props.paths.length || paths.some((each, i) => each !== this.props.paths[i]);
@@ -138,7 +138,7 @@ function Listed({ store, paths, target }) {
   return slices;
 }
 
-export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}><${Listed} store=${store} paths=${innerThen(store, "")} target=${target} /></ol>`;
+export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}><${Listed} store=${store} paths=${listInnerSteps(store, "")} target=${target} /></ol>`;
 
 function GoOn({ id }) {
   const [done, setDone] = useState("");
@@ -154,8 +154,8 @@ export function Run({ id }) {
   const waits = (inbox.value ?? []).filter((each) => each.run === id);
   const resumable = !known.isRun && ["ready", "preparing", "interrupted"].includes(known.state);
   return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
-      <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><${Elapsed} run=${known} /><span class="cost">${cost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
-        ? html`<span class="cost-of-all">${texts.live.withParts(cost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />
+      <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><${Elapsed} run=${known} /><span class="cost">${formatCost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
+        ? html`<span class="cost-of-all">${texts.live.withParts(formatCost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />
       ${known.parent && html`<span>${texts.partOf} <a href=${(known.kind === "turn" ? teamLink : runLink)(known.parent)}>${known.parent}</a></span>`}
       ${known.forkOf && html`<span class="forkOf">${words.forkOf} <a href=${runLink(known.forkOf)}>${known.forkOf}</a> ${words.at} <a href=${stepLink(known.forkOf, known.forkAt)}><code>${clean(known.forkAt)}</code></a></span><a href=${`#/compare/${encodeURIComponent(known.forkOf)}/${encodeURIComponent(id)}`}>${words.withOriginal}</a>`}</p></div></header>
     ${known.failure && !then.value && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}

@@ -1,4 +1,4 @@
-// All runs, the newest first, or those that somebody looks for.
+// All runs, newest first, or the results of a search.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
@@ -7,16 +7,16 @@ import { runLink, runs, stepLink, teamLink } from "./state.js";
 import { texts } from "./texts.js";
 
 const words = texts.past;
-export const money = (cost) => cost ? `$${cost < 0.01 ? cost.toFixed(4) : cost.toFixed(2)}` : "";
-// To the last digit; of what nobody knows the price it says that.
+export const formatMoney = (cost) => cost ? `$${cost < 0.01 ? cost.toFixed(4) : cost.toFixed(2)}` : "";
+// Show costs exactly, and say if a price is unknown.
 const exactly = (cost) => `$${cost.toFixed(8).replace(/0{1,6}$/, "")}`;
-export function cost(known, unknown) {
+export function formatCost(known, unknown) {
   if (known == null) return unknown ? texts.live.unpriced : "";
   return unknown ? texts.live.partly(exactly(known), unknown) : exactly(known);
 }
 export const State = ({ of }) => html`<span class=${`state ${of}`}><span class="dot" aria-hidden="true"></span>${of}</span>`;
 export const Ago = ({ at }) => html`<time datetime=${new Date(at * 1000).toISOString()} title=${new Date(at * 1000).toLocaleString()}>${texts.ago(Date.now() / 1000 - at)}</time>`;
-// Where words were found: they are marked.
+// Highlight the found words.
 export const Found = ({ pieces }) => html`<span class="found">${pieces.map(([text, found]) => found ? html`<mark>${clean(text)}</mark>` : clean(text))}</span>`;
 
 export function RunLine({ run, chosen, choose }) {
@@ -27,11 +27,11 @@ export function RunLine({ run, chosen, choose }) {
     <${State} of=${run.state} />
     <span class="title">${name}${run.waiting ? html` <span class="badge strong">${texts.waitsFor(run.waiting)}</span>` : null}${run.forkOf && html` <span class="badge">${words.forkOf} ${clean(run.forkOf)}</span>`}
       ${run.failure && html`<span class="why">${clean(run.failure)}</span>`}</span>
-    <span class="quiet facts"><span>${run.kind}</span><span>${texts.steps_(run.steps)}</span><span>${run.unpriced && run.cost == null ? texts.live.unpriced : money(run.cost)}</span><${Ago} at=${run.created} /></span></a>
+    <span class="quiet facts"><span>${run.kind}</span><span>${texts.steps_(run.steps)}</span><span>${run.unpriced && run.cost == null ? texts.live.unpriced : formatMoney(run.cost)}</span><${Ago} at=${run.created} /></span></a>
     ${run.found && html`<a class="place" href=${stepLink(run.found.run, run.found.path)}><${Found} pieces=${run.found.pieces} /></a>`}</li>`;
 }
 
-// Which runs are listed, and how some are chosen, once there is a way to say so.
+// The listed and the selected runs, once the search is loaded.
 export const listed = signal(null);
 
 export function Runs() {

@@ -1,18 +1,18 @@
-// Programs that can be started here, and for each a form made of the inputs that it declares.
+// Startable programs, each with a form for its declared inputs.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, visible } from "./plain.js";
 import { ask, mayAct, post, runLink } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
-await styled("start.css");
+await loadStyles("start.css");
 
 const words = texts.start;
 const link = (file) => `#/start/${encodeURIComponent(file)}`;
 const address = (file) => `api/programs/${file.split("/").map(encodeURIComponent).join("/")}`;
 
-// What is asked of the server, and how it failed; it is asked anew when the address is another one.
+// A request to the server and its failure; it is sent again when the address changes.
 function useAsked(path) {
   const [known, setKnown] = useState({});
   useEffect(() => {
@@ -24,11 +24,11 @@ function useAsked(path) {
   return known;
 }
 
-// What a field shows at first: the default, as it would be typed.
+// The initial text of a field: the default, as a user would type it.
 const first = ({ kind, initial }) => kind === "boolean" ? initial === "true" : initial;
 
-// What a form says, as texts that the server reads; what is left empty is not given, but for a text that was emptied.
-function said(inputs, values) {
+// Return the form as texts for the server. Empty fields are left out, except a text that the user emptied.
+function readForm(inputs, values) {
   const given = {};
   for (const each of inputs) {
     const value = values[each.name];
@@ -81,7 +81,7 @@ function Form({ program }) {
     if (Object.keys(unread).length) return;
     setBusy(true);
     try {
-      location.hash = runLink((await post("api/programs/start", { file: program.file, inputs: said(program.inputs, values) })).run);
+      location.hash = runLink((await post("api/programs/start", { file: program.file, inputs: readForm(program.inputs, values) })).run);
     } catch (error) {
       setErrors(error.data?.errors ?? {});
       setFailure(error.data?.errors ? words.wrong : error.message);

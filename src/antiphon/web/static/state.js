@@ -1,27 +1,27 @@
-// What the page knows: one stream brings it, and it is set once for each frame that is drawn.
+// The state of the page: one stream brings it, and it is applied once per frame.
 import { batch, computed, signal } from "@preact/signals";
-import { parsed } from "./plain.js";
+import { parseExactJson } from "./plain.js";
 
 export const place = signal(location.hash);
 export const runs = signal(null);
 export const inbox = signal(null);
-// The teams; the one that is looked at, and what was said and has happened in it.
+// The teams, the watched team, and its messages and log.
 export const teams = signal(null);
 export const team = signal(null);
 export const messages = signal([]);
 export const problem = signal("");
 export const connection = signal("new");
-// What was said here, by run and path, and what came of it.
+// Answers of this page, by run and path, with their outcome.
 export const said = signal({});
-// Who looks at the page, and whether he may act: until that is known he may not.
+// The user, who may not act until the server has said so.
 export const me = signal({ name: "", mayAct: false });
 export const mayAct = computed(() => me.value.mayAct);
 
-// A run that is looked at: what is known of it, the order of its steps, each step as a signal of its own, the paths of
-// those inside each, and what is being said at a step. So what is new costs as much as there is of it.
+// A watched run: its data, the order of its steps, each step as its own signal, the paths of nested steps, and live
+// output. An update costs as much as it brings.
 const looked = (id) => ({ id, mark: "", run: signal(null), order: signal([]), steps: new Map(), inner: new Map(), sought: new Set(),
   changes: signal(0), saying: new Map() });
-// The one that the page is about; and those that are part of it and open there.
+// The run of the page, and the nested runs that are open.
 export const main = looked(null);
 export const { run, order, steps } = main;
 export const parts = new Map();
@@ -42,20 +42,20 @@ let source = null, of = "runs", waiting = [], frame = 0, again = 0;
 export async function ask(path, options) {
   const response = await fetch(path, options);
   if (response.status === 401) connection.value = "out";
-  const data = response.headers.get("content-type")?.startsWith("application/json") ? parsed(await response.text()) : {};
+  const data = response.headers.get("content-type")?.startsWith("application/json") ? parseExactJson(await response.text()) : {};
   if (!response.ok) throw Object.assign(new Error(data.error ?? `${response.status}`), { data });
   return data;
 }
 
-// Rights may change while a page is open: it is asked anew with each stream.
+// Rights may change while a page is open: they are requested again with each stream.
 export const identify = () => ask("api/me").then((data) => { me.value = data; }, () => {});
 
 export const post = (path, data) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(data) });
 
 const around = (path) => path.replace(/[/.][^/.]*$/, "");
 
-// The nearest step around one that there is.
-function outer(store, path) {
+// Return the nearest known step around another.
+function findParent(store, path) {
   for (let at = path, next; (next = around(at)) !== at; at = next) {
     if (store.steps.has(next)) return next;
     store.sought.add(next);
@@ -66,7 +66,7 @@ function outer(store, path) {
 function arrange(store, paths) {
   const number = (path) => store.steps.get(path).value.seq, lists = new Map();
   for (const path of paths) {
-    const key = outer(store, path);
+    const key = findParent(store, path);
     if (lists.has(key)) lists.get(key).push(path);
     else lists.set(key, [path]);
   }
@@ -83,7 +83,7 @@ function takeSteps(data, store) {
   for (const step of data) {
     const known = store.steps.get(step.path), before = known?.value;
     changes += isDiff(step) - isDiff(before);
-    // What was said so far is replaced by what is written down, or is said anew.
+    // Stored steps replace the live output so far.
     if (store.saying.has(step.path) && (step.state !== "begun" || (before && before.attempt !== step.attempt))) store.saying.get(step.path).value = null;
     if (known) known.value = step;
     else { store.steps.set(step.path, signal(step)); fresh.push(step.path); }
@@ -93,7 +93,7 @@ function takeSteps(data, store) {
   fresh.sort((a, b) => store.steps.get(a).value.seq - store.steps.get(b).value.seq);
   store.order.value = [...store.order.value, ...fresh];
   if (fresh.some((path) => store.sought.has(path))) {
-    // Something is around what was there before it.
+    // A step may be the parent of steps that arrived before it.
     for (const each of store.inner.values()) each.value = [];
     store.sought.clear();
     arrange(store, store.order.value);
@@ -116,7 +116,7 @@ const TAKE = {
     if (!store) return;
     const saying = sayingAt(store, path), pieces = saying.value?.pieces;
     if (number === 0) saying.value = { pieces: [said] };
-    // A piece that is there already, or comes after one that is not, is none.
+    // Ignore a piece that is known, or that follows a missing one.
     else if (pieces?.length === number) { pieces.push(said); saying.value = { pieces }; }
   },
 };
@@ -125,7 +125,7 @@ function flush() {
   frame = 0;
   const taken = waiting;
   waiting = [];
-  // All steps of a frame are one change.
+  // All steps of a frame are one update.
   const all = new Map();
   batch(() => {
     for (const [name, data, store] of taken) {
@@ -167,7 +167,7 @@ function open() {
   };
   source.onerror = () => {
     connection.value = connection.value === "out" ? "out" : "lost";
-    // One that the browser has given up is begun again where it was; one who is not let in any more is told.
+    // Reconnect where the browser gave up; report a lost login.
     if (source?.readyState === EventSource.CLOSED) {
       again = setTimeout(() => ask("api/inbox").catch(() => {}).then(() => connection.value !== "out" && open()), 2000);
     }
@@ -177,7 +177,7 @@ function open() {
   }
 }
 
-// Look at a run or a team, or at all of them; at nothing, where a view has a stream of its own.
+// Watch a run, a team or all runs; nothing for a view with its own stream.
 export function watch(id, kind = "runs") {
   if (main.id === id && of === kind && (source || id === false)) return;
   main.id = id; of = kind; main.mark = ""; waiting = [];
@@ -187,7 +187,7 @@ export function watch(id, kind = "runs") {
   open();
 }
 
-// Look into a run that is part of it.
+// Watch a nested run.
 export function unfold(id) {
   if (!parts.has(id)) { parts.set(id, looked(id)); open(); }
   return parts.get(id);
@@ -197,7 +197,7 @@ export function fold(id) {
 }
 
 document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
-// The number of the step at which somebody looks at a run; none, where all of it is seen.
+// The number of the step up to which a run is shown; none for all of it.
 export const at = signal(null);
 export const moved = () => {
   place.value = location.hash;
@@ -206,7 +206,7 @@ export const moved = () => {
 };
 addEventListener("hashchange", moved);
 
-// The view, the run and the step that an address names; `asked` is what is said behind a question mark.
+// Return the view, the run and the step of the address; `asked` is its query.
 export function where() {
   const [address, asked] = place.value.replace(/^#\/?/, "").split("?");
   const [name = "", ...rest] = address.split("/").map((each) => { try { return decodeURIComponent(each); } catch { return each; } });
@@ -217,7 +217,7 @@ export const runLink = (id) => `#/runs/${encodeURIComponent(id)}`;
 export const teamLink = (id) => `#/teams/${encodeURIComponent(id)}`;
 export const stepLink = (id, path) => `${runLink(id)}/${encodeURIComponent(path)}`;
 
-// The theme that was chosen in this browser; without one it is the system's.
+// The theme chosen in this browser, or that of the system.
 export const theme = signal("auto");
 export function choose(name) {
   theme.value = name;

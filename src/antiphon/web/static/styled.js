@@ -1,7 +1,7 @@
-// Styles of a view that is fetched when it is opened; done when they are there.
+// Load the styles of a view that is opened.
 const fetched = new Map();
 
-export function styled(file) {
+export function loadStyles(file) {
   if (!fetched.has(file)) {
     fetched.set(file, new Promise((done) => document.head.append(
       Object.assign(document.createElement("link"), { rel: "stylesheet", href: file, onload: done, onerror: done }))));

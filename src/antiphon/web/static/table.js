@@ -1,4 +1,4 @@
-// Tables of any length: all rows are in memory, those that are seen are in the page.
+// Tables of any length: all rows are in memory, and only the visible ones in the page.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, date, isNumber, Piece, Value, words } from "./plain.js";
@@ -6,7 +6,7 @@ import { texts } from "./texts.js";
 
 const HEIGHT = 30, AROUND = 8, VISIBLE = 14;
 
-function compared(a, b, type) {
+function compareValues(a, b, type) {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (type === "date") return (date(a)?.getTime() ?? 0) - (date(b)?.getTime() ?? 0);
   if (isNumber(a) && isNumber(b)) return a < b ? -1 : a > b ? 1 : 0;
@@ -19,17 +19,17 @@ function chosen(body, found, sort, filter) {
   for (let i = 0; i < body.rows.length; i++) if (!wanted || found(i).includes(wanted)) order.push(i);
   if (sort) {
     const { column, down } = sort, type = body.columns[column].type;
-    // What is nothing stays at the end, whichever way.
+    // Empty values come last in either order.
     order.sort((a, b) => {
       const [x, y] = [body.rows[a][column], body.rows[b][column]];
       const way = x === null || y === null || !down ? 1 : -1;
-      return way * compared(x, y, type) || a - b;
+      return way * compareValues(x, y, type) || a - b;
     });
   }
   return order;
 }
 
-// How long a cell is as it is written, in characters.
+// Return the length of a cell in characters.
 function written(value, type) {
   if (type === "date" && value !== null && date(value)) return words(value).length === 10 ? 10 : 25;
   return (isNumber(value) && type === "number" ? value.toLocaleString("en", { maximumFractionDigits: 20 }) : words(value)).length;
@@ -45,7 +45,7 @@ export function Table({ body, more, height }) {
   const [filter, setFilter] = useState("");
   const [top, setTop] = useState(0);
   const box = useRef(null), waits = useRef(0);
-  // Sorting and filtering are of all rows, so all are fetched, once somebody looks.
+  // Sorting and filtering need all rows, so all are loaded then.
   useEffect(() => { if (body.more && more) more(body.rows.length + body.more); }, []);
   const found = useMemo(() => {
     const known = [];

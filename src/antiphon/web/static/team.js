@@ -1,11 +1,11 @@
-// A team: its tasks by state, who works on what, what is said in it, what it has changed, and what it may use.
+// A team: tasks by state, activity, messages, changes and limits.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Result, useRows } from "./renderers.js";
-import { Ago, money } from "./runs.js";
+import { Ago, formatMoney } from "./runs.js";
 import { ask, inbox, mayAct, messages, post, problem, runLink, team, teamLink } from "./state.js";
 import { texts } from "./texts.js";
 
@@ -13,7 +13,7 @@ const words = texts.teams;
 const address = (id, what) => `api/teams/${encodeURIComponent(id)}/${what}`;
 const taskLink = (id, task) => `${teamLink(id)}/${encodeURIComponent(task)}`;
 
-// Something that is done to a team, and what came of it.
+// An action on a team, and its outcome.
 function useAct(id) {
   const [told, setTold] = useState(null);
   const act = async (what, given, word) => {
@@ -62,7 +62,7 @@ function Board({ id, known, path }) {
     })}</div>`}</section>`;
 }
 
-// What is fetched of a team, again when `marks` are others.
+// Load data of a team, again when `marks` change.
 function useFetched(path, ...marks) {
   const [found, setFound] = useState({});
   useEffect(() => {
@@ -115,7 +115,7 @@ function Channels({ id, known }) {
   const [which, setWhich] = useState(""), [all, setAll] = useState(false), box = useRef(null), low = useRef(true);
   const found = messages.value.filter((each) => which ? each.channel === which : each.channel !== "log");
   const shown = all ? found : found.slice(-SHOWN);
-  // Whoever reads at the end goes on there; whoever has scrolled up stays.
+  // Follow new messages, unless the user has scrolled up.
   useEffect(() => { if (low.current && box.current) box.current.scrollTop = box.current.scrollHeight; }, [shown.length, which]);
   const scrolled = ({ target }) => { low.current = target.scrollHeight - target.scrollTop - target.clientHeight < 40; };
   return html`<section class="sheet said"><header class="head"><h2>${words.said}</h2><span class="ways" role="group" aria-label=${words.whichChannel}>${Object.entries(words.channels).map(([name, label]) => html`
@@ -140,7 +140,7 @@ function Say({ id, known, channel }) {
     <button type="submit">${words.say}</button>${came}</form>`;
 }
 
-const dollars = (cost) => money(cost) || "$0";
+const dollars = (cost) => formatMoney(cost) || "$0";
 
 function Limit({ name, used, most, told }) {
   return html`<p class="limit"><span>${words.limit[name]}</span> ${most && html`<meter min="0" max=${most} high=${most * 0.8} value=${Math.min(used, most)} aria-label=${words.limit[name]}></meter>`}

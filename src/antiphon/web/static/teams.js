@@ -1,13 +1,13 @@
-// Teams, the newest first; one of them is fetched when somebody opens it.
+// Teams, newest first; one of them is loaded when it is opened.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean } from "./plain.js";
 import { Ago } from "./runs.js";
 import { problem, teamLink, teams } from "./state.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
-await styled("teams.css");
+await loadStyles("teams.css");
 
 const Line = ({ team }) => html`<li class="run" data-team=${team.id} data-state=${team.state}><a href=${teamLink(team.id)}>
   <span class=${`state ${team.state}`}><span class="dot" aria-hidden="true"></span>${texts.teams.list[team.state]}</span>

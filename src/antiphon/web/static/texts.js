@@ -1,4 +1,4 @@
-// Every word of the page.
+// All texts of the page.
 const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
 export const texts = {

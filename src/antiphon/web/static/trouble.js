@@ -1,4 +1,4 @@
-// What stands below a chat where something is to be known or to be done: why there is no answer, and the ways on.
+// What a chat needs attention for: why there is no answer, and how to go on.
 import { useState } from "preact/hooks";
 import { act, address } from "./chat_state.js";
 import { html } from "./html.js";
@@ -22,7 +22,7 @@ export function Trouble({ id, now }) {
     ${failure && html`<p class="failure">${clean(failure)}</p>`}</div>`;
 }
 
-// A message without an answer is sent again from where it stands: it takes its own place.
+// Send an unanswered message again, in its place.
 export function Retry({ id }) {
   const [isSent, setSent] = useState(false), [failure, setFailure] = useState("");
   const send = (event) => {

@@ -1,4 +1,4 @@
-// The colours of programs of ours in fences: the words of `antiphon.lang.highlight`.
+// Syntax colours of Vibe in Markdown, with the words of `antiphon.lang.highlight`.
 const KEYWORDS = "let const function if else for in while break continue return throw try catch finally yield do vibe ask import export and or not is match private async model type tool test input returns from as default local none verbose forget compress py pure";
 
 export default [

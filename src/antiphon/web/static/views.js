@@ -1,12 +1,12 @@
-// What each body of a view looks like: data in, elements out.
+// The components of view bodies: data in, elements out.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { html, later } from "./html.js";
+import { html, loadLater } from "./html.js";
 import { Markdown as Written } from "./markdown.js";
-import { bytes, clean, Link, Piece, Value, words } from "./plain.js";
+import { formatBytes, clean, Link, Piece, Value, words } from "./plain.js";
 import { texts } from "./texts.js";
-import { styled } from "./styled.js";
+import { loadStyles } from "./styled.js";
 
-await styled("kinds.css");
+await loadStyles("kinds.css");
 
 function More({ body, more, what }) {
   if (!body.more) return null;
@@ -35,8 +35,8 @@ function Code({ body, more, exact, title }) {
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
 
-// What takes the place of what, line by line.
-function pairs(lines) {
+// Pair removed with added lines.
+function pairLines(lines) {
   const rows = [];
   let old = [], young = [];
   const flush = () => {
@@ -59,7 +59,7 @@ const Side = ({ line, side }) => html`<td class="number">${line?.[side] ?? ""}</
 function Hunk({ hunk, paired }) {
   const heading = words(hunk.heading) && html`<tr class="hunk"><td colspan="4"><${Piece} of=${hunk.heading} /></td></tr>`;
   if (paired) {
-    return html`${heading}${pairs(hunk.lines).map((row) => row.length < 2 ? html`<tr class="about"><td colspan="4"><${Piece} of=${row[0].text} /></td></tr>`
+    return html`${heading}${pairLines(hunk.lines).map((row) => row.length < 2 ? html`<tr class="about"><td colspan="4"><${Piece} of=${row[0].text} /></td></tr>`
       : html`<tr><${Side} line=${row[0]} side="old" /><${Side} line=${row[1]} side="new" /></tr>`)}`;
   }
   return html`${heading}${hunk.lines.map((line) => html`<tr class=${MARKS[line.mark] ?? (line.mark ? "" : "about")}>
@@ -70,7 +70,7 @@ function Hunk({ hunk, paired }) {
 function Diff({ body, more, exact, title }) {
   const [paired, setPaired] = useState(false);
   const said = texts.changes[body.change];
-  // There is something to set beside something else.
+  // Side by side is possible only with something on both sides.
   const pairable = body.isPaired || body.hunks.some((hunk) => hunk.lines.some((line) => line.mark === "-"));
   const way = (value, label) => html`<button type="button" aria-pressed=${paired === value} onClick=${() => setPaired(value)}>${label}</button>`;
   return html`<p class="file">${(exact || words(body.path) !== title) && html`<code class="path"><${Piece} of=${body.path} exact=${exact} /></code>`}
@@ -89,13 +89,13 @@ function Files({ body, more }) {
   return html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code>${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}</p>
     <div class="scroll" tabindex="0" role="group" aria-label=${clean(words(body.path))}><table class="files"><thead><tr><th scope="col">${texts.name_}</th><th scope="col" class="right">${texts.size}</th><th scope="col">${texts.modified}</th></tr></thead>
     <tbody>${body.entries.map((entry) => html`<tr data-type=${entry.type || "file"}><td><span class="icon" aria-hidden="true">${ICONS[entry.type ?? ""]}</span> <${Piece} of=${entry.name} />${entry.type === "directory" ? "/" : ""}</td>
-      <td class="right">${bytes(entry.size)}</td><td>${entry.modified == null ? "" : html`<${Value} value=${entry.modified} type="date" />`}</td></tr>`)}</tbody></table></div>
+      <td class="right">${formatBytes(entry.size)}</td><td>${entry.modified == null ? "" : html`<${Value} value=${entry.modified} type="date" />`}</td></tr>`)}</tbody></table></div>
     <${More} body=${body} more=${more} what=${texts.items} />`;
 }
 
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml"];
 
-// By an address of its own and never as markup: nothing in it runs.
+// Images have addresses of their own and are never markup: nothing in them runs.
 function usePicture(data, type) {
   const [state, setState] = useState({});
   useEffect(() => {
@@ -115,17 +115,17 @@ function Picture({ body }) {
   const [{ url, broken }, fail] = usePicture(body.data, words(body.mediaType));
   const alt = clean(words(body.alt)) || texts.image;
   if (body.url && !body.data) return html`<p class="picture">${texts.remote} <${Link} to=${words(body.url)}><${Piece} of=${body.url} /><//> ${body.alt && html`<span class="quiet">${alt}</span>`}</p>`;
-  if (!body.data) return html`<p class="quiet">${texts.tooLarge} ${alt} (${bytes(body.size)})</p>`;
+  if (!body.data) return html`<p class="quiet">${texts.tooLarge} ${alt} (${formatBytes(body.size)})</p>`;
   if (broken) return html`<p class="quiet">${texts.broken} ${alt}</p>`;
   return html`<figure class="picture">${url && html`<img src=${url} alt=${alt} onError=${fail} />`}
-    <figcaption class="quiet">${[body.alt && alt, body.width && `${body.width} × ${body.height}`, bytes(body.size)].filter(Boolean).join(" · ")}</figcaption></figure>`;
+    <figcaption class="quiet">${[body.alt && alt, body.width && `${body.width} × ${body.height}`, formatBytes(body.size)].filter(Boolean).join(" · ")}</figcaption></figure>`;
 }
 
 const Key = ({ of, exact }) => of === null ? null : html`<span class="key"><${Piece} of=${of} exact=${exact} /></span><span class="colon">: </span>`;
 
-// What has more in it than this is not opened by itself, nor is anything in it.
+// Larger values stay closed, and so does everything in them.
 const WIDE = 30;
-// A list of a few plain values is read in a line.
+// A short list of plain values is shown in one line.
 const isShort = (node) => node.shape === "list" && node.nodes?.length <= 8 && !node.more
   && node.nodes.every((each) => each.type === "leaf" && words(each.value).length <= 40);
 const Short = ({ node, exact }) => html`<div class="leaf"><${Key} of=${node.key} exact=${exact} /><span class="quiet">[</span>${node.nodes.map((each, i) => html`
@@ -182,7 +182,7 @@ function Status({ body, more }) {
     <${More} body=${body} more=${more} what=${texts.items} />`;
 }
 
-const Table = later(() => import("./table.js").then((module) => module.Table));
+const Table = loadLater(() => import("./table.js").then((module) => module.Table));
 
 const BODIES = { text: Text, markdown: Markdown, code: Code, diff: Diff, table: Table, tree: Tree, image: Picture,
   files: Files, status: Status, output: Output, failure: Failure, question: Question };

@@ -1,4 +1,4 @@
-// Blocks of Markdown, which the server has parsed, as elements. Links are filtered, headings fit into the page.
+// Render Markdown that the server has parsed. Links are filtered, and headings fit into the page.
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./html.js";
 import { address, clean, visible } from "./plain.js";
@@ -28,7 +28,7 @@ const DRESS = {
 const align = (node, { align: side }) => { if (side) node.style.textAlign = side; };
 DRESS.th = DRESS.td = align;
 
-function fence(attributes, code, shown) {
+function renderFence(attributes, code, shown) {
   const block = document.createElement("pre"), inner = document.createElement("code");
   if (attributes.language) inner.dataset.language = attributes.language;
   inner.append(shown(code ?? ""));
@@ -41,15 +41,15 @@ function fence(attributes, code, shown) {
   return both;
 }
 
-// A node is a text, or its tag, its attributes and what is in it.
-function made(node, shown) {
+// Render a node: a text, or its tag, attributes and children.
+function renderNode(node, shown) {
   if (typeof node === "string") return shown(node);
   const [tag, attributes, ...inside] = node;
-  if (tag === "pre") return fence(attributes, inside[0], shown);
+  if (tag === "pre") return renderFence(attributes, inside[0], shown);
   const element = document.createElement(TAGS[tag] ?? "span");
   DRESS[tag]?.(element, attributes);
-  element.append(...inside.map((each) => made(each, shown)));
-  // A link that leads nowhere here says where it would lead.
+  element.append(...inside.map((each) => renderNode(each, shown)));
+  // A link with a forbidden target shows the target.
   if (tag === "a" && !element.href && attributes.href !== inside[0]) element.append(shown(` (${attributes.href}${attributes.title ? ` "${attributes.title}"` : ""})`));
   return element;
 }
@@ -68,14 +68,14 @@ async function colour(code) {
   code.replaceChildren(...pieces);
 }
 
-// What follows what was parsed last is written where that ended.
-function innermost(node) {
+// Find where unparsed text follows the parsed blocks.
+function findInnermost(node) {
   let found = node;
   while (found.lastElementChild && !["BR", "HR", "INPUT"].includes(found.lastElementChild.tagName)) found = found.lastElementChild;
   return found;
 }
 
-// As it comes: blocks that are closed are never made again.
+// Streamed Markdown: closed blocks are never rendered again.
 export function Saying({ of }) {
   const root = useRef(null), read = useRef(null), said = of.value;
   useEffect(() => {
@@ -89,14 +89,14 @@ export function Saying({ of }) {
       if (isAnew) { root.current.replaceChildren(); now.open = []; }
       if (open !== null) {
         const fresh = [...closed, ...open].map((each) => ({ key: JSON.stringify(each), block: each }));
-        // A block that has not changed stays as it is.
+        // An unchanged block stays as it is.
         let same = 0;
         while (same < fresh.length && fresh[same].key === now.open[same]?.key) fresh[same].node = now.open[same++].node;
         for (const each of now.open.slice(same)) each.node.remove();
-        for (const each of fresh.slice(same)) root.current.append(each.node = made(each.block, clean));
+        for (const each of fresh.slice(same)) root.current.append(each.node = renderNode(each.block, clean));
         now.open = fresh.slice(closed.length);
       }
-      if (rest) { innermost(root.current).append(clean(rest)); if (now.open.length) now.open.at(-1).key = ""; }
+      if (rest) { findInnermost(root.current).append(clean(rest)); if (now.open.length) now.open.at(-1).key = ""; }
     }
   }, [said]);
   return html`<div class="markdown saying" aria-busy="true" ref=${root}></div>`;
@@ -105,7 +105,7 @@ export function Saying({ of }) {
 export function Markdown({ blocks, exact }) {
   const root = useRef(null);
   useEffect(() => {
-    root.current.replaceChildren(...blocks.map((each) => made(each, exact ? visible : clean)));
+    root.current.replaceChildren(...blocks.map((each) => renderNode(each, exact ? visible : clean)));
     for (const each of root.current.querySelectorAll("pre > code")) colour(each);
   }, [blocks, exact]);
   return html`<div class="markdown" ref=${root}></div>`;
