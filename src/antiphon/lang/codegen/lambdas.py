@@ -79,14 +79,11 @@ def compile_array_method(
     ):
         return _compile_comprehension(c, node, first, name, value, place)
     arguments = compile_method_arguments(c, node, name, item)
-    if name == "sortBy" and isinstance(first.type, Signature) and _is_sortable_type(first.type.returns):
+    key_type = first.type.returns if isinstance(first.type, Signature) else JSON
+    if name == "sortBy" and (is_plain_type(key_type, NUMBER) or is_plain_type(key_type, TEXT)):
         key = set_location(ast.keyword("key", arguments[0]), place)
         return set_location(ast.Call(emit.make_name("_v_sorted", place), [value], [key]), place)
     return emit.make_global_call(f"_vm_array_{name}", [value, *arguments], place)
-
-
-def _is_sortable_type(type_: Type) -> bool:
-    return is_plain_type(type_, NUMBER) or is_plain_type(type_, TEXT)
 
 
 def compile_method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[ast.expr]:

@@ -81,7 +81,7 @@ def compile_method(c: Compiler, node: n.Call, value: ast.expr, place: SourceLoca
     kind = get_base_type(type_)
     if isinstance(kind, Array) and name in METHODS_WITH_FUNCTION and is_generic_call(name, node):
         return compile_array_method(c, node, name, value, kind.item, place)
-    wanted = _resolve_parameter_types(known[name].parameters, kind)
+    wanted = [resolve_signature_type(each, kind) for each in known[name].parameters]
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     if name in _FIELD_READING_METHODS:
         value = drop_null_fields(value, kind, place) if name == "get" else hide_extra_fields(value, kind, place)
@@ -117,10 +117,6 @@ def _compile_dynamic_method(
     test, value = make_class_test(c, value, "list", place)
     push = emit.make_method_call(value, "append", arguments, place)
     return emit.make_conditional(test, push, emit.make_call("call_method", [value, key, *arguments], place), place)
-
-
-def _resolve_parameter_types(names: tuple[str, ...], receiver: Type) -> list[Type]:
-    return [resolve_signature_type(each, receiver) for each in names]
 
 
 _IN = ast.In()

@@ -187,7 +187,9 @@ def record_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
 
 def _compile_logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
     operator = ast.And() if node.op == "and" else ast.Or()
-    first = compile_condition(c, node.left) if left is None else _make_condition(c, left, node.left)
+    first = compile_condition(c, node.left) if left is None else left
+    if left is not None and not has_plain_type(node.left, BOOLEAN):
+        first = emit.make_call("evaluate_condition", [left], c.place(node.left))
     if isinstance(first, ast.BoolOp) and type(first.op) is type(operator):
         # A long chain is one operation, so that the tree stays flat.
         first.values.append(compile_condition(c, node.right))
@@ -203,10 +205,6 @@ def compile_condition(c: Compiler, node: n.Expr) -> ast.expr:
     is_boolean = type_ == JSON or isinstance(type_, AIResultType) or BOOLEAN in union_options(type_)
     function = "evaluate_condition" if is_boolean else "is_present"
     return emit.make_call(function, [compile_lenient(c, node)], c.place(node))
-
-
-def _make_condition(c: Compiler, value: ast.expr, node: n.Expr) -> ast.expr:
-    return value if has_plain_type(node, BOOLEAN) else emit.make_call("evaluate_condition", [value], c.place(node))
 
 
 def _compile_coalescing(

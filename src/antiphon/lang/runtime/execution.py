@@ -61,13 +61,13 @@ class ThreadState:
     #: The `async let` values used here: models see them and the history that led to them.
     joined: frozenset[PendingValue] = frozenset()
     #: The random generator of this thread, once it is needed.
-    chance: Random | None = None
+    random_generator: Random | None = None
     #: The seed of the generator, if the parent thread had one.
     seed: str = ""
 
     def fork(self, around: Iterable[VariableFrame]) -> ThreadState:
         """Return a copy of the state for another thread."""
-        return ThreadState(self.history.apart(), self.base, self.model, tuple(around), self.iteration, self.joined)
+        return ThreadState(self.history.fork(), self.base, self.model, tuple(around), self.iteration, self.joined)
 
 
 @dataclass(slots=True)
@@ -171,20 +171,22 @@ class ProgramExecution:
                 str(error), kind=ProgramSleeping if effect.kind == "sleep" else ProgramSuspended
             ) from error
 
-    def chance(self) -> Random:
+    def get_random_generator(self) -> Random:
         """Return this thread's random generator; its seed is an effect, so that a replay draws the same numbers."""
         state = self.state
-        if state.chance is None:
+        if state.random_generator is None:
             from random import Random, SystemRandom
 
             effect = CallTool("random.seed", {}, "harmless")
-            state.chance = Random(state.seed or self.perform(effect, lambda: SystemRandom().getrandbits(64)))
-        return state.chance
+            state.random_generator = Random(state.seed or self.perform(effect, lambda: SystemRandom().getrandbits(64)))
+        return state.random_generator
 
     def derive_child_seed(self) -> str:
         """Return a seed for a new thread that does not depend on timing; empty if no seed was drawn yet."""
         state = self.state
-        return str(self.chance().getrandbits(64)) if state.chance is not None or state.seed else ""
+        return (
+            str(self.get_random_generator().getrandbits(64)) if state.random_generator is not None or state.seed else ""
+        )
 
     # The run, which is created with its first event
 
@@ -278,9 +280,9 @@ class ProgramExecution:
             if scope is not None:
                 scope.cancel()
 
-    def apart(self, work: Callable[[], Any]) -> Any:
+    def run_separately(self, work: Callable[[], Any]) -> Any:
         """Run work for a caller from outside, with the top level's history and none of other such calls."""
-        own = ThreadState(self._first.history.apart(), self._first.base, self._first.model)
+        own = ThreadState(self._first.history.fork(), self._first.base, self._first.model)
 
         def run() -> Any:
             self.states.set(own)

@@ -57,7 +57,7 @@ class ProgramHistory:
 
     entries: tuple[HistoryEntry, ...] = ()
     kept: Mapping[str, str] = field(default_factory=dict[str, str])
-    told: Mapping[HistoryView, KnownVariables] = field(default_factory=dict[HistoryView, KnownVariables])
+    known_variables: Mapping[HistoryView, KnownVariables] = field(default_factory=dict[HistoryView, KnownVariables])
     branches: Mapping[tuple[HistoryView, str], ConversationBranch] = field(
         default_factory=dict[tuple[HistoryView, str], ConversationBranch]
     )
@@ -66,7 +66,7 @@ class ProgramHistory:
         """Return the entries since an earlier history."""
         return self.entries[len(mark.entries) :]
 
-    def said(self, text: str) -> ProgramHistory:
+    def add_text(self, text: str) -> ProgramHistory:
         """Return the history with a text of the program added."""
         return replace(self, entries=(*self.entries, HistoryEntry(UserTurn((Text(text),)))))
 
@@ -96,16 +96,20 @@ class ProgramHistory:
                 _add_turn(conversation, turn, self.kept)
         return conversation
 
-    def answered(
-        self, view: HistoryView, key: str, conversation: Conversation, turns: Iterable[Turn], told: KnownVariables
+    def add_answer(
+        self, view: HistoryView, key: str, conversation: Conversation, turns: Iterable[Turn], known: KnownVariables
     ) -> ProgramHistory:
         """Return the history with the turns of a model call, and its conversation as the branch of the model value."""
         entries = [HistoryEntry(shared, view) for turn in turns if (shared := _without_updates(turn)) is not None]
         grown = self.with_entries(entries, conversation.kept)
         branch = ConversationBranch(conversation, len(grown.entries))
-        return replace(grown, told={**self.told, view: told}, branches={**self.branches, (view, key): branch})
+        return replace(
+            grown,
+            known_variables={**self.known_variables, view: known},
+            branches={**self.branches, (view, key): branch},
+        )
 
-    def apart(self) -> ProgramHistory:
+    def fork(self) -> ProgramHistory:
         """Return the history for another thread; it shares no mutable state with this one."""
         return replace(self, branches={key: _fork_branch(branch) for key, branch in self.branches.items()})
 

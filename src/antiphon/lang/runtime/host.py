@@ -148,7 +148,7 @@ class Host:
         """Create a session in which a model of the program is asked."""
         from antiphon.session import Limits, Session
 
-        model = self._connections.of(value, is_sent=not self.show_prompt)
+        model = self._connections.connect_model(value, is_sent=not self.show_prompt)
         settings = value.settings
         return Session(
             model,

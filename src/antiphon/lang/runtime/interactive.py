@@ -63,11 +63,11 @@ class ReplSession:
         self.source: Source = Source(name, "")
         self._code = ModuleCode(self.source)
         self._scope = Scope()
-        module = ModuleRuntime(self._execution, self._code, self._import_name)
+        module = ModuleRuntime(self._execution, self._code, self._import)
         self._globals = self._instances.globals[name] = make_module_globals(self._code, module)
 
-    def _import_name(self, path: str, name: str) -> Any:
-        return self._instances.imported(path, name, self._code)
+    def _import(self, path: str, name: str) -> Any:
+        return self._instances.import_name(path, name, self._code)
 
     # Running inputs
 

@@ -29,7 +29,9 @@ def ask_model(
     """Ask a model from a site of the program; `depth` is the number of stack frames up to the program's own."""
     state = execution.state
     chosen = model or (execution.default_model() if site.says_model else state.model or execution.default_model())
-    tools = [_to_session_tool(each) for each in _flatten_tools(chosen.settings.get("tools", ()))]
+    tools = [
+        each.tool() if isinstance(each, VibeTool) else each for each in _flatten_tools(chosen.settings.get("tools", ()))
+    ]
     returns = None if site.wanted is None else to_python_type(site.wanted)
     mode = "do" if site.kind == "do" else "vibe"
     if site.context == "none":
@@ -67,7 +69,7 @@ def _ask_in_history(
     conversation = history.conversation(view, key)
     conversation.system = str(model.settings.get("system", ""))
     before = conversation.turns
-    known = history.told.get(view, KnownVariables())
+    known = history.known_variables.get(view, KnownVariables())
     changes, told = ("", known) if shown is None else known.update(shown)
     if changes:
         conversation.add_user(Note(changes, "variables"))
@@ -77,7 +79,7 @@ def _ask_in_history(
         state.history = history.with_entries(make_private_entries(site.hidden, prompt, result), {})
     else:
         turns = extract_ask_turns(conversation, before, prompt)
-        state.history = history.answered(view, key, conversation, turns, told)
+        state.history = history.add_answer(view, key, conversation, turns, told)
     return result
 
 
@@ -130,7 +132,9 @@ def _run_session(execution: ProgramExecution, session: Any, prompt: str, mode: A
     except NeedsHuman as error:
         raise make_suspended_error(str(error), "run it in a terminal, or allow it: `--yes`") from error
     except LimitReached as error:
-        if _is_over_budget(error):
+        from antiphon.effects import OverBudget
+
+        if isinstance(error.__cause__, OverBudget):
             raise ProgramAborted(VibeError("V0922", str(error))) from error
         raise VibeError("V0922", f"the model gave no answer: {error}") from error
     except ReturnError:
@@ -157,17 +161,7 @@ def compress_history(
     told = Conversation(str(how) if how else _SUMMARY_PROMPT)
     happened = format_transcript([entry.turn for entry in entries])
     result = _run_session(execution, execution.host.session(chosen, told, []), happened, "do", None)
-    state.history = mark.said(f"Summary of what happened: {to_text(result)}")
-
-
-def _is_over_budget(error: BaseException) -> bool:
-    from antiphon.effects import OverBudget
-
-    return isinstance(error.__cause__, OverBudget)
-
-
-def _to_session_tool(value: Any) -> Any:
-    return value.tool() if isinstance(value, VibeTool) else value
+    state.history = mark.add_text(f"Summary of what happened: {to_text(result)}")
 
 
 def _flatten_tools(tools: Any) -> list[Any]:

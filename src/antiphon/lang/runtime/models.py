@@ -98,18 +98,17 @@ class ModelConnections:
     _transport: Any = None
     _lock: Any = field(default_factory=threading.Lock)
 
-    def of(self, value: ModelValue, *, is_sent: bool) -> ModelProtocol:
+    def connect_model(self, value: ModelValue, *, is_sent: bool) -> ModelProtocol:
         """Return the model behind a value, connected once; without `is_sent` it needs no key and no permission."""
         if not is_sent:
             return self._connected(value, is_sent)
         with self._lock:
             if value.connected is None:
                 is_own = self.connect is None and self.distrust is None and self.replay is None
-                value.connected = self._unasked(value) if is_own else self._connected(value, is_sent)
+                value.connected = self._connected(value, not is_own)
+                if is_own:
+                    value.connected = UnconnectedModel(value.connected, lambda: self._connected(value, is_sent=True))
             return value.connected
-
-    def _unasked(self, value: ModelValue) -> ModelProtocol:
-        return UnconnectedModel(self._connected(value, is_sent=False), lambda: self._connected(value, is_sent=True))
 
     def _connected(self, value: ModelValue, is_sent: bool) -> ModelProtocol:
         from antiphon.providers.model import Model

@@ -57,14 +57,14 @@ class ModuleRuntime:
         wanted: Type = self.code.ask_sites[site].wanted or TEXT
         question = prompt
         for _ in range(5):
-            answer = self._asked(question)
+            answer = self._ask_person(question)
             value, fault = parse_human_answer(answer, wanted)
             if not fault:
                 return value
             question = f"{prompt}\n({fault})"
         raise VibeError("V0924", f"no usable answer to {prompt[:80]!r}: expected {describe_wanted_type(wanted)}")
 
-    def _asked(self, question: str) -> str:
+    def _ask_person(self, question: str) -> str:
         host, title = self.execution.host, self.execution.title
 
         def ask() -> HumanAnswer:
@@ -203,7 +203,7 @@ class ModuleRuntime:
             lambda: self._executed(canonical),
             canonical,
         )
-        return said[0] if said[1:] != ["asks"] else self._asked(said[0])
+        return said[0] if said[1:] != ["asks"] else self._ask_person(said[0])
 
     def _executed(self, call: CanonicalCall) -> list[Any]:
         """Return what the tool returns, or its question followed by the mark "asks"."""
@@ -245,7 +245,7 @@ class ModuleRuntime:
         said = " ".join(map(to_text, values))
         self._print(said)
         state = self.execution.state
-        state.history = state.history.said(said if said.strip() else "(an empty line)")
+        state.history = state.history.add_text(said if said.strip() else "(an empty line)")
 
     def answers(self, script: list[Any]) -> None:
         """Implement `answers` of tests: script the replies of models."""

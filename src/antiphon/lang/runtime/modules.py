@@ -122,7 +122,7 @@ class ModuleLoader:
         self.compiled[source.name] = compiled
         return compiled
 
-    def given(self, source: Source, names: Set[str]) -> ModuleCode:
+    def compile_with_inputs(self, source: Source, names: Set[str]) -> ModuleCode:
         """Compile a program whose top-level variables of these names get their values from outside."""
         with gc_paused():
             text = analyse(source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
@@ -197,7 +197,9 @@ class ModuleInstances:
     def start(self, code: ModuleCode, inputs: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the globals of a module with its functions defined, without running its top level."""
         name = code.source.name
-        module = ModuleRuntime(self.execution, code, lambda path, given: self.imported(path, given, code), inputs or {})
+        module = ModuleRuntime(
+            self.execution, code, lambda path, given: self.import_name(path, given, code), inputs or {}
+        )
         space = self.globals[name] = make_module_globals(code, module)
         assert code.main is not None
         exec(code.main, space)
@@ -207,7 +209,7 @@ class ModuleInstances:
         """Run a module's top level and return its value; `inputs` replace initial values."""
         return self.start(code, inputs)[MAIN_FUNCTION]()
 
-    def imported(self, path: str, name: str, importer: ModuleCode) -> Any:
+    def import_name(self, path: str, name: str, importer: ModuleCode) -> Any:
         """Return the value of an imported name; its module runs first if it has not yet."""
         if path == "system/tools":
             host = self.execution.host

@@ -155,7 +155,7 @@ class Program:
         """Return the code for these inputs; overridden variables need code of their own."""
         names = frozenset(name for name in inputs if not self.code.inputs[name].is_input)
         if names and names not in self._given:
-            self._given[names] = self.modules.given(self.source, names)
+            self._given[names] = self.modules.compile_with_inputs(self.source, names)
         return self._given[names] if names else self.code
 
     def _variables(self, instances: ModuleInstances) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class Program:
         if symbol.kind in ("function", "tool"):
             function = getattr(value, "function", value)
             return _make_python_callable(
-                lambda *given: live.execution.apart(lambda: function(*given)), name, symbol.type
+                lambda *given: live.execution.run_separately(lambda: function(*given)), name, symbol.type
             )
         return to_plain_value(value)
 

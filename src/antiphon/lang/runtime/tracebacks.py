@@ -135,12 +135,8 @@ def _is_raised_by_program(trace: TracebackType | None) -> bool:
     return (
         trace is not None
         and _make_stack_frame(trace.tb_frame, trace.tb_lasti) is not None
-        and not _is_python_block(trace)
+        and not trace.tb_frame.f_code.co_name.startswith("_vpy")
     )
-
-
-def _is_python_block(trace: TracebackType) -> bool:
-    return trace.tb_frame.f_code.co_name.startswith("_vpy")
 
 
 def extract_frames(trace: TracebackType | None) -> tuple[StackFrame, ...]:

@@ -16,7 +16,7 @@ from antiphon.lang.runtime.tools_and_types import VibeTool
 from antiphon.lang.runtime.tracebacks import CODE_GLOBAL, find_source_span
 from antiphon.lang.runtime.values import VariableCell, to_json_text, unwrap_answer
 from antiphon.lang.typecheck.type_printer import format_type
-from antiphon.lang.typecheck.types import AIResultType, widen_type
+from antiphon.lang.typecheck.types import strip_ai_result, widen_type
 
 #: At most so many characters about variables are sent at once.
 _MAX_CHARACTERS = 40_000
@@ -43,7 +43,7 @@ class VariableFrame:
     most: int | None = None
 
     @property
-    def told(self) -> dict[str, VariableLine]:
+    def visible_lines(self) -> dict[str, VariableLine]:
         """Return the variables to show."""
         return dict(list(self.lines.items())[: self.most])
 
@@ -90,7 +90,7 @@ class KnownVariables:
 
 def _iter_changes(known: dict[str, VariableLine], full: VariableFrame, frame: VariableFrame) -> Iterator[str]:
     """Yield a line for each variable that is new, changed or gone, and update `known`."""
-    told = frame.told
+    told = frame.visible_lines
     for name in [name for name in known if name not in full.lines]:
         del known[name]
         yield f"{name} is gone"
@@ -144,6 +144,7 @@ def _get_line_length(name: str, line: VariableLine) -> int:
 #: At most so many characters of one value are shown.
 _VALUE_LIMIT = 2_000
 _MISSING = object()
+_NOT_DATA = (ModelValue, VibeTool, FunctionType, MethodType)
 
 
 def collect_frames(depth: int, only_innermost: bool, around: Sequence[VariableFrame] = ()) -> list[VariableFrame]:
@@ -178,8 +179,9 @@ def _make_frame(frame: FrameType, code: ModuleCode) -> VariableFrame:
             if value is _MISSING:
                 value = frame.f_globals.get(each.python, _MISSING)
             value = _resolve_value(value)
-            if value is not _MISSING and not _is_not_data(value):
-                seen[each.name] = VariableLine(_format_variable_type(each), format_variable_value(value))
+            if value is not _MISSING and not isinstance(value, _NOT_DATA):
+                type_ = format_type(widen_type(strip_ai_result(each.type)))
+                seen[each.name] = VariableLine(type_, format_variable_value(value))
     return VariableFrame(0, _make_frame_title(python.co_name), seen)
 
 
@@ -209,15 +211,6 @@ def _resolve_value(value: Any) -> Any:
     if not isinstance(value, PendingValue):
         return value
     return value.value if value.is_known() else _MISSING
-
-
-def _is_not_data(value: Any) -> bool:
-    # Functions, tools and models are not data.
-    return isinstance(value, ModelValue | VibeTool | FunctionType | MethodType)
-
-
-def _format_variable_type(variable: ScopeVariable) -> str:
-    return format_type(widen_type(variable.type.inner if isinstance(variable.type, AIResultType) else variable.type))
 
 
 def format_variable_value(value: Any) -> str:

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 
 def _random(execution: ProgramExecution) -> float:
-    return execution.chance().random()
+    return execution.get_random_generator().random()
 
 
 def _choice(execution: ProgramExecution, items: Any) -> Any:
     given = _require_array(items, "choice")
     if not given:
         raise VibeError("V0903", "`choice` has nothing to choose from: the array is empty")
-    return execution.chance().choice(given)
+    return execution.get_random_generator().choice(given)
 
 
 def _shuffle(execution: ProgramExecution, items: Any) -> list[Any]:
     given = _require_array(items, "shuffle")
-    return execution.chance().sample(given, len(given))
+    return execution.get_random_generator().sample(given, len(given))
 
 
 def _uuid(execution: ProgramExecution) -> str:
-    return str(uuid.UUID(int=execution.chance().getrandbits(128), version=4))
+    return str(uuid.UUID(int=execution.get_random_generator().getrandbits(128), version=4))
 
 
 def _seed(execution: ProgramExecution, number: float) -> None:
-    execution.state.chance = Random(number)
+    execution.state.random_generator = Random(number)
 
 
 def _require_array(items: Any, name: str) -> list[Any]:
