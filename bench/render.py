@@ -14,7 +14,7 @@ import tracemalloc
 from collections.abc import Callable
 
 from antiphon.results import Result, structured, table, terminal, text
-from antiphon.terminal import console, print_result, renderable
+from antiphon.terminal import make_console, make_renderable, print_result
 
 
 def large_table(scale: float) -> Result:
@@ -63,7 +63,7 @@ def measured(result: Result, **options: object) -> tuple[float, float, int]:
 
     def show() -> str:
         file = io.StringIO()
-        console(file, 100, True).print(renderable(result, **options))  # pyright: ignore[reportArgumentType]
+        make_console(file, 100, True).print(make_renderable(result, **options))  # pyright: ignore[reportArgumentType]
         return file.getvalue()
 
     began = time.perf_counter()

@@ -15,7 +15,7 @@ from pathlib import Path
 from team.demo import Stage, found, play
 
 from antiphon.durable import Journal
-from antiphon.terminal import console
+from antiphon.terminal import make_console
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What is done here is written down here, and is none of the business of whoever looks.
@@ -92,7 +92,7 @@ def kill_and_resume(stage: Stage) -> None:
     with subprocess.Popen(found(TRIAGE), cwd=stage.place, env=stage.variables, stdin=subprocess.DEVNULL) as process:
         _wait_for_a_request(stage, process)
         process.kill()
-    terminal = console(sys.stderr)
+    terminal = make_console(sys.stderr)
     if terminal.is_terminal and not terminal.is_dumb_terminal:
         # What moved on the last line moves no more.
         terminal.file.write("\r\x1b[K")

@@ -220,7 +220,7 @@ class TestValue:
     def test_a_broken_file_of_keys_harms_nobody_who_needs_none(self, user: Path) -> None:
         user.with_name("keys.json").write_text("{")
         assert default_model(load_configuration(), "local/0.5b").model == "local/0.5b"
-        with pytest.raises(ConfigurationError, match="mend or delete it"):
+        with pytest.raises(ConfigurationError, match="repair or delete it"):
             default_model(load_configuration())
 
     @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ class TestDotenv:
         assert len(notes) == 2
         for note, key in zip(sorted(notes), ("stored", "GEMINI_API_KEY"), strict=True):
             assert note.startswith(f"{project / '.env'} sets ")
-            assert f"the key that would be sent there ({key}" in note
+            assert f"the key for it ({key}" in note
         assert all("is ignored" in note and "evil" not in note and "stored " not in note[-10:] for note in notes)
         assert PROVIDERS["openai"].address(variables) == "http://localhost:1"
         assert PROVIDERS["litellm"].address(variables) == "http://localhost:2"
@@ -312,7 +312,7 @@ class TestDotenv:
         keys.get_keys_path().chmod(0o644)
         configured = load_configuration()
         first, *lines, last = configured.notes
-        assert "could be read by others" in first
+        assert "others could read" in first
         assert lines == [f"line {number} of {project / '.env'} is not NAME=value; it is ignored" for number in (1, 2)]
         assert "sets ANTHROPIC_BASE_URL" in last
         assert "OPENAI_API_KEY" not in configured.environment

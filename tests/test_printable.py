@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.lang import ProgramErrors
 from antiphon.lang.runtime import loads
-from antiphon.terminal import safe
+from antiphon.terminal import sanitize_text
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_no_control_and_no_format_character_is_left():
 
 @given(st.text())
 def test_what_a_result_shows_is_printable_too(text: str):
-    assert escape_unprintable(safe(text)) == safe(text)
+    assert escape_unprintable(sanitize_text(text)) == sanitize_text(text)
     assert escape_unprintable(escape_unprintable(text)) == escape_unprintable(text)
 
 

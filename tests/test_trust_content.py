@@ -161,9 +161,9 @@ class TestWhatIsPinned:
     def test_the_question_says_what_is_not_pinned(self, repository: Path) -> None:
         path = repository / "antiphon.toml"
         path.write_text('model = "gpt-5"')
-        assert "is not pinned" not in antiphon("trust").out
+        assert "are not pinned" not in antiphon("trust").out
         path.write_text('[mcp.a]\ncommand = "python"')
-        assert "is not pinned" in antiphon("trust").out
+        assert "are not pinned" in antiphon("trust").out
 
     def test_a_data_directory_of_a_server_may_change(self, repository: Path) -> None:
         (repository / "documents").mkdir()
@@ -225,5 +225,5 @@ def test_what_was_typed_before_the_question_is_no_answer(repository: Path) -> No
         terminal.expect("Trust this project? [y]es, [n]o: ")
         time.sleep(0.2)
         terminal.send("n\n")
-        terminal.expect("It is not trusted")
+        terminal.expect("Not trusted")
     assert list_trust_decisions()[str(repository)]["trusted"] is False

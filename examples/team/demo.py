@@ -19,7 +19,7 @@ from rich.text import Text
 from antiphon.durable import Journal
 from antiphon.fakes import Fake, load_script
 from antiphon.team import Team, sandbox_problem
-from antiphon.terminal import console
+from antiphon.terminal import make_console
 
 HERE = Path(__file__).resolve().parent
 MODEL = "anthropic/claude-sonnet-5"
@@ -37,7 +37,7 @@ class Stage:
         self.place = place
         self.database = database
         self.variables = kept | {"ANTIPHON_LOGS": str(database)} | variables
-        self._console = console()
+        self._console = make_console()
 
     def head(self, title: str, about: str) -> None:
         """Begin a part: what it is called, and in a line what it shows."""

@@ -69,14 +69,14 @@ def test_standard_input_in_another_encoding_is_told_of(fake: Fake) -> None:
 
 
 def test_without_a_question_nothing_is_asked(fake: Fake) -> None:
-    with pytest.raises(OptionError, match="there is no question"):
+    with pytest.raises(OptionError, match="the prompt is empty"):
         ask(input=" \n")
     assert not fake.requests
 
 
 def test_standard_input_that_is_no_text_is_not_sent(fake: Fake) -> None:
     for data, kind in ((PIXEL, "a PNG image"), (b"%PDF-1.7", "a PDF document"), (b"a\0b", "binary data")):
-        with pytest.raises(ContentError, match=f"standard input is {kind}, not text in UTF-8; `-a -` sends images"):
+        with pytest.raises(ContentError, match=f"standard input is {kind}, not UTF-8 text; attach images"):
             ask("What is it?", input=data)
     assert not fake.requests
 
@@ -164,12 +164,12 @@ def test_half_an_answer_is_not_lost(fake: Fake) -> None:
     fake.play(half, half, half, "All of it.", half)
     assert ask("a").stderr.endswith(f"; `antiphon logs show {Store().find('last').id}` shows it\n")
     assert "Half an ans" in CliRunner().invoke(cli, ["logs", "show", "last"]).stdout
-    assert ask("a", "--no-log").stderr.endswith("it is nowhere saved, so here it is:\nHalf an ans\n")
+    assert ask("a", "--no-log").stderr.endswith("it is not saved; this is the text:\nHalf an ans\n")
     streamed = ask("a", "--stream")
     assert (streamed.stdout, streamed.stderr.count("\n"), "shows it" in streamed.stderr) == ("Half an ans\n", 1, False)
     ask("b")
     # A conversation that goes on is as it was before.
-    assert "here it is:\nHalf an ans\n" in ask("c", "--continue").stderr
+    assert "this is the text:\nHalf an ans\n" in ask("c", "--continue").stderr
 
 
 def test_limits_are_kept(fake: Fake) -> None:
@@ -333,7 +333,7 @@ def test_what_waits_is_not_given_up_because_its_tools_are_not_chosen(fake: Fake,
     ask("Write.", "--tools", "all")
     env = os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLUMNS": "", "HOME": str(tmp_path)}
     with Terminal("chat", "--tools", "none", "--resume", "last", env=env, cwd=tmp_path) as terminal:
-        terminal.expect("what is open needs `write_file`")
+        terminal.expect("the open calls need `write_file`")
         terminal.expect("gpt-5")
         terminal.send("/tools all\n")
         terminal.expect("gpt-5")

@@ -152,7 +152,7 @@ def test_what_cannot_be_sent_along_is_told(fake: Fake) -> None:
     ):
         ran = ask("Look.", "-a", name)
         assert (ran.code, told in ran.err) == (2, True), ran.err
-    assert "can be attached once" in ask("Look.", "-a", "-", "-a", "-", input=PIXEL).err
+    assert "can be attached only once" in ask("Look.", "-a", "-", "-a", "-", input=PIXEL).err
     assert not fake.requests
 
 

@@ -105,7 +105,7 @@ def test_an_answer_without_a_code_block_is_not_lost(fake: Fake) -> None:
     fake.play("Just `words`.", "Just words.")
     ran = ask("Write it.", "--extract")
     assert (ran.code, ran.out) == (1, "")
-    assert f"there is no code block in the answer; `antiphon logs show {Store().find('last').id}` shows it" in ran.err
+    assert f"the answer has no code block; `antiphon logs show {Store().find('last').id}` shows it" in ran.err
     assert "Just words." in antiphon("logs", "show", "last").out
     assert "\nJust words.\n" in ask("Write it.", "--extract", "--no-log").err
 
@@ -114,7 +114,7 @@ def test_two_ways_to_print_an_answer_are_refused(fake: Fake) -> None:
     for flags in ("-x --json", "-x --stream", "-x --returns text", "--returns text --schema a", "--schema a --stream"):
         ran = ask("Go.", *flags.split())
         assert (ran.code, ran.out, fake.requests) == (2, "", [])
-        assert "give one of them" in ran.err or "prints text as it comes" in ran.err
+        assert "use one of them" in ran.err or "prints text while it arrives" in ran.err
 
 
 # What it took
@@ -125,7 +125,7 @@ def test_what_an_answer_took_is_told_apart_from_it(fake: Fake) -> None:
     ran = ask("Go.", "--usage")
     assert (ran.out, ran.err) == ("A.\n", "antiphon: openai/gpt-5: 1,200 in, 30 out, $0.0018\n")
     failed = ask("Go.", "--usage")
-    assert (failed.code, failed.err.splitlines()[-1]) == (1, "antiphon: openai/gpt-5: what it took is not known")
+    assert (failed.code, failed.err.splitlines()[-1]) == (1, "antiphon: openai/gpt-5: usage is unknown")
     typed = ask("Go.", "--usage", "--returns", "{n: number}")
     assert (typed.out, typed.err) == ('{"n":1}\n', "antiphon: openai/gpt-5: 10 in, 2 out, <$0.0001\n")
 
@@ -150,7 +150,7 @@ def test_a_conversation_that_is_not_there_is_told(fake: Fake) -> None:
     ran = ask("c", "--resume", "nope")
     assert (ran.code, fake.requests) == (2, [])
     assert "no saved conversation" in ran.err
-    assert "give one of them" in ask("c", "--resume", "nope", "-c").err
+    assert "use one of them" in ask("c", "--resume", "nope", "-c").err
 
 
 # Schemas

@@ -159,7 +159,7 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(fake: Fake, start: Start, t
     chat.send("/retry\n")
     chat.expect("Here I am.")
     interrupt_editor(chat)
-    chat.expect("Ctrl-C again leaves")
+    chat.expect("press Ctrl-C again to quit")
     interrupt_editor(chat)
     assert chat.ends() == 0
     assert said(saved(tmp_path)) == ["Think long.", "Here I am."]
@@ -259,7 +259,7 @@ def test_a_killed_chat_is_resumed_where_it_was(fake: Fake, start: Start, tmp_pat
     assert [turn.text for turn in turns[:3]] == ["One.", "First.", "Two."]
     fake.play("Second.")
     chat = start("--continue")
-    assert "openai/gpt-5" in chat.expect("going on with")
+    assert "openai/gpt-5" in chat.expect("continuing")
     chat.expect("› ")
     chat.send("/retry\n")
     chat.expect("Second.")

@@ -35,10 +35,10 @@ def last() -> list[str]:
 def test_messages_are_taken_back_one_or_several(fake: Fake) -> None:
     fake.play("A.", "B.", "C.")
     shown = chat("a", "b", "c", "/undo", "/undo 7", "/undo", "/undo 0")
-    assert "took back 1 message, from: c" in shown
-    assert "took back 2 messages, from: a" in shown
-    assert "there is nothing to take back" in shown
-    assert "a number from 1 is wanted, not '0'" in shown
+    assert "removed 1 message, from: c" in shown
+    assert "removed 2 messages, from: a" in shown
+    assert "there is no message to remove" in shown
+    assert "expected a number from 1, not '0'" in shown
     assert last() == []
 
 
@@ -59,7 +59,7 @@ def test_undo_keeps_a_system_text_that_was_set_since(fake: Fake) -> None:
 
 def test_a_fork_leaves_the_first_conversation_as_it_was(fake: Fake) -> None:
     fake.play("A.", "B.")
-    assert "nothing of this chat is saved" in chat("/fork", "a", "/fork", "b")
+    assert "this chat is not saved" in chat("/fork", "a", "/fork", "b")
     newest, first = Store().list()
     assert newest.parent == first.id
     assert (newest.turns, first.turns) == (4, 2)
@@ -76,8 +76,8 @@ def test_a_conversation_is_saved_to_a_file_but_not_over_another(fake: Fake, tmp_
     fake.play("A.")
     (tmp_path / "mine.txt").write_text("mine")
     shown = chat("a", "/save talk.json", "/save mine.txt", "/save", "/save no/such/place.json")
-    assert "mine.txt exists and is left as it is" in shown
-    assert "`/save` needs the name of a file" in shown
+    assert "mine.txt exists and was not changed" in shown
+    assert "`/save` needs a file name" in shown
     assert "cannot write" in shown
     assert [turn.text for turn in Conversation.load(tmp_path / "talk.json").turns] == ["a", "A."]
     assert (tmp_path / "mine.txt").read_text() == "mine"
@@ -106,7 +106,7 @@ def test_tools_are_changed_in_mid_conversation(fake: Fake) -> None:
 def test_the_cost_of_all_answers_is_summed(fake: Fake) -> None:
     fake.play(Answer("A.", usage=(100, 10)), Answer("B.", usage=(200, 20)))
     shown = chat("/cost", "a", "b", "/cost")
-    assert "nothing was used since the start" in shown
+    assert "no request was sent since the start" in shown
     assert "since the start: 2 answers, 300 in, 30 out" in shown
 
 
@@ -177,7 +177,7 @@ def test_a_chat_is_resumed_by_its_id_with_its_model(fake: Fake, monkeypatch: pyt
     monkeypatch.setenv("ANTIPHON_MODEL", "local/135m")
     shown = chat("b", arguments=("--resume", entry.id))
     assert "model: openai/gpt-5" in shown
-    assert f"going on with {entry.id}, 2 turns: a" in shown
+    assert f"continuing {entry.id}, 2 turns: a" in shown
     assert last() == ["a", "A.", "b", "B."]
 
 
@@ -206,7 +206,7 @@ def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path)
     (tmp_path / "antiphon.toml").write_text(f'[mcp.evil]\ncommand = "touch"\nargs = ["{tmp_path}/started"]\n')
     result = CliRunner().invoke(cli, ["chat", "--tools", "all", "-y"], input="hi")
     assert "antiphon.toml" in result.stderr
-    assert "not trusted, and ignored; `antiphon trust`" in result.stderr
+    assert "not trusted, and ignored; review and trust it with `antiphon trust`" in result.stderr
     assert not (tmp_path / "started").exists()
 
 
@@ -243,7 +243,7 @@ def test_an_answer_that_broke_off_stays_and_is_continued(
         monkeypatch.setenv(f"{name}_API_KEY", "sk-secret-key")
     fake.play(Answer(LONG, cut_after=events), "And the rest.", "Yes.")
     shown = chat("Count.", "/go", "All of it?", arguments=("-m", model))
-    assert "what was said stays: /go continues it" in " ".join(shown.split())
+    assert "the partial answer is kept: /go continues it" in " ".join(shown.split())
     question, begun, *_ = last()
     assert (question, begun[:7], begun in LONG) == ("Count.", "One two", True)
     assert "And the rest." in last()

@@ -259,12 +259,12 @@ class TestRepository:
         assert tools_sent(fake) == []
 
     def test_elsewhere_it_is_told_how_to_get_them(self, fake: Fake, place: Path) -> None:
-        told = "tools: none `--tools read` lets the model look at this directory"
+        told = "tools: none `--tools read` lets the model read this directory"
         shown = " ".join(chat("a").split())
         assert told in shown
         assert "antiphon trust" not in shown
         (place / ".git").mkdir()
-        assert f"{told}; `antiphon trust`, every chat in this repository" in " ".join(chat("b").split())
+        assert f"{told}; `antiphon trust` allows it for every chat in this repository" in " ".join(chat("b").split())
         record_trust_decision(find_project(), False)
         assert told in " ".join(chat("c").split())
         assert tools_sent(fake) == []
@@ -289,7 +289,11 @@ class TestInstructions:
         fake.play("A.")
         trusted_repository(place)
         shown = chat("a", "/system", arguments=("--system", "Be brief."))
-        for line in ("with AGENTS.md, 4 lines", "with ANTIPHON.md, 1 line", "with deep/AGENTS.md, 1 line"):
+        for line in (
+            "instructions: AGENTS.md, 4 lines",
+            "instructions: ANTIPHON.md, 1 line",
+            "instructions: deep/AGENTS.md, 1 line",
+        ):
             assert shown.count(f"{line}\n") == 2
         assert "system: Be brief.\n" in shown
         system = fake.requests[0].body["instructions"]
@@ -310,7 +314,7 @@ class TestInstructions:
         fake.play("1", "2", "3", "4")
         chat("a")
         (place / "AGENTS.md").write_text("Use nothing.\n")
-        assert "with AGENTS.md, 4 lines\n" in chat("b", "/system Be long.", "c", arguments=("--continue",))
+        assert "instructions: AGENTS.md, 4 lines\n" in chat("b", "/system Be long.", "c", arguments=("--continue",))
         assert fake.requests[1].body["instructions"] == fake.requests[0].body["instructions"]
         # A change of the system text is appended: what was sent before stays as it was.
         assert fake.requests[2].body["instructions"] == fake.requests[0].body["instructions"]
@@ -326,7 +330,7 @@ class TestInstructions:
         (place / "AGENTS.md").unlink()
         (place / "AGENTS.md").symlink_to(place.parent / "private.md")
         trusted_repository(place)
-        assert "with AGENTS.md" not in chat("a")
+        assert "instructions: AGENTS.md" not in chat("a")
         assert "The secret." not in sent(fake)
 
     def test_those_that_leave_a_model_no_room_are_left_out_and_that_is_said(
@@ -340,7 +344,10 @@ class TestInstructions:
         (place / "AGENTS.md").write_text("many words\n" * 3000)
         trusted_repository(place)
         shown = " ".join(chat("a").split())
-        assert "without AGENTS.md, ANTIPHON.md, deep/AGENTS.md: too long for openai/gpt-5, which reads 8,192" in shown
+        assert (
+            "ignored AGENTS.md, ANTIPHON.md, deep/AGENTS.md: too long for openai/gpt-5, whose context has 8,192"
+            in shown
+        )
         assert "instructions" not in fake.requests[0].body
 
     def test_a_long_one_is_cut_and_that_is_said(self, place: Path, fake: Fake) -> None:

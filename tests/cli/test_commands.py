@@ -86,7 +86,7 @@ class TestDoctor:
         before = path.read_bytes()
         code, output = invoke("doctor", "--write", str(path))
         assert code == 1
-        assert "repaired; the old file is" in output
+        assert "repaired; the old file was saved as" in output
         backup = path.with_name("history.json.bak")
         assert backup.read_bytes() == before
         data = json.loads(path.read_text())

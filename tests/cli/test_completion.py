@@ -41,8 +41,8 @@ def test_bash_is_told_commands_and_options():
 def test_a_command_that_is_not_there_gets_the_one_that_was_meant():
     for said, told in {
         ("caht",): "there is no command 'caht'; did you mean `chat`?",
-        ("What is it?",): "there is no command 'What is it?'; `antiphon ask \"…\"` asks",
-        ("zzzzzzz",): "`antiphon --help` lists them",
+        ("What is it?",): "there is no command 'What is it?'; to ask a question, use `antiphon ask \"…\"`",
+        ("zzzzzzz",): "`antiphon --help` lists all commands",
         ("models", "defalt"): "'default'",
     }.items():
         ran = antiphon(*said)

@@ -122,15 +122,15 @@ def test_options_before_the_file_are_the_commands_own():
         ("--citty Oslo", ["No such option: --citty", "Did you mean '--city'?", "--days"]),
         ("--city Oslo --jsno", ["No such option: --jsno", "'--json'"]),
         ("--city", ["'--city' requires an argument"]),
-        ("--city a --city b", ["`--city` is given 2 times"]),
+        ("--city a --city b", ["`--city` takes one value, but is given 2 times"]),
         ("--city x --tags [1]", ["`tags[0]`: expected text, found number 1"]),
         ("--city x --sizes a", ["`sizes[0]`: expected number[] as JSON, found \"a\""]),
         ("--city x --no-days", ["No such option: --no-days"]),
-        ("--city New York", ["`York` belongs to no flag", "in quotes", "behind `--`"]),
+        ("--city New York", ["`York` belongs to no flag", "quote a value", "after `--`"]),
         ("--city x --loud yes", ["`yes` belongs to no flag", "`--loud` for true, and `--no-loud` for false"]),
         ("Oslo", ["`Oslo` belongs to no flag"]),
         ("--set town=x --city y", ["there is no input `town`"]),
-        ("--set days --city y", ["name=value"]),
+        ("--set days --city y", ["NAME=VALUE"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_before_anything_runs(flags: str, said: list[str]):

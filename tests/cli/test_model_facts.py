@@ -133,8 +133,8 @@ class TestShow:
             invoke("show", "claude-opus-5", "--platform", "moon")
 
     def test_that_a_model_is_not_known_is_said(self) -> None:
-        assert "not known; taken for a new claude" in invoke("show", "claude-opus-7")
-        assert "not known; nothing is assumed" in invoke("show", "ollama/anything")
+        assert "unknown; treated as a new claude" in invoke("show", "claude-opus-7")
+        assert "unknown; nothing is assumed" in invoke("show", "ollama/anything")
 
 
 class TestOwnFacts:
@@ -167,7 +167,7 @@ class TestOwnFacts:
             "ollama/small: inputs.images = false",
             f"written to {place / 'config/antiphon/models.toml'}",
         ]
-        assert invoke("learn", str(file)) == "nothing changes\n"
+        assert invoke("learn", str(file)) == "nothing changed\n"
         file.write_text('[models."ollama/small"]\ncontext = 8192\n[models."ollama/other"]\nefforts = ["low"]\n')
         assert invoke("learn", str(file)).startswith("ollama/small: context = 4096 → 8192\nollama/other: efforts")
         shown = invoke("show", "ollama/small")
@@ -271,8 +271,8 @@ class TestCheck:
 
     def test_where_none_is_named(self, place: Path) -> None:
         (place / "empty").mkdir()
-        assert invoke("check", "empty") == "no model is named here\n"
-        with pytest.raises(ConfigurationError, match="there is no nowhere"):
+        assert invoke("check", "empty") == "no models found\n"
+        with pytest.raises(ConfigurationError, match="there is no file or directory nowhere"):
             invoke("check", "nowhere")
 
 

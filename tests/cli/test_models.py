@@ -52,11 +52,11 @@ def test_a_model_is_pulled_listed_described_and_removed(here: Machine, own: Path
     for fact in ("80001 (80 kB)", TINY.sha256, "MIT", str(here.file), str(own)):
         assert fact in described
     assert invoke("remove", "tiny").startswith("tiny: 8")
-    assert invoke("remove", "tiny") == "tiny: there was nothing to remove\n"
+    assert invoke("remove", "tiny") == "tiny: nothing to remove\n"
 
 
 def test_the_path_of_what_is_not_there_is_an_error_with_the_command() -> None:
-    with pytest.raises(WeightsError, match=r"`antiphon models pull tiny` fetches it \(80 kB\)"):
+    with pytest.raises(WeightsError, match=r"download it with `antiphon models pull tiny` \(80 kB\)"):
         invoke("path", "tiny")
 
 
@@ -74,17 +74,17 @@ def test_why_tells_which_step_decided_and_which_were_empty(tmp_path: Path, monke
     lines = invoke("--why").splitlines()
     assert lines[4] == "5. ANTIPHON_MODEL: not set"
     assert lines[6:] == [
-        "7. local: local/0.5b (the model that runs on this machine)",
-        "So the model is local/0.5b.",
+        "7. local: local/0.5b (the model on this machine)",
+        "The model is local/0.5b.",
         "Requests go to this machine (it runs here), without a key.",
     ]
     monkeypatch.setenv("ANTIPHON_MODEL", "gpt-5")
     lines = invoke("--why").splitlines()
     assert lines[4:] == [
         "5. ANTIPHON_MODEL: gpt-5 (in the environment)",
-        "6. a provider with a key: not asked",
-        "7. local: not asked",
-        "So the model is gpt-5.",
+        "6. a provider with a key: not checked",
+        "7. local: not checked",
+        "The model is gpt-5.",
         "Requests go to https://api.openai.com/v1 (the provider's own), without a key.",
     ]
     (tmp_path / "antiphon.toml").write_text('model = "claude-sonnet-5"')

@@ -62,7 +62,7 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
     (run,) = runs()
     assert (run["kind"], run["state"]) == ("chat", "interrupted")
     again = forks.run(*chat, "-c", input="/go\n", text=True)
-    assert "/go goes on with it" in again.stdout
+    assert "/go resumes it" in again.stdout
     assert "All is done." in again.stdout
     assert Path("log").read_text() == "once\n"
     assert "not known whether it took effect" in json.dumps(fake.requests[-1].body)
@@ -96,7 +96,7 @@ def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fa
     fake.play("A.")
     antiphon("chat", input="a\n")
     (run,) = runs()
-    for owner, told in ((make_owner_id(), f"process {os.getpid()}; wait for it"), (DEAD, "/go goes on with it")):
+    for owner, told in ((make_owner_id(), f"process {os.getpid()}; wait for it"), (DEAD, "/go resumes it")):
         owned(Journal(), owner, run["id"])
         assert told in " ".join(antiphon("chat", "--continue", input="").out.split())
 
@@ -147,10 +147,10 @@ def test_a_batch_says_where_steps_are_decided_about(options: tuple[str, ...]) ->
     Path("rows.csv").write_text("n\n1\n")
     assert antiphon("map", "p.vibe", "rows.csv").code == 0
     ran = antiphon("runs", "resume", "last", *options)
-    assert (ran.code, "decided about in its rows" in ran.err) == (2, True)
+    assert (ran.code, "is a batch; use these options for one of its rows" in ran.err) == (2, True)
 
 
 def test_a_cost_that_an_ask_does_not_keep_to_is_refused(fake: Fake) -> None:
     killed_in_shell(fake, "")
     ran = antiphon("runs", "resume", "last", "--max-cost", "1")
-    assert (ran.code, "`--max-cost` does not hold" in ran.err) == (2, True)
+    assert (ran.code, "it has no `--max-cost`" in ran.err) == (2, True)

@@ -77,7 +77,7 @@ class TestQuestions:
         again = antiphon("runs", "answer", id, "x")
         assert (again.code, "open: none" in again.err) == (2, True)
         done = antiphon("runs", "resume", id[:6])
-        assert (done.code, done.out, "is done already" in done.err) == (0, "", True)
+        assert (done.code, done.out, "is already done" in done.err) == (0, "", True)
 
     def test_several_are_open_at_once_and_answered_in_any_order(self):
         text = 'const got = async for n in 1..3 {\n  print("asking {n}")\n  yield ask "Number {n}?"\n}\nprint(got)\n'
@@ -321,7 +321,7 @@ class TestChangedPrograms:
         antiphon("run", program(self.OLD))
         Path("p.vibe").unlink()
         ran = antiphon("runs", "resume")
-        assert (ran.code, "is gone; its text is kept" in ran.err) == (2, True)
+        assert (ran.code, "was deleted; restore it with" in ran.err) == (2, True)
         assert antiphon("runs", "show", "--source").out == self.OLD
 
     def test_it_is_gone_on_with_where_it_was_begun(self, tmp_path: Path):

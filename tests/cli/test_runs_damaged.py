@@ -155,7 +155,7 @@ def test_a_directory_that_is_gone_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "work").rename(tmp_path / "elsewhere")
     antiphon("runs", "answer", "last", "me")
     ran = antiphon("runs", "resume")
-    assert (ran.code, "cannot be entered: No such file" in ran.err) == (2, True)
+    assert (ran.code, "is not accessible: No such file" in ran.err) == (2, True)
     (tmp_path / "elsewhere").rename(tmp_path / "work")
     assert antiphon("runs", "resume").out == "me\n"
 
@@ -211,7 +211,7 @@ class TestADamagedStep:
     def test_is_left_out_of_an_export_which_says_so(self) -> None:
         ran = antiphon("runs", "export", "last")
         assert [json.loads(line)["path"] for line in ran.out.splitlines()] == ["2"]
-        assert (ran.code, "step 1 is left out" in ran.err) == (0, True)
+        assert (ran.code, "step 1 is omitted" in ran.err) == (0, True)
 
     def test_can_be_said_what_came_of(self) -> None:
         antiphon("runs", "answer", "last", "me")

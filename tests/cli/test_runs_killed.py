@@ -77,7 +77,7 @@ class TestSeveralAtOnce:
         self.killed_inside(ROUNDS)
         id = last()["id"]
         assert antiphon("runs", "show").out.splitlines()[-1] == (
-            f"run {id} is interrupted: `antiphon runs resume {id}` goes on"
+            f"run {id} is interrupted: resume it with `antiphon runs resume {id}`"
         )
         assert antiphon("runs", "list", "--state", "interrupted").out.split()[:2] == [id, "interrupted"]
         assert antiphon("runs", "list", "--state", "running").code == 1
@@ -118,7 +118,7 @@ class TestSeveralAtOnce:
 
     def test_to_do_a_step_again_and_not_to_do_it_is_a_mistake(self):
         wrong = antiphon("runs", "resume", "--retry", "1", "--skip", "1", "x")
-        assert (wrong.code, "give one of them for 1" in wrong.err) == (2, True)
+        assert (wrong.code, "use one of them for step 1" in wrong.err) == (2, True)
 
 
 #: Waits and pauses, rounds side by side, work beside the rest; every step that is done leaves a line.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.telling import how_to_go_on
+from antiphon.cli.telling import iter_next_steps
 from antiphon.durable import Journal
 from antiphon.fakes import Fake
 from tests.cli.test_runs import last, program
@@ -27,7 +27,7 @@ def test_an_answer_says_how_to_go_on_and_what_is_still_open() -> None:
     antiphon("run", program('print(async for n in 1..3 { yield ask "Number {n}?" })\n'))
     id = last()["id"]
     ran = antiphon("runs", "answer", "last", "1[1].1", "b")
-    assert f"run {id} is ready: `antiphon runs resume {id}` goes on" in ran.err
+    assert f"run {id} is ready: resume it with `antiphon runs resume {id}`" in ran.err
     # Which one was asked first is a matter of timing.
     assert re.search(r"2 questions are still open, the first at 1\[[02]\]\.1: Number [13]\?", ran.err)
     antiphon("runs", "answer", "last", "1[2].1", "c")
@@ -57,27 +57,27 @@ def test_a_run_of_rows_says_how_they_are() -> None:
     id = last()["id"]
     assert (ran.code, f"`antiphon runs answer {id}.3 TEXT`" in ran.err) == (1, True)
     shown = antiphon("runs", "show").out
-    assert f"run {id} is of rows: 1 done, 1 failed, 1 waiting; `antiphon runs list --of {id}` lists them" in shown
-    assert f"`antiphon runs resume {id}` goes on, and tries again what failed" in shown
+    assert f"run {id} has rows: 1 done, 1 failed, 1 waiting; `antiphon runs list --of {id}` lists them" in shown
+    assert f"`antiphon runs resume {id}` runs unfinished rows and retries failed ones" in shown
 
 
 def test_a_run_that_goes_on_says_who_is_at_it(postgres: str) -> None:
     for place in (None, postgres):
         journal = Journal(place)
         running = journal.begin("program", "p.vibe")
-        (told,) = how_to_go_on(journal, running.id)
-        heard = ", last heard of 0 s ago" if place else ""
+        (told,) = iter_next_steps(journal, running.id)
+        heard = ", last seen 0 s ago" if place else ""
         assert told == f"run {running.id} is being run{heard} by process {os.getpid()}; wait for it, or end it"
         assert [each.id for each in journal.list_runs(state="running")] == [running.id]
         assert journal.list_runs(state="interrupted") == []
         if place:
             owned(journal, "elsewhere:7:1:0000", running.id)
-            (told,) = how_to_go_on(journal, running.id)
-            assert "is being run, last heard of 0 s ago by process 7 of elsewhere, of which nothing is known" in told
+            (told,) = iter_next_steps(journal, running.id)
+            assert "is being run, last seen 0 s ago by process 7 of elsewhere, of which nothing is known" in told
         owned(journal, DEAD, running.id)
-        (told,) = how_to_go_on(journal, running.id)
+        (told,) = iter_next_steps(journal, running.id)
         assert f"`antiphon runs resume {running.id}`" in told
-        assert ("is interrupted" in told, "a worker goes on with it" in told) == (not place, bool(place))
+        assert ("is interrupted" in told, "a worker will resume it" in told) == (not place, bool(place))
         journal.close()
 
 
@@ -148,7 +148,7 @@ class TestAModelThatIsNotAsked:
         ran = antiphon("run", program(self.TEXT))
         assert (ran.code, "no key for openai" in ran.err) == (1, True)
         assert "`antiphon runs resume" in ran.err
-        assert "tries step 1/r1 again" in ran.err
+        assert "runs step 1/r1" in ran.err
         with Fake(["Hello."]) as fake:
             monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
             monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
@@ -164,7 +164,7 @@ def test_a_program_that_has_changed_is_told_what_helps() -> None:
     Path(file).write_text('print("b")\nask "Who?"\n')
     ran = antiphon("runs", "resume", "last")
     assert (ran.code, "V0930" in ran.err) == (2, True)
-    assert f"`antiphon runs resume {id} --edited` goes on" in ran.err
+    assert f"`antiphon runs resume {id} --edited`" in ran.err
     assert f"resume {id}`" not in ran.err
     assert f"resume {id}`" not in antiphon("runs", "show").out
     assert antiphon("runs", "resume", "last", "--edited").code == 0
@@ -174,7 +174,11 @@ def test_a_program_that_has_changed_is_told_what_helps() -> None:
 def test_an_answer_at_a_path_where_nothing_is_open_is_none(words: list[str]) -> None:
     antiphon("run", program('print(ask "Who?")\n'))
     ran = antiphon("runs", "answer", "last", *words)
-    assert (ran.code, f"no question is open at '{words[0]}'" in ran.err, "in quotes" in ran.err) == (2, True, True)
+    assert (ran.code, f"no question is open at '{words[0]}'" in ran.err, "quote an answer" in ran.err) == (
+        2,
+        True,
+        True,
+    )
     assert "open: 1 (Who?)" in ran.err
     assert last()["state"] == "waiting"
     assert antiphon("runs", "answer", "last", " ".join(words)).code == 0
@@ -189,7 +193,10 @@ def test_a_process_that_cannot_let_go_of_its_run_does_not_say_that_it_has_it(tmp
         )
     ran = antiphon("run", program('print(py() { return 1 })\nthrow "no"\n'))
     assert (ran.code, ran.out) == (1, "1\n")
-    assert f"not known how run {last()['id']} ended: `antiphon runs resume {last()['id']}` goes on" in ran.err
+    assert (
+        f"the ending of run {last()['id']} was not recorded: resume it with `antiphon runs resume {last()['id']}`"
+        in ran.err
+    )
     assert "being run" not in ran.err
 
 

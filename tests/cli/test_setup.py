@@ -47,16 +47,16 @@ def test_setup_stores_the_key_and_the_default_and_gets_an_answer(antiphon_fake: 
         "ANTHROPIC_BASE_URL": antiphon_fake.base_url("anthropic"),
     }  # fmt: skip
     with Terminal("setup", env=env, cwd=tmp_path) as terminal:
-        terminal.expect("Whose models do you want to use?")
-        terminal.expect("without a key (491 MB, fetched once)")
+        terminal.expect("Which provider do you want to use?")
+        terminal.expect("without a key (491 MB, downloaded once)")
         terminal.expect("another provider")
         terminal.send("antropic\r")
         terminal.expect("did you mean anthropic?")
         terminal.expect("another provider")
         terminal.send("anthropic\r")
-        terminal.expect("The key of anthropic (not shown): ")
+        terminal.expect("Key for anthropic (not shown): ")
         terminal.send("sk-ant-of-the-tests-123456\r")
-        terminal.expect("Which model by default")
+        terminal.expect("Default model")
         terminal.send("\r")
         terminal.expect("asking anthropic/claude-sonnet-5")
         terminal.expect("Hello! I am good at sums.")
@@ -77,11 +77,11 @@ def test_setup_stores_nothing_that_did_not_work(antiphon_fake: Fake, tmp_path: P
     with Terminal("setup", env=env, cwd=tmp_path) as terminal:
         terminal.expect("another provider")
         terminal.send("anthropic\r")
-        terminal.expect("The key of anthropic (not shown): ")
+        terminal.expect("Key for anthropic (not shown): ")
         terminal.send("sk-ant-of-the-tests-123456\r")
-        terminal.expect("Which model by default")
+        terminal.expect("Default model")
         terminal.send("\r")
-        terminal.expect("That did not work")
+        terminal.expect("The test failed")
         terminal.expect("Nothing was stored")
         assert terminal.ends() == 1
         assert "sk-ant" not in terminal.seen
@@ -112,7 +112,7 @@ def test_a_default_that_cannot_work_is_refused_or_told(config: Path, monkeypatch
     assert isinstance(models("default", "nonsense").exception, ConfigurationError)
     assert not config.exists()
     told = models("default", "claude-sonet-5")
-    assert "there is no key for anthropic yet: `antiphon keys set anthropic`" in told.stderr
+    assert "anthropic has no key; store one with `antiphon keys set anthropic`" in told.stderr
     assert "did you mean 'claude-sonnet-5'?" in told.stderr
     monkeypatch.setenv("ANTIPHON_MODEL", "local/1.5b")
     (config.parent.parent.parent / "antiphon.toml").write_text("")
@@ -122,7 +122,7 @@ def test_a_default_that_cannot_work_is_refused_or_told(config: Path, monkeypatch
 def test_a_file_that_only_its_owner_can_change_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('model = """\nopenai/gpt-5"""\n')
-    with pytest.raises(ConfigurationError, match="only you can change"):
+    with pytest.raises(ConfigurationError, match="cannot be changed automatically"):
         write_user_model(path, "local/0.5b")
     assert path.read_text() == 'model = """\nopenai/gpt-5"""\n'
 

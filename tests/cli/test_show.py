@@ -234,7 +234,7 @@ class TestRecordings:
         Session(model).chat("first")
         Session(model).chat("second")
         output = shown(path)
-        assert "exchange 1 brought no answer: status 529, Overloaded" in output
+        assert "exchange 1 has no answer: status 529, Overloaded" in output
         assert [line for line in output.splitlines() if "anthropic" in line] == [
             "2 exchanges · anthropic · claude-sonnet-5",
             "exchange 3 · anthropic · claude-sonnet-5",
@@ -252,7 +252,7 @@ class TestRecordings:
         path = saved(tmp_path / "r", json.dumps(good) + '\n{"path": "/v1/mess')
         assert "line 2 is not JSON" in failure(path)
         saved(path, json.dumps(good) + '\n{"path": 1}')
-        assert "line 2 is no exchange" in failure(path)
+        assert "line 2 is not an exchange" in failure(path)
 
 
 def failure(path: Path) -> str:
@@ -266,8 +266,8 @@ def failure(path: Path) -> str:
     [
         ("", "is not JSON"),
         ("hello\nworld\n", "is not JSON"),
-        ("3", "is no conversation, no recording and no result"),
-        ('{"a": 1}', "is no conversation, no recording and no result"),
+        ("3", "is not a conversation, recording or result"),
+        ('{"a": 1}', "is not a conversation, recording or result"),
         ('{"kind": "Not A Kind", "data": 1}', "a result has a `kind` such as"),
         ('{"format": "antiphon/conversation", "version": 9}', "this release reads versions 1 and 2"),
         ('{"kind": "text", "data": {}, "display": {"language": 3}}', "`display.language` is 3"),

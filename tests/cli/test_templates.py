@@ -32,7 +32,7 @@ def test_what_was_asked_once_is_asked_again_by_its_name(fake: Fake) -> None:
     saved = ask("Review this as $who:\n\n$input", "-s", "Be $how.", "-m", "openai/gpt-5-mini", "--tools", "read",
                 "-o", "max_tokens=9", "-p", "how=brief", "--save", "review")  # fmt: skip
     assert (saved.code, saved.out, fake.requests) == (0, "", [])
-    assert "`antiphon ask -t review -p who=…` asks it" in saved.err
+    assert "use it with `antiphon ask -t review -p who=…`" in saved.err
     fake.play(call("now"), "Fine.")
     assert ask("-t", "review", "-p", "who=$poet", input="x = $1\n").out == "Fine.\n"
     body = fake.requests[0].body
@@ -107,7 +107,7 @@ def test_a_chat_begins_by_a_template(fake: Fake) -> None:
         "max_tokens=9", "-p", "who=brief", "--save", "review")  # fmt: skip
     fake.play("A.", "B.")
     shown = chat("/cost", "See @gone.md", "See @notes.md", "And then?", arguments=("-t", "review", "-p", "who=kind"))
-    assert "template review: what you say first is its $input" in shown
+    assert "template review: your first message is its $input" in shown
     body = fake.requests[0].body
     assert (body["model"], body["instructions"], body["max_output_tokens"]) == ("gpt-5-mini", "Be kind.", 9)
     assert "read_file" in tools_sent(fake)
@@ -132,11 +132,11 @@ CHATS = [
     (["-t", "reviw"], "there is no template `reviw`; did you mean `review`?"),
     (["-t", "review"], "template `review` needs `-p who=…`"),
     (["-t", "review", "-p", "whoo=b"], "template `review` has no `$whoo`; did you mean `who`?"),
-    (["-t", "review", "-p", "who"], "`-p` takes name=value, not 'who'"),
-    (["-p", "who=a"], "`--template` names one"),
-    (["-t", "count"], "template `count` gives a value of its type, and a chat is of texts: `antiphon ask -t count`"),
-    (["-t", "code"], "template `code` gives a code block"),
-    (["-t", "about"], "template `about` has `$input` in its system text"),
+    (["-t", "review", "-p", "who"], "`-p` takes NAME=VALUE, not 'who'"),
+    (["-p", "who=a"], "name it with `--template`"),
+    (["-t", "count"], "template `count` returns a value of its type, which a chat cannot; use `antiphon ask -t count`"),
+    (["-t", "code"], "template `code` returns a code block"),
+    (["-t", "about"], "template `about` uses `$input` in its system text"),
     (["-t", "hot"], "did you mean `temperature`?"),
 ]
 
@@ -160,22 +160,22 @@ def test_a_template_that_a_chat_cannot_begin_by_is_told(fake: Fake) -> None:
 
 WRONG = [
     (["-t", "reviw"], "there is no template `reviw`; did you mean `review`?"),
-    (["-t", "../x"], "a template is called by letters, digits"),
+    (["-t", "../x"], "a template name has letters, digits"),
     (["-t", "review"], "template `review` needs `-p who=…`"),
     (["-t", "review", "-p", "who=a", "-p", "whoo=b"], "template `review` has no `$whoo`; did you mean `who`?"),
-    (["-t", "review", "-p", "who"], "`-p` takes name=value, not 'who'"),
-    (["-t", "review", "-p", "who=a"], "template `review` is about something"),
-    (["-p", "who=a", "Go."], "`--template` names one"),
-    (["Costs $5.", "--save", "x"], "`$5.` is no placeholder: write `$$` for a dollar"),
-    (["--save", "x"], "a template has a question or a system text"),
-    (["Go.", "--save", "x/y"], "a template is called by letters"),
+    (["-t", "review", "-p", "who"], "`-p` takes NAME=VALUE, not 'who'"),
+    (["-t", "review", "-p", "who=a"], "template `review` needs a prompt"),
+    (["-p", "who=a", "Go."], "name it with `--template`"),
+    (["Costs $5.", "--save", "x"], "`$5.` is not a placeholder: write `$$` for a dollar"),
+    (["--save", "x"], "a template needs a prompt or a system text"),
+    (["Go.", "--save", "x/y"], "a template name has letters"),
     (["Go.", "--save", "x", "-m", "nobody/m"], "nobody"),
     (["Go.", "--save", "x", "--schema", "gone.json"], "cannot read 'gone.json'"),
     (["Go.", "--save", "x", "--returns", "{a: txt}"], "--returns"),
     (["Go.", "--save", "x", "-o", "tmperature=1"], "did you mean `temperature`?"),
-    (["Go.", "--save", "x", "-p", "a=b"], "there is no `$a` in it"),
+    (["Go.", "--save", "x", "-p", "a=b"], "the template has no `$a`"),
     (["Go.", "--save", "x", "-t", "review"], "`--save` makes a new template"),
-    (["Go.", "--save", "x", "-o", "extra.a=null"], "no place for `null`"),
+    (["Go.", "--save", "x", "-o", "extra.a=null"], "cannot contain `null`"),
 ]
 
 
@@ -212,7 +212,7 @@ def test_names_of_templates_and_options_are_completed() -> None:
 def test_secrets_are_not_saved(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_PASSWORD", "hunter2-of-this-machine")
     ran = ask(*arguments, "--save", "x")
-    assert (ran.code, "a template keeps no secrets" in ran.err) == (2, True), ran.err
+    assert (ran.code, "the template was not saved: it contains" in ran.err) == (2, True), ran.err
     assert "hunter2" not in ran.err
     assert not own("x").exists()
 
@@ -239,7 +239,7 @@ FILES = [
     ("prompt = 'a'\ntool = 'a.py'", "`tool` is a list, not 'a.py'"),
     ("prompt = 'a'\nmcp = [1]", "are lists of texts"),
     ("prompt = 'a'\ntools = 'some'", "`tools` is one of none, read, all"),
-    ("prompt = '$'", "is no placeholder"),
+    ("prompt = '$'", "is not a placeholder"),
     ("prompt = 'a'\nreturns = 'text'\nschema = 'a.json'", "keep one of them"),
     ("prompt = 'a'\n[options]\ntmperature = 1", "did you mean `temperature`?"),
     ("prompt = 'a'\n[defaults]\nb = 1", "`defaults` are texts"),
@@ -269,18 +269,18 @@ def test_the_templates_of_a_project_count_once_it_is_trusted(fake: Fake) -> None
     assert said(fake) == "Mine: it"
     assert "there is no template `count`" in ask("-t", "count").err
     trusted = antiphon("trust", "--yes").out
-    assert "template review: a question with the tools `all`, when you ask `-t review`" in trusted
+    assert "template review: a prompt with the tools `all`, for `-t review`" in trusted
     assert "model openai/gpt-5-mini: prompts go to" in trusted
     ask("it", "-t", "review")
     assert (said(fake), fake.requests[-1].body["model"]) == ("Theirs: it", "gpt-5-mini")
     assert ask("-t", "count").out == "3\n"
     assert "would run Python" in ask("-t", "runs").err
     assert "review  Theirs: $input  (antiphon.toml)" in antiphon("templates").out
-    assert "is not yours: it is in" in antiphon("templates", "remove", "count").err
+    assert "belongs to the project: delete it in" in antiphon("templates", "remove", "count").err
     Path("antiphon.toml").write_text('[templates.count]\nprompt = "Changed."\n')
     assert "there is no template `count`" in ask("-t", "count").err
     Path("antiphon.toml").write_text('[templates.count]\nprompt = "Changed."\ntool = ["models.py"]\n')
-    assert "a project's template runs no files and starts no servers" in antiphon("trust", "--yes").err
+    assert "a project's template must not have `tool` or `mcp`" in antiphon("trust", "--yes").err
 
 
 @pytest.mark.parametrize("place", ["../outside.json", "ABSOLUTE", "~/outside.json", "link.json"])

@@ -41,7 +41,7 @@ def test_a_yes_before_the_question_removes_no_run(tmp_path: Path) -> None:
     with Terminal("run", "p.vibe", env=env, cwd=tmp_path) as terminal:
         assert terminal.process.wait(60) == 0
     with Terminal("runs", "prune", "--older", "0h", env=env, cwd=tmp_path, typed="y\n") as terminal:
-        terminal.expect("Remove 1 run for good?")
+        terminal.expect("Permanently remove 1 run?")
         time.sleep(0.5)
         assert terminal.process.poll() is None
         terminal.send("n\n")

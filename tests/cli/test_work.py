@@ -96,7 +96,7 @@ def test_a_program_that_is_not_on_this_machine_is_run_as_it_was(
     Path("p.vibe").write_text('import { twice } from "./parts/one.vibe"\nsleep(0)\ntwice(21)\n')
     ran = antiphon("run", "--db", postgres, "--detach", "p.vibe")
     id = ran.out.strip()
-    assert (ran.code, "no worker is there yet" in ran.err) == (0, True)
+    assert (ran.code, "no worker is running" in ran.err) == (0, True)
     Path("p.vibe").unlink()
     with working(postgres):
         until(lambda: state(postgres, id) == "done")
@@ -142,7 +142,7 @@ def test_all_workers_together_spend_no_more_on_a_batch_than_they_may(postgres: s
         # Who has begun to ask when the last of it is spent is not stopped.
         assert 0.0003 / each <= asked <= 0.0003 / each + 2
         assert "not begun: the limit of $0.0003 is reached" in ran.err
-        assert "--max-cost USD` goes on" in ran.err
+        assert "--max-cost USD` continues" in ran.err
         ran = antiphon("runs", "--db", postgres, "resume", "last")
         assert (ran.code, len(fake.requests)) == (1, asked)
         ran = antiphon("runs", "--db", postgres, "resume", "last", "--max-cost", "9")
@@ -196,7 +196,7 @@ def test_how_it_goes_is_told_and_served(postgres: str) -> None:
         until(lambda: state(postgres, "r") == "done")
         told = json.loads(antiphon("worker", "--db", postgres, "--status", "--json").out)
         assert (told["runs"], [each["slots"] for each in told["workers"]]) == ({"done": 1}, [3])
-        assert "`--json` says how it goes" in antiphon("worker", "--db", postgres, "--json").err
+        assert "`--json` needs `--status`" in antiphon("worker", "--db", postgres, "--json").err
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
             assert 'antiphon_runs{state="done"} 1' in answer.read().decode()
 
@@ -205,7 +205,7 @@ def test_a_worker_that_has_ended_is_not_told_of(postgres: str) -> None:
     with working(postgres):
         until(lambda: Dispatcher(postgres).metrics().workers)
     assert Dispatcher(postgres).metrics().workers == ()
-    assert "no worker is there yet" in antiphon("map", "--db", postgres, "--detach", *rows_of("n\n1\n")).err
+    assert "no worker is running" in antiphon("map", "--db", postgres, "--detach", *rows_of("n\n1\n")).err
 
 
 def rows_of(text: str) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def test_the_second_signal_ends_a_worker_at_once_and_others_go_on(postgres: str,
 
 def test_what_is_wrong_with_the_options_is_told(postgres: str) -> None:
     assert "Missing option '--db'" in antiphon("worker").err
-    assert "a model and a number are wanted" in antiphon("worker", "--db", postgres, "--limit", "x").err
-    assert "is no port" in antiphon("worker", "--db", postgres, "--metrics", "x").err
+    assert "expected a model and a number" in antiphon("worker", "--db", postgres, "--limit", "x").err
+    assert "is not a port" in antiphon("worker", "--db", postgres, "--metrics", "x").err
     bad = antiphon("worker", "--db", postgres.replace(PASSWORD, "other"), "--status")
     assert (bad.code, "look at the URL" in bad.err, "other" in bad.err) == (2, True, False)

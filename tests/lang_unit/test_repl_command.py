@@ -139,7 +139,7 @@ def test_the_command_reads_pieces_of_several_lines_and_tells_of_mistakes():
     assert ":prompt EXPR" in ran.out
     assert "500" not in ran.out
     assert "V0201" in ran.err
-    assert "there is no ':nosuch'" in ran.err
+    assert "there is no command ':nosuch'" in ran.err
 
 
 def test_the_command_shows_prompts_without_sending(monkeypatch: pytest.MonkeyPatch):

@@ -199,7 +199,7 @@ def test_show_prompt_sends_nothing_and_needs_no_key(write: Any, fake: Fake, monk
     assert "How old is 3?" in json.dumps(shown["body"])
     assert shown["body"]["response_format"]["json_schema"]["schema"]["required"] == ["value"]
     assert fake.requests == []
-    assert "asks no model" in antiphon("run", write("print(1)"), "--show", "prompt").err
+    assert "sends no request" in antiphon("run", write("print(1)"), "--show", "prompt").err
 
 
 def test_what_is_shown_is_what_is_sent(write: Any, fake: Fake):
@@ -349,7 +349,7 @@ def test_a_configured_server_is_started_when_it_is_imported_from(write: Any, mon
     assert "what is in it" in ran.out
     ran = antiphon("run", write('import { x } from "mcp:nosuch"\nprint(x())'))
     assert ran.code == 1
-    assert "no MCP server `nosuch` is configured" in ran.err
+    assert "MCP server `nosuch` is not configured" in ran.err
     assert "there are: files" in ran.err
     assert "no tool `nosuch`" in antiphon("run", write('import { nosuch } from "mcp:files"\nprint(nosuch())')).err
 

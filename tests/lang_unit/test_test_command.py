@@ -107,14 +107,16 @@ def test_a_test_fails_if_an_answer_is_missing_whatever_the_program_catches():
     )
     ran = antiphon("test", "a.vibe")
     assert ran.code == 100
-    assert "no answer is left for 'who is there?'" in ran.out
+    assert "no answer left for 'who is there?'" in ran.out
     assert "caught" in ran.out
-    assert "nobody answers 'name?'" in antiphon("test", "-", input="").out + _told('test "t" { print(ask "name?") }')
+    assert "no human answer for 'name?'" in antiphon("test", "-", input="").out + _told(
+        'test "t" { print(ask "name?") }'
+    )
 
 
 def test_a_test_fails_if_an_answer_is_left():
     told = _told('test "t" { answers(["a", "b", {human: "c"}])\n  print(do "x") }')
-    assert """nobody asked for what is left of `answers([…])`: "b", {"human":"c"}""" in told
+    assert """unused answers in `answers([…])`: "b", {"human":"c"}""" in told
 
 
 def test_an_assertion_that_compares_tells_both_sides():

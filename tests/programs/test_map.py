@@ -195,7 +195,7 @@ def test_a_batch_that_is_killed_while_its_rows_are_written_loses_none():
     text = killed_while_written(900)
     (entry,) = json.loads(antiphon("runs", "list", "--json").out)
     assert entry["state"] == "preparing"
-    assert "500 rows are there, and none has run" in antiphon("runs", "show").out
+    assert "it has 500 rows, and none has run" in antiphon("runs", "show").out
     assert "not all rows of its batch are written" in antiphon("runs", "resume", f"{entry['id']}.1").err
     # Without its rows it cannot be finished, and says so.
     ran = antiphon("runs", "resume", "last")
@@ -222,7 +222,7 @@ def test_a_batch_that_somebody_still_writes_is_not_taken_from_him():
     begun = LaunchSpec(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
     begin_batch(journal, program, begun, rows())
     assert (told[0].code, "is being run by process" in told[0].err) == (2, True)
-    assert "is being written, 500 rows are there so far" in told[1].out
+    assert "is being created with 500 rows so far" in told[1].out
 
 
 def test_a_cancelled_batch_gets_no_more_rows():
@@ -258,7 +258,7 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     assert asked < 20
     assert "not begun: the limit of $0.0003 is reached" in ran.err
     assert "runs resume" in ran.err
-    assert "--max-cost USD` goes on" in ran.err
+    assert "--max-cost USD` continues" in ran.err
     # Rows that were not begun are as they were, and what was spent counts when it is gone on with.
     assert json.loads(antiphon("runs", "list", "--of", "last", "--json").out)[-1]["state"] == "ready"
     assert antiphon("runs", "resume", "last").code == 1

@@ -17,7 +17,7 @@ from antiphon.results import Display, Result, to_model_text
 from antiphon.results.model_text import collect_images
 from antiphon.results.nested import iter_nested_results
 from antiphon.results.protocols import from_mcp, to_mcp
-from antiphon.terminal import Context, print_result, register_renderer, renderable
+from antiphon.terminal import Context, make_renderable, print_result, register_renderer
 from antiphon.tools import as_tool, execute
 
 ROWS = results.table([{"city": "Oslo"}], collapsed=True, priority=7, preferred_view="tree")
@@ -31,7 +31,7 @@ def ran(value: Any) -> ToolResult:
 
 def printed(result: Result, **settings: Any) -> str:
     console = Console(file=StringIO(), width=80, color_system=None)
-    console.print(renderable(result, **settings), end="")
+    console.print(make_renderable(result, **settings), end="")
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 

@@ -29,14 +29,14 @@ from antiphon.results.result import VIEWS
 from antiphon.terminal import (
     Context,
     Lines,
-    console,
-    ordered,
+    make_console,
+    make_renderable,
     page_description,
     print_result,
     register_renderer,
-    renderable,
-    safe,
     sanitize_line,
+    sanitize_text,
+    sort_results,
 )
 from antiphon.terminal import custom_renderers as registry
 from antiphon.terminal import view_renderers as drawers
@@ -60,7 +60,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch):
 
 def printed(result: Result, width: int = 80, *, full: bool = False, color: bool = False, **options: Any) -> str:
     file = io.StringIO()
-    console(file, width, color).print(renderable(result, full=full, **options), end="")
+    make_console(file, width, color).print(make_renderable(result, full=full, **options), end="")
     return file.getvalue()
 
 
@@ -154,8 +154,8 @@ def test_results_are_ordered_by_priority():
     a, b, c = (
         Result("text", name, display=Display(priority=priority)) for name, priority in (("a", 1), ("b", None), ("c", 5))
     )
-    assert [result.data for result in ordered([b, a, c])] == ["c", "a", "b"]
-    assert ordered([b, b]) == [b, b]
+    assert [result.data for result in sort_results([b, a, c])] == ["c", "a", "b"]
+    assert sort_results([b, b]) == [b, b]
 
 
 def test_print_result_prints_to_the_terminal_or_a_console(capsys: pytest.CaptureFixture[str]):
@@ -169,15 +169,20 @@ def test_print_result_prints_to_the_terminal_or_a_console(capsys: pytest.Capture
 def test_no_color_is_heeded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_COLOR", "1")
     file = io.StringIO()
-    Console(file=file, force_terminal=True, width=80).print(renderable(error("x"), full=True))
+    Console(file=file, force_terminal=True, width=80).print(make_renderable(error("x"), full=True))
     assert "[31m" not in file.getvalue()
 
 
 def test_rows_that_were_not_even_given_are_counted():
     lines = Lines([Text("a"), Text("b")], total=7, noun="item")
-    assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 5 more items"]
+    assert [line.plain for line in lines.fit(make_console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 5 more items"]
     lines = Lines([Text("a"), Text("b")], total=7, at_least=True, tail=[Text("z")])
-    assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 4+ more lines", "z"]
+    assert [line.plain for line in lines.fit(make_console(io.StringIO(), 40), 40, 10)] == [
+        "a",
+        "b",
+        "… 4+ more lines",
+        "z",
+    ]
 
 
 def test_of_what_a_command_printed_the_end_is_drawn_too():
@@ -208,7 +213,7 @@ def test_what_is_not_complete_says_so():
 
 def test_every_type_of_view_has_a_drawer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(views, "ViewBody", views.ViewBody | views.Leaf)
-    with pytest.raises(TypeError, match="no drawer, or no view, for Leaf"):
+    with pytest.raises(TypeError, match="no renderer, or no view, for Leaf"):
         importlib.reload(drawers)
 
 
@@ -286,7 +291,7 @@ def terminal_console(**options: Any) -> Console:
 )
 def test_a_terminal_says_whether_it_draws(environment: dict[str, str], expected: str):
     assert detect_image_protocol(terminal_console(), environment) == expected
-    assert detect_image_protocol(console(io.StringIO(), 80), environment) == ""
+    assert detect_image_protocol(make_console(io.StringIO(), 80), environment) == ""
 
 
 @pytest.mark.parametrize(
@@ -301,7 +306,7 @@ def test_an_image_is_drawn_and_described(monkeypatch: pytest.MonkeyPatch, variab
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     terminal = terminal_console()
-    terminal.print(renderable(image(base64=PIXEL, alt="red"), full=True))
+    terminal.print(make_renderable(image(base64=PIXEL, alt="red"), full=True))
     shown = terminal.file.getvalue()  # pyright: ignore
     assert begins in shown
     assert "[image: red, image/png, 1x1, 69 B]" in shown
@@ -336,7 +341,7 @@ def test_sixels_are_the_same_however_the_image_was_packed():
 def test_what_is_no_drawable_image_is_described(monkeypatch: pytest.MonkeyPatch, data: str):
     monkeypatch.setenv("TERM", "xterm-kitty")
     terminal = terminal_console()
-    terminal.print(renderable(Result("image", {"base64": data, "alt": "x"}, "s", "image/png"), full=True))
+    terminal.print(make_renderable(Result("image", {"base64": data, "alt": "x"}, "s", "image/png"), full=True))
     shown = SGR.sub("", terminal.file.getvalue())  # pyright: ignore
     assert "[image: x" in shown
     assert "\x1b" not in shown
@@ -461,20 +466,20 @@ CONTROL = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 def test_every_control_and_format_character_is_escaped():
     everything = "".join(map(chr, range(0x110000)))
-    left = {character for character in safe(everything) if unicodedata.category(character) in CONTROL}
+    left = {character for character in sanitize_text(everything) if unicodedata.category(character) in CONTROL}
     assert left == {"\n"}
-    assert safe("\u202ea\u200b\ud800\U000e0041") == "\\u202ea\\u200b\\ud800\\U000e0041"
+    assert sanitize_text("\u202ea\u200b\ud800\U000e0041") == "\\u202ea\\u200b\\ud800\\U000e0041"
 
 
 def test_ordinary_text_of_any_language_stays_as_it_is():
     for ordinary in ("héllo ✓", "日本語", "Ελληνικά", "שלום", "नमस्ते", "e\u0301", "👍🏽", "a\u00a0b"):
-        assert safe(ordinary) == ordinary
-    assert safe("⚠\ufe0f") == "⚠"
-    assert safe("👩\u200d💻 ❤\ufe0f\u200d🔥 می\u200cخواهم") == "👩💻 ❤🔥 میخواهم"
-    assert safe("a\u200db 👩\u200d\u200d💻") == "a\\u200db 👩\\u200d\\u200d💻"
-    assert safe("a\ufe00\ufe01") == "a\\ufe00\\ufe01"
-    assert safe("e" + "\u0301" * 6) == "e" + "\u0301" * 4 + "\\u0301\\u0301"
-    assert safe("é✓", "ascii") == "\\xe9\\u2713"
+        assert sanitize_text(ordinary) == ordinary
+    assert sanitize_text("⚠\ufe0f") == "⚠"
+    assert sanitize_text("👩\u200d💻 ❤\ufe0f\u200d🔥 می\u200cخواهم") == "👩💻 ❤🔥 میخواهم"
+    assert sanitize_text("a\u200db 👩\u200d\u200d💻") == "a\\u200db 👩\\u200d\\u200d💻"
+    assert sanitize_text("a\ufe00\ufe01") == "a\\ufe00\\ufe01"
+    assert sanitize_text("e" + "\u0301" * 6) == "e" + "\u0301" * 4 + "\\u0301\\u0301"
+    assert sanitize_text("é✓", "ascii") == "\\xe9\\u2713"
     assert sanitize_line("a\nb\tc" + "x" * 10, 5) == "a\\nb   c[+10 characters]"
 
 
@@ -501,7 +506,7 @@ def written(result: Result, width: int, full: bool, encoding: str = "utf-8", **o
     """What arrives at a file with an encoding."""
     content = io.BytesIO()
     file = io.TextIOWrapper(content, encoding=encoding, newline="")
-    console(file, width, False).print(renderable(result, full=full, **options), end="")
+    make_console(file, width, False).print(make_renderable(result, full=full, **options), end="")
     file.flush()
     return content.getvalue().decode(encoding)
 

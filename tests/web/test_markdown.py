@@ -14,7 +14,7 @@ from antiphon.conversation import Conversation
 from antiphon.durable import Journal
 from antiphon.results import text
 from antiphon.storage import Store
-from antiphon.terminal import console, renderable
+from antiphon.terminal import make_console, make_renderable
 from tests.answers import ANSWERS, NASTY, SENTENCES
 from tests.web.browser import Site
 from tests.web.tabs import Tab
@@ -39,7 +39,7 @@ READ = """(roots) => {
 
 def terminal(answer: str) -> str:
     file = io.StringIO()
-    console(file, 2000).print(renderable(text(answer, markdown=True), full=True), end="")
+    make_console(file, 2000).print(make_renderable(text(answer, markdown=True), full=True), end="")
     return file.getvalue()
 
 

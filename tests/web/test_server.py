@@ -685,7 +685,7 @@ def test_listening_beyond_this_machine_needs_https_or_a_word():
     assert run.exit_code == 2
     assert "--insecure" in run.output
     half = CliRunner().invoke(cli, ["serve", "--cert", __file__])
-    assert (half.exit_code, "belong together" in half.output) == (2, True)
+    assert (half.exit_code, "need each other" in half.output) == (2, True)
 
 
 def test_it_is_served_and_stops_though_somebody_listens(tmp_path: Path):

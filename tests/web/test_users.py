@@ -188,11 +188,11 @@ def test_users_are_added_listed_and_removed_in_a_terminal(tmp_path: Path, monkey
     def run(*words: str) -> Any:
         return CliRunner().invoke(cli, ["serve", *words])
 
-    assert run("users", "list").output.startswith("nobody but you")
+    assert run("users", "list").output.startswith("there are no other users")
     link = run("--name", "agents.example", "--port", "443", "users", "add", "ada", "--read").output.strip()
     assert link.startswith("http://agents.example:443/login?token=")
     assert run("users", "add", "bob").output.startswith("http://127.0.0.1:8321/login?token=")
-    assert run("users", "list").output == "ada  looks\nbob  looks and acts\n"
+    assert run("users", "list").output == "ada  read only\nbob  read and act\n"
     assert run("users", "remove", "bob").exit_code == 0
     wrong = run("users", "remove", "bob")
     assert (wrong.exit_code, "there are: ada" in str(wrong.output) + str(wrong.exception)) == (1, True)

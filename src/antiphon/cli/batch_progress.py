@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from antiphon.cli.chat_front.output import is_terminal
-from antiphon.terminal import console
+from antiphon.cli.output import is_terminal
+from antiphon.terminal import make_console
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.scrollback import Scrollback
 from antiphon.terminal.state_lines import StateLine, format_duration, truncate_cells
@@ -33,7 +33,7 @@ class BatchProgress:
         self._cost = 0.0
         self._failed = 0
         self._began = time.monotonic()
-        self._page = Scrollback(console(sys.stderr))
+        self._page = Scrollback(make_console(sys.stderr))
         self._moving = LiveRegion(self._page.console, self)
 
     def __enter__(self) -> BatchProgress:

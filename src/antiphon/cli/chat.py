@@ -12,7 +12,7 @@ from antiphon.cli.chat_front.shared_options import (
     add_conversation_options,
     add_question_options,
     check_exclusive_options,
-    chosen,
+    select_tools,
 )
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from antiphon.chat.startup import ChatOptions, OpenChat
     from antiphon.chat.tool_selection import ToolSelection
-    from antiphon.cli.chat_front.ask_request import Question
+    from antiphon.cli.chat_front.ask_request import AskRequest
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.template_use import ChatOpening
     from antiphon.config.trust import Project
@@ -33,7 +33,7 @@ _MAX_INSTRUCTION_SHARE = 0.5
 
 @click.command()
 @add_question_options("read in a trusted repository, else none; a continued conversation keeps its own")
-@click.option("--no-instructions", is_flag=True, help="Leave out what AGENTS.md and ANTIPHON.md of the project say.")
+@click.option("--no-instructions", is_flag=True, help="Ignore AGENTS.md and ANTIPHON.md of the project.")
 @add_conversation_options("the last chat")
 def chat(no_instructions: bool, **given: Any) -> None:
     """Chat with a model.
@@ -42,20 +42,20 @@ def chat(no_instructions: bool, **given: Any) -> None:
     `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
     check_exclusive_options(given, "the last chat")
-    from antiphon.cli.chat_front.ask_request import said
-    from antiphon.cli.chat_front.template_use import find_requested_template, opened
+    from antiphon.cli.chat_front.ask_request import read_request
+    from antiphon.cli.chat_front.template_use import find_requested_template, open_with_template
 
-    question, template, opening = said(given), find_requested_template(given), None
+    question, template, opening = read_request(given), find_requested_template(given), None
     if template is not None:
-        question, opening = opened(question, template, given)
+        question, opening = open_with_template(question, template, given)
     with ExitStack() as stack:
         _run_chat(_chat_options(question, given), stack, opening, instructed=not no_instructions)
 
 
-def _chat_options(question: Question, given: dict[str, Any]) -> ChatOptions:
+def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
     from antiphon.chat.startup import ChatOptions
 
-    only, more = chosen(question.tools, question.own, question.mcp)
+    only, more = select_tools(question.tools, question.own, question.mcp)
     return ChatOptions(
         "chat",
         question.model,
@@ -78,48 +78,48 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.completion import list_completions
     from antiphon.cli.chat_front.line_editor import LineEditor
-    from antiphon.cli.chat_front.local_models import check_runtime
+    from antiphon.cli.chat_front.local_models import require_runtime
     from antiphon.cli.chat_front.screen import Screen
     from antiphon.cli.chat_front.slash_commands import COMMANDS
     from antiphon.cli.configuration import current_configuration
-    from antiphon.terminal import Person, console
+    from antiphon.terminal import Person, make_console
 
-    display = Screen(console(), None)
-    opened = open_chat(wishes, current_configuration(), stack, display.note)
+    display = Screen(make_console(), None)
+    opened = open_chat(wishes, current_configuration(), stack, display.print_note)
     saves = opened.store is not None and opened.store.is_saving
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
     reader = LineEditor(lambda line: list_completions(line, [*COMMANDS]), history)
     # Input from a file is messages only; nobody can answer questions.
-    display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
+    display.person = Person(reader.read_line, display.console.print, sys.stdin) if reader.is_terminal else None
     project = current_configuration().project
     is_trusted = project.is_repository and project.state == "trusted"
-    toolbox = ToolRegistry(current_configuration(), stack, display.note)
+    toolbox = ToolRegistry(current_configuration(), stack, display.print_note)
     used = choose_chat_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
-    check_runtime(opened.chat.session.model)
+    require_runtime(opened.chat.session.model)
     talk = ChatLoop(opened.chat, display, reader, toolbox, wishes.about, opening)
     talk.use_tools(used)
-    _add_project_instructions(opened, project, instructed, display.note)
+    _add_project_instructions(opened, project, instructed, display.print_note)
     _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
     is_asked = bool(opened.chat.session.pending_questions) and display.person is not None
     if opened.chat.unfinished_run and not is_asked:
-        display.note(_describe_unfinished(opened))
+        display.print_note(_describe_unfinished(opened))
     elif opened.chat.conversation.open_calls and not is_asked:
-        display.note("calls of the last answer were not run; /go runs them, /retry asks again")
+        display.print_note("tool calls of the last answer did not run; /go runs them, /retry asks again")
     if opening is not None and not opening.is_whole:
-        display.note(f"template {opening.name}: what you say first is its $input")
-    talk.run(talk.go_on if is_asked else talk.open if opening is not None and opening.is_whole else None)
+        display.print_note(f"template {opening.name}: your first message is its $input")
+    talk.run(talk.resume if is_asked else talk.send_opening if opening is not None and opening.is_whole else None)
     if opened.chat.id:
-        display.note(f"saved; `antiphon chat --resume {opened.chat.id}` goes on")
+        display.print_note(f"saved; continue with `antiphon chat --resume {opened.chat.id}`")
 
 
 def _describe_unfinished(opened: OpenChat) -> str:
-    """Return the message about an unfinished answer: who is at work on it, or how to resume it."""
-    from antiphon.cli.telling import how_to_go_on
+    """Return a message about an unfinished answer: which process runs it, or how to resume it."""
+    from antiphon.cli.telling import iter_next_steps
 
     journal, id = opened.journal, opened.chat.unfinished_run
     if journal is not None and journal.find(id).state == "running":
-        return f"the last answer is still on its way: {next(how_to_go_on(journal, id))}"
-    return "the last answer was interrupted; /go goes on with it, and does nothing twice"
+        return f"the last answer is still running: {next(iter_next_steps(journal, id))}"
+    return "the last answer was interrupted; /go resumes it and repeats no completed step"
 
 
 def _add_project_instructions(
@@ -137,7 +137,7 @@ def _add_project_instructions(
         room = getattr(getattr(model, "facts", None), "context", None)
         if room is not None and estimate_tokens(system) > room * _MAX_INSTRUCTION_SHARE:
             names = ", ".join(each.name for each in found)
-            note(f"without {names}: too long for {model.name}, which reads {room:,} tokens at once")
+            note(f"ignored {names}: too long for {model.name}, whose context has {room:,} tokens")
         else:
             conversation.system = system
 
@@ -148,21 +148,21 @@ def _describe_tools(wishes: ChatOptions, opened: OpenChat, used: ToolSelection, 
         return f"tools: {used}, as before"
     if wishes.tools is not None or used.bundle == "read":
         return f"tools: {used}" + ("" if wishes.tools is not None else " (you trust this repository)")
-    by_trust = "; `antiphon trust`, every chat in this repository" if project.is_repository else ""
-    return f"tools: {used}\n`--tools read` lets the model look at this directory{by_trust}"
+    by_trust = "; `antiphon trust` allows it for every chat in this repository" if project.is_repository else ""
+    return f"tools: {used}\n`--tools read` lets the model read this directory{by_trust}"
 
 
 def _print_greeting(chat: ChatLoop, opened: OpenChat, tools: str) -> None:
     from antiphon.chat.project_instructions import list_instruction_files
 
-    note, conversation = chat.display.note, chat.talk.conversation
+    note, conversation = chat.display.print_note, chat.talk.conversation
     note(f"model: {chat.talk.session.model.name} ({opened.model_reason}); {tools}")
     for each in list_instruction_files(conversation.system):
-        note(f"with {each}")
-    note("/help lists commands, @ names a file, Ctrl-D leaves")
+        note(f"instructions: {each}")
+    note("/help lists commands, @ adds a file, Ctrl-D quits")
     if opened.entry is not None:
         turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"
-        note(f"going on with {opened.entry.id}, {turns}: {opened.entry.title or '(no text)'}")
+        note(f"continuing {opened.entry.id}, {turns}: {opened.entry.title or '(no text)'}")
         _print_last_exchange(chat)
 
 

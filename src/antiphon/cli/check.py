@@ -9,7 +9,8 @@ import click
 
 from antiphon.cli import program_loading as programs
 from antiphon.cli.completers import FILE_PARAM
-from antiphon.cli.style import echo_json
+from antiphon.cli.output import print_report_json
+from antiphon.cli.style import format_noun_count
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.source import Source
@@ -18,7 +19,7 @@ from antiphon.lang.syntax.source import Source
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE_PARAM)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--untrusted", is_flag=True, help="Refuse what `run --untrusted` refuses.")
+@click.option("--untrusted", is_flag=True, help="Report what `run --untrusted` rejects.")
 def check(paths: tuple[str, ...], as_json: bool, untrusted: bool) -> None:
     """Check programs, and the modules they import, without running them.
 
@@ -60,18 +61,17 @@ def _print_report(
         click.echo(programs.render_program_error(error, sys.stdout) + "\n")
     for source, each in found:
         click.echo(programs.render_diagnostic(source, each, sys.stdout) + "\n")
-    told = [programs.format_noun_count(errors, "error")] * bool(errors) + [
-        programs.format_noun_count(warnings, "warning")
-    ] * bool(warnings)
-    click.echo(f"{programs.format_noun_count(files, 'file')}: {', '.join(told) or 'nothing wrong'}")
+    told = [format_noun_count(errors, "error")] * bool(errors) + [format_noun_count(warnings, "warning")] * bool(
+        warnings
+    )
+    click.echo(f"{format_noun_count(files, 'file')}: {', '.join(told) or 'no errors'}")
 
 
 def _print_report_json(
     found: list[tuple[Source, Diagnostic]], unread: list[tuple[str, VibeError]], files: int, errors: int, warnings: int
 ) -> None:
-    from antiphon.views.stream import format_safe_json
 
     diagnostics: list[dict[str, Any]] = [programs.file_error_json(error, path) for path, error in unread]
     diagnostics += [each.to_json(source) for source, each in found]
     report = {"files": files, "errors": errors, "warnings": warnings, "diagnostics": diagnostics}
-    echo_json(format_safe_json(report, indent=2))
+    print_report_json(report)

@@ -13,8 +13,8 @@ _SHELLS = ("bash", "zsh", "fish")
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell.
 
-    For bash put `eval "$(antiphon completion bash)"` into ~/.bashrc, for zsh the same with zsh into ~/.zshrc; for fish:
-    `antiphon completion fish > ~/.config/fish/completions/antiphon.fish`.
+    For bash, add `eval "$(antiphon completion bash)"` to ~/.bashrc; for zsh, add `eval "$(antiphon completion zsh)"`
+    to ~/.zshrc; for fish, run `antiphon completion fish > ~/.config/fish/completions/antiphon.fish`.
     """
     from click.shell_completion import get_completion_class
 

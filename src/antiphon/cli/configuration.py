@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from antiphon._base.escape import escape_unprintable_line
+from antiphon.cli.output import print_message
 
 if TYPE_CHECKING:
     from antiphon.config import Configuration
@@ -21,9 +22,7 @@ def current_configuration() -> Configuration:
 
 
 def load_for_command(*, asking: bool = True) -> Configuration:
-    """Load the configuration and print its notes; with `asking`, ask the user to trust new project files
-    first.
-    """
+    """Load the configuration and print its notes; with `asking`, first ask about trusting new project files."""
     from antiphon.config import load_configuration
     from antiphon.config.trust import find_project
 
@@ -36,5 +35,5 @@ def load_for_command(*, asking: bool = True) -> Configuration:
 
     schedule_load(loaded.apply_model_facts)
     for note in loaded.notes:
-        click.echo(f"antiphon: {escape_unprintable_line(note)}", err=True)
+        print_message(escape_unprintable_line(note))
     return loaded

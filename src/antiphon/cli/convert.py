@@ -1,4 +1,4 @@
-"""`antiphon convert`: a history in another shape."""
+"""`antiphon convert`: convert a history to another format."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ import json
 
 import click
 
-from antiphon._base.escape import escape_unprintable
 from antiphon.cli.history_files import load_history_file
+from antiphon.cli.output import print_message
 from antiphon.cli.style import echo_json
 from antiphon.formats import READABLE_FORMATS, WRITABLE_FORMATS, Written, write
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--to", "target", type=click.Choice(WRITABLE_FORMATS), required=True, help="The shape to write.")
-@click.option("--from", "source", type=click.Choice(READABLE_FORMATS), help="What the file is; else it is recognised.")
+@click.option("--to", "target", type=click.Choice(WRITABLE_FORMATS), required=True, help="The target format.")
+@click.option(
+    "--from", "source", type=click.Choice(READABLE_FORMATS), help="The format of the file. [default: detected]"
+)
 def convert(file: str, target: str, source: str | None) -> None:
-    """Write a history to standard output in another shape.
+    """Convert a history to another format, on standard output.
 
-    What had to be repaired on the way, and what the other shape has no place for, is told on standard error.
+    Repairs, and data that the other format cannot hold, are reported on standard error.
     """
     history = load_history_file(file, source)
     for finding in history.findings:
-        click.echo(f"antiphon: {escape_unprintable(str(finding))}", err=True)
+        print_message(str(finding))
     written = write(history.conversation, target, history.rest)
-    tell_losses(written)
+    print_conversion_warnings(written)
     echo_json(json.dumps(written.data, ensure_ascii=False, indent=2))
 
 
-def tell_losses(written: Written) -> None:
-    """Say on standard error what did not come along, and what is still to do before it can be sent."""
+def print_conversion_warnings(written: Written) -> None:
+    """Print lost data, and changes needed before the history can be sent, on standard error."""
     for loss in written.losses:
-        click.echo(f"antiphon: {escape_unprintable(loss)}", err=True)
+        print_message(loss)
     for violation in written.violations:
-        click.echo(f"antiphon: before it is sent: {violation.code}: {escape_unprintable(violation.message)}", err=True)
+        print_message(f"fix before sending: {violation.code}: {violation.message}")

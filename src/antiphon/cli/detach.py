@@ -1,4 +1,4 @@
-"""Leave runs to workers on other machines."""
+"""Dispatch runs to workers on other machines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
+
+from antiphon.cli.output import print_message
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
@@ -18,7 +20,7 @@ _BATCH_SIZE = 5_000
 def check_detach_option(db: str | None, detach: bool) -> None:
     """Raise a usage error if `--detach` is used without a shared journal."""
     if detach and (db is None or not db.startswith(("postgresql://", "postgres://"))):
-        raise click.UsageError("`--detach` leaves it to workers, which share a journal: `--db postgresql://…`")
+        raise click.UsageError("`--detach` needs a journal that workers share: `--db postgresql://…`")
 
 
 def detach_run(db: str | None, begun: LaunchSpec, is_private: bool) -> None:
@@ -48,5 +50,5 @@ def _dispatch(journal: Journal, ids: Iterable[str]) -> None:
     while some := list(islice(rest, _BATCH_SIZE)):
         dispatcher.make_ready(some)
     if not dispatcher.metrics().workers:
-        click.echo("antiphon: no worker is there yet: `antiphon worker --db …`", err=True)
+        print_message("no worker is running; start one with `antiphon worker --db …`")
     dispatcher.close()

@@ -1,4 +1,4 @@
-"""How two runs differ, as it is printed."""
+"""Print the differences of two runs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 _SIDES = (("<", "red"), (">", "green"))
 
 
-def difference_json(pair: StepPair) -> dict[str, Any]:
-    """A step that is not the same in both, as JSON data."""
-    from antiphon.cli.telling import effect_json
+def make_difference_json(pair: StepPair) -> dict[str, Any]:
+    """Return a differing step as JSON data."""
+    from antiphon.cli.telling import make_effect_json
 
     sides = {"first": pair.first, "second": pair.second}
-    told = {name: None if side is None else effect_json(side) for name, side in sides.items()}
-    return {"path": pair.path, "what": pair.what, **told}
+    steps = {name: None if side is None else make_effect_json(side) for name, side in sides.items()}
+    return {"path": pair.path, "what": pair.what, **steps}
 
 
 def print_differences(found: Sequence[StepPair]) -> None:
-    """Print both sides of each."""
+    """Print both sides of each differing step."""
     from antiphon.terminal.run_log import make_effect_line
 
     for each in found:
@@ -33,7 +33,7 @@ def print_differences(found: Sequence[StepPair]) -> None:
         for (sign, colour), side in zip(_SIDES, (each.first, each.second), strict=True):
             if side is not None:
                 line = make_effect_line(side)
-                said = "  ".join(part for part in (line.head.removeprefix(each.path).strip(), line.summary) if part)
-                click.echo(click.style(f"  {sign} {escape_unprintable_line(said)[:400]}", fg=colour))
+                text = "  ".join(part for part in (line.head.removeprefix(each.path).strip(), line.summary) if part)
+                click.echo(click.style(f"  {sign} {escape_unprintable_line(text)[:400]}", fg=colour))
     if not found:
-        click.echo("both did the same", err=True)
+        click.echo("the runs are equal", err=True)

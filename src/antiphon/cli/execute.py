@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,8 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli import program_loading as programs
-from antiphon.cli.exporting import playback_of
-from antiphon.cli.style import echo_json
+from antiphon.cli.exporting import load_replay
+from antiphon.cli.output import print_message, print_report_json
 from antiphon.errors import StoreError
 from antiphon.lang.runtime.human_questions import ProgramSleeping
 from antiphon.programs.launch_spec import PIPED_NAME, LaunchSpec
@@ -102,7 +101,7 @@ def show_first_prompt(program: Program, begun: LaunchSpec, as_json: bool) -> int
     elif report.error is not None:
         _print_ending(report, ending)
     else:
-        click.echo("antiphon: the program asks no model", err=True)
+        print_message("the program sends no request")
     return EXIT_CODES[ending]
 
 
@@ -110,7 +109,6 @@ def print_run_json(ending: str, diagnostics: list[dict[str, Any]], outcome: Repo
     """Print the result of a run as one JSON object."""
     from antiphon.lang.runtime.values import to_json_value
     from antiphon.results import to_plain_json
-    from antiphon.views.stream import format_safe_json
 
     report = {
         "outcome": ending,
@@ -121,7 +119,7 @@ def print_run_json(ending: str, diagnostics: list[dict[str, Any]], outcome: Repo
         "run": id or None,
         "diagnostics": diagnostics,
     }
-    echo_json(format_safe_json(report, indent=2))
+    print_report_json(report)
 
 
 # Execution
@@ -168,7 +166,7 @@ def make_program_host(
         settings["directory"] = programs.program_directory(begun.file)
     if settings.pop("every_model", False):
         settings["connect"] = _always_connect(settings.pop("model"))
-    if settings.get("replay") and (playback := playback_of(settings["replay"])) is not None:
+    if settings.get("replay") and (playback := load_replay(settings["replay"])) is not None:
         performers, settings["replay"] = (*performers, playback), None
     return make_terminal_host(terminal, performers=performers, **settings)
 
@@ -194,7 +192,9 @@ def _release_run(kept: LazyRun | None, report: Report) -> ActiveRun | None:
         finish_run(kept, report)
     except StoreError as error:
         # Report the ending anyway; a run whose process is gone can be resumed.
-        _print_message(f"{error}; so it is not known how run {kept.id} ended: `antiphon runs resume {kept.id}` goes on")
+        _print_message(
+            f"{error}; the ending of run {kept.id} was not recorded: resume it with `antiphon runs resume {kept.id}`"
+        )
         return None
     return kept.running
 
@@ -221,21 +221,21 @@ def _write_to_stderr(text: str) -> None:
 
 
 def _print_message(text: str) -> None:
-    click.echo(f"antiphon: {escape_unprintable_line(text)}", err=True)
+    print_message(escape_unprintable_line(text))
 
 
 def _print_ending(report: Report, ending: str) -> None:
     if report.error:
-        click.echo(programs.render_program_error(report.error, sys.stderr), err=True)
+        programs.print_program_error(report.error)
     elif ending == "interrupted":
         click.echo("interrupted", err=True)
 
 
 def _print_resume_hint(running: ActiveRun, ending: str) -> None:
-    from antiphon.cli.telling import how_to_go_on
+    from antiphon.cli.telling import iter_next_steps
 
     if ending != "done":
-        for line in how_to_go_on(running.journal, running.id):
+        for line in iter_next_steps(running.journal, running.id):
             _print_message(line)
 
 
@@ -253,7 +253,7 @@ def _print_prompt(shown: PromptShown, as_json: bool) -> None:
     provider, _, model = shown.model.partition("/")
     body = load_json(shown.body, "the request")
     if as_json:
-        echo_json(format_safe_json({"provider": provider, "model": model, "body": body}, indent=2))
+        print_report_json({"provider": provider, "model": model, "body": body})
         return
     click.echo(
         f"provider: {escape_unprintable(provider)}\nmodel:"

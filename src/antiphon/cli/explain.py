@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.escape import escape_unprintable
-from antiphon.cli.style import echo_json
+from antiphon.cli.output import print_ascii_json, print_message
 
 
 @click.command()
 @click.argument("code", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the code, its title and the text; or all titles.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the code with title and text, or all titles.")
 def explain(code: str | None, as_json: bool) -> None:
     """Explain a code such as V0301; without one, list all codes.
 
     Exit code: 0 explained, 2 unknown code.
     """
-    from antiphon.lang.typecheck.codes import explain_code as explanation
-    from antiphon.lang.typecheck.codes import list_codes
+    from antiphon.lang.typecheck.codes import explain_code, list_codes
 
     if code is None:
         _print_codes(list_codes(), as_json)
         return
-    text = explanation(code)
+    text = explain_code(code)
     if text is None:
         meant = suggest_name(code.upper(), list_codes())
-        hint = f"did you mean {meant}?" if meant else "`antiphon explain` lists all of them"
-        click.echo(f"antiphon: there is no code {escape_unprintable(code)!r}; {hint}", err=True)
+        hint = f"did you mean {meant}?" if meant else "`antiphon explain` lists all codes"
+        print_message(f"there is no code {escape_unprintable(code)!r}; {hint}")
         sys.exit(2)
     name = code.strip().upper()
     if as_json:
-        echo_json(json.dumps({"code": name, "title": list_codes()[name], "text": text}, indent=2))
+        print_ascii_json({"code": name, "title": list_codes()[name], "text": text})
     elif sys.stdout.isatty():
         _print_explanation(name, text)
     else:
@@ -43,7 +41,7 @@ def explain(code: str | None, as_json: bool) -> None:
 
 def _print_codes(titles: dict[str, str], as_json: bool) -> None:
     if as_json:
-        echo_json(json.dumps(titles, indent=2))
+        print_ascii_json(titles)
         return
     for code, title in titles.items():
         click.echo(f"{code}  {title}")

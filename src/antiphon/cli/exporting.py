@@ -1,4 +1,4 @@
-"""What a run did as JSON lines, and such lines as what stands in the door of another."""
+"""Export the steps of a run as JSON lines, and replay them in another run."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from antiphon.durable import EffectEntry
     from antiphon.effects import EffectCall, Outcome, Playback
 
-#: What a line has that is no exchange with a model, but an effect.
+#: The fields of an exported step.
 _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 
-def exported(entries: Iterable[EffectEntry], redact: bool, warn: Callable[[str], None]) -> Generator[str]:
-    """A line for each effect that is over, in the order in which they were begun; what is damaged is told of."""
+def export_steps(entries: Iterable[EffectEntry], redact: bool, warn: Callable[[str], None]) -> Generator[str]:
+    """Yield a line for each finished step, in order of their start; `warn` receives messages about damaged ones."""
     from antiphon.durable.encryption import ENCRYPTED_MARK
     from antiphon.effects import outcome_to_json
 
     for entry in entries:
         if entry.damage:
-            warn(f"step {entry.path} is left out: {entry.damage}")
+            warn(f"step {entry.path} is omitted: {entry.damage}")
         if entry.outcome is None or entry.damage:
             continue
         outcome = outcome_to_json(entry.outcome)
-        # One that depends on the key of the journal says nothing elsewhere.
+        # A fingerprint made with the key of this journal is useless elsewhere.
         fingerprint = None if entry.hash.startswith(ENCRYPTED_MARK) else entry.hash
         row = {"path": entry.path, "kind": entry.kind, "fingerprint": fingerprint}
         said = {"effect": entry.asked, "outcome": outcome}
-        yield json.dumps({**row, **(_redacted(said) if redact else said)})
+        yield json.dumps({**row, **(_redact(said) if redact else said)})
 
 
-def playback_of(file: str) -> Replayed | None:
-    """What such lines say came of everything; nothing, where the file is another recording."""
+def load_replay(file: str) -> ReplayMiddleware | None:
+    """Return middleware that replays exported steps; `None` if the file is another kind of recording."""
     rows: dict[str, dict[str, Any]] = {}
     try:
         with open_lines(file) as lines:
@@ -46,26 +46,26 @@ def playback_of(file: str) -> Replayed | None:
                 row = json.loads(line)
                 if not isinstance(row, dict) or not set(cast(dict[str, Any], row)) >= _FIELDS:
                     if rows:
-                        raise ConfigurationError(f"{file}: line {number} is no step of a run")
+                        raise ConfigurationError(f"{file}: line {number} is not a step of a run")
                     return None
                 rows[row["path"]] = row
     except (ValueError, OSError):
-        # Whoever reads it as what it else may be has the words for it.
+        # The reader of recordings reports the error.
         return None
     from antiphon.effects import Playback
 
-    return Replayed(Playback(rows), file) if rows else None
+    return ReplayMiddleware(Playback(rows), file) if rows else None
 
 
 @dataclass(slots=True)
-class Replayed(Middleware):
-    """Stands in the door: everything but printing is as it was, and no model is asked what it was not asked then."""
+class ReplayMiddleware(Middleware):
+    """Replays the outcome of each step except printing; rejects requests that were not recorded."""
 
     playback: Playback
     file: str
 
     def before(self, step: EffectCall) -> Outcome | None:
-        """What came of it then."""
+        """Return the recorded outcome."""
         from antiphon.effects import EffectMismatch, Outcome
 
         if step.effect.kind == "print":
@@ -74,19 +74,19 @@ class Replayed(Middleware):
             return Outcome()
         known = self.playback.before(step)
         if known is None and step.effect.kind == "request":
-            raise EffectMismatch(f"{self.file} has no step {step.path}, in which a model is asked")
+            raise EffectMismatch(f"{self.file} has no request at step {step.path}")
         return known
 
     def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """It is the same."""
+        """Ignore the outcome, which is the recorded one."""
 
 
-def _redacted(data: Any, key: str = "") -> Any:
-    """The same with the length of each text in its place; the words that say what something is stay."""
+def _redact(data: Any, key: str = "") -> Any:
+    """Return the data with each text replaced by its length, except for kinds and names."""
     if isinstance(data, str):
         return data if key in ("kind", "type", "stop", "model", "tool", "about", "again", "name") else f"[{len(data)}]"
     if isinstance(data, list):
-        return [_redacted(each, key) for each in cast(list[Any], data)]
+        return [_redact(each, key) for each in cast(list[Any], data)]
     if isinstance(data, dict):
-        return {name: _redacted(each, name) for name, each in cast(dict[str, Any], data).items()}
+        return {name: _redact(each, name) for name, each in cast(dict[str, Any], data).items()}
     return data

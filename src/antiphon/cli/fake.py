@@ -12,9 +12,11 @@ from antiphon.errors import ConfigurationError
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 picks a free one."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--script", type=click.Path(), help="A JSON file of answers to play; without one it echoes.")
+@click.option("--script", type=click.Path(), help="A JSON file with answers. [default: echo the prompt]")
 def fake(port: int, host: str, script: str | None) -> None:
     """Serve fake Anthropic, OpenAI and Gemini APIs.
 
@@ -37,5 +39,5 @@ def fake(port: int, host: str, script: str | None) -> None:
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1))
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     with suppress(KeyboardInterrupt):
-        click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
+        click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key is accepted. Ctrl-C stops.")
         server.run(sockets=[listener])

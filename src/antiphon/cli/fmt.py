@@ -18,8 +18,8 @@ from antiphon.lang.syntax.source import Source
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE_PARAM)
-@click.option("--check", "only_check", is_flag=True, help="Change nothing; say which files would be changed.")
-@click.option("--diff", "show_diff", is_flag=True, help="Change nothing; show what would be changed.")
+@click.option("--check", "only_check", is_flag=True, help="List the files that would change; change nothing.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print the changes as a diff; change nothing.")
 def fmt(paths: tuple[str, ...], only_check: bool, show_diff: bool) -> None:
     """Format programs.
 
@@ -31,13 +31,9 @@ def fmt(paths: tuple[str, ...], only_check: bool, show_diff: bool) -> None:
     for path in programs.iter_program_files(paths):
         try:
             changed += _format_file(path, only_check, show_diff)
-        except ProgramErrors as errors:
+        except (ProgramErrors, VibeError) as error:
             failed += 1
-            for source, each in errors.found:
-                click.echo(programs.render_diagnostic(source, each, sys.stderr), err=True)
-        except VibeError as error:
-            failed += 1
-            click.echo(programs.render_program_error(error, sys.stderr), err=True)
+            programs.print_program_error(error)
     sys.exit(2 if failed else 1 if changed and only_check else 0)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from antiphon._base.escape import escape_unprintable
 from antiphon.cli.completers import PROVIDER_PARAM
+from antiphon.cli.options import JSON_OPTION
+from antiphon.cli.output import print_ascii_json
 from antiphon.cli.prompts import ask_line
-from antiphon.cli.style import echo_json
 from antiphon.errors import ConfigurationError
 
 
@@ -23,14 +23,14 @@ def keys() -> None:
 @click.argument("provider", type=PROVIDER_PARAM)
 @click.argument("rest", nargs=-1, metavar="")
 def set_key(provider: str, rest: tuple[str, ...]) -> None:
-    """Store the key of a provider; it is prompted for, or read from standard input."""
+    """Store the key of a provider, read from a prompt or standard input."""
     from antiphon.config import keys as stored
 
     if rest:
         # The argument is not echoed: it may be the key.
         raise ConfigurationError(
-            "a key is not given on the command line, where others can see it; "
-            "`antiphon keys set PROVIDER` asks for it, or reads it from standard input"
+            "a key on the command line can be seen by others; use `antiphon keys set PROVIDER`,"
+            " which asks for it or reads it from standard input"
         )
     stored.find_key_variable(provider)
     place = stored.store_key(provider, _read_key(provider))
@@ -45,7 +45,7 @@ def _read_key(provider: str) -> str:
 
 
 @keys.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 def list_keys(as_json: bool) -> None:
     """List the providers that have a key, and where it is stored."""
     from antiphon.cli.configuration import current_configuration
@@ -55,12 +55,12 @@ def list_keys(as_json: bool) -> None:
     places = [(each, place) for each in PROVIDERS.values() if (place := environment.describe_key_source(each))]
     if as_json:
         rows = [{"provider": each.name, "variable": each.key_env[0], "where": place} for each, place in places]
-        echo_json(json.dumps(rows, indent=2))
+        print_ascii_json(rows)
         return
     for each, place in places:
         click.echo(f"{each.name:<12} {escape_unprintable(place)}")
     if not places:
-        click.echo("no keys; `antiphon keys set PROVIDER` stores one")
+        click.echo("there are no keys; store one with `antiphon keys set PROVIDER`")
 
 
 @keys.command()
@@ -69,4 +69,4 @@ def remove(provider: str) -> None:
     """Delete the stored key of a provider."""
     from antiphon.config import keys as stored
 
-    click.echo("removed" if stored.remove_key(provider) else "there was none stored")
+    click.echo("removed" if stored.remove_key(provider) else "no key was stored")

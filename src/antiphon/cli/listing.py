@@ -1,8 +1,7 @@
-"""Saved conversations as a list: a line each, in columns, and nothing in it that a terminal obeys."""
+"""Lists of conversations and runs: aligned columns with a title, cut to the width of the terminal."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,36 +14,36 @@ from typing import TYPE_CHECKING
 import click
 
 from antiphon._base.escape import escape_unprintable
-from antiphon.cli.style import echo_json
+from antiphon.cli.output import print_ascii_json
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
     from antiphon.storage import ConversationEntry
 
-#: The widest name of a model, and the narrowest title: columns go before a title gets narrower.
-_MODEL, _TITLE = 28, 12
-#: The longest title where there is room for everything; a program that came through a pipe may be its own title.
-_LONGEST = 200
-_RIGHT = (False, False, False, True, True, True)
+#: The maximum width of a model name, and the minimum width of a title, for which columns are dropped.
+_MAX_MODEL_WIDTH, _MIN_TITLE_WIDTH = 28, 12
+#: The maximum width of a title; the title of a piped program may be its text.
+_MAX_TITLE_WIDTH = 200
+_RIGHT_ALIGNED = (False, False, False, True, True, True)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-def moment(text: str) -> datetime:
-    """When `30d` ago was, or the beginning of a day."""
+def parse_time(text: str) -> datetime:
+    """Return the time of an age such as `30d`, or of a date."""
     try:
         if found := re.fullmatch(r"([0-9]{1,6})([hdw])", text.strip()):
             return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        known = "an age such as 30d (h, d, w) nor a date such as 2026-01-31"
-        raise click.BadParameter(f"{escape_unprintable(text)!r} is neither {known}") from None
+        expected = "an age such as 30d (h, d, w) or a date such as 2026-01-31"
+        raise click.BadParameter(f"expected {expected}, not {escape_unprintable(text)!r}") from None
 
 
 class ListingGroup(click.Group):
-    """A group that lists where no command is named."""
+    """A group whose default command is `list`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `list` before options that are not the group's own."""
+        """Insert `list` before options that the group does not have."""
         own = {name for each in self.params for name in each.opts}
         place = 0
         while place < len(args) and args[place].partition("=")[0] in own:
@@ -58,10 +57,12 @@ class ListingGroup(click.Group):
 def print_entries(entries: Sequence[ConversationEntry], as_json: bool) -> None:
     """Print entries as lines that fit the terminal, or as JSON."""
     if as_json:
-        # ASCII alone, and of that nothing a terminal would obey.
-        echo_json(json.dumps([entry.to_json() for entry in entries], indent=2).replace("\x7f", "\\u007f"))
+        # Only printable ASCII.
+        print_ascii_json([entry.to_json() for entry in entries])
         return
-    lines = columned([(_columns(entry), one_line(entry.title) or "(no text)") for entry in entries], _RIGHT)
+    lines = _align_columns(
+        [(_format_columns(entry), one_line(entry.title) or "(no text)") for entry in entries], _RIGHT_ALIGNED
+    )
     for entry, line in zip(entries, lines, strict=True):
         _echo(line)
         if entry.excerpt:
@@ -70,41 +71,41 @@ def print_entries(entries: Sequence[ConversationEntry], as_json: bool) -> None:
 
 
 def print_rows(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> None:
-    """Print rows of columns, each with a title behind them, as lines that fit the terminal."""
-    for line in columned(rows, right):
+    """Print rows, each of columns and a title, as lines that fit the terminal."""
+    for line in _align_columns(rows, right):
         _echo(line)
 
 
-def columned(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> list[str]:
-    """The lines: columns go before a title gets too narrow."""
-    widths = [max(map(_cells, column)) for column in zip(*(row for row, _ in rows), strict=True)]
-    room, out = _room(), list[str]()
-    while len(widths) > 1 and sum(widths) + 2 * len(widths) + _TITLE > room:
+def _align_columns(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> list[str]:
+    """Return aligned lines; the last columns are dropped if titles get too narrow."""
+    widths = [max(map(_measure_text, column)) for column in zip(*(row for row, _ in rows), strict=True)]
+    room, out = _get_line_width(), list[str]()
+    while len(widths) > 1 and sum(widths) + 2 * len(widths) + _MIN_TITLE_WIDTH > room:
         widths.pop()
     for row, title in rows:
-        columns = [_padded(text, width, at_right) for text, width, at_right in zip(row, widths, right, strict=False)]
+        columns = [_pad(text, width, at_right) for text, width, at_right in zip(row, widths, right, strict=False)]
         line = "  ".join(column for column in columns if column)
-        out.append(f"{line}  {_cut(title, min(max(room - _cells(line) - 2, 2), _LONGEST))}")
+        out.append(f"{line}  {truncate_text(title, min(max(room - _measure_text(line) - 2, 2), _MAX_TITLE_WIDTH))}")
     return out
 
 
-def when(entry: ConversationEntry) -> str:
-    """When it was last changed, in local time."""
+def format_updated(entry: ConversationEntry) -> str:
+    """Return the local time of the last change."""
     return entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def one_line(text: str) -> str:
-    """A text in one line that can be printed."""
+    """Return a text as one printable line."""
     return escape_unprintable(" ".join(text.split()))
 
 
-def shortened(text: str) -> str:
-    """A text of one line that is no longer than a title may be."""
-    return _cut(text, _LONGEST)
+def truncate_title(text: str) -> str:
+    """Return a line, cut to the maximum width of a title."""
+    return truncate_text(text, _MAX_TITLE_WIDTH)
 
 
-def _room() -> int:
-    """The columns of the terminal; a pipe has room for everything."""
+def _get_line_width() -> int:
+    """Return the width of the terminal; a pipe has no limit."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else 10**6
 
 
@@ -113,46 +114,46 @@ def _echo(line: str) -> None:
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _columns(entry: ConversationEntry) -> tuple[str, ...]:
+def _format_columns(entry: ConversationEntry) -> tuple[str, ...]:
     model = entry.models[-1].rpartition("/")[2] if entry.models else ""
     more = f" +{len(entry.models) - 1}" if len(entry.models) > 1 else ""
     return (
         one_line(entry.id),
-        when(entry),
-        _cut(one_line(model), _MODEL) + more,
+        format_updated(entry),
+        truncate_text(one_line(model), _MAX_MODEL_WIDTH) + more,
         f"{entry.turns} turn{'s' if entry.turns != 1 else ''}",
-        "" if entry.tokens is None else f"{_short(entry.tokens)} tok",
+        "" if entry.tokens is None else f"{_abbreviate_number(entry.tokens)} tok",
         format_cost(entry.cost),
     )
 
 
-def _short(count: int) -> str:
+def _abbreviate_number(count: int) -> str:
     if count < 1000:
         return str(count)
     return f"{count / 1000:.1f}k" if count < 999_950 else f"{count / 1_000_000:.1f}M"
 
 
-def _cells(text: str) -> int:
-    """The columns a text takes in a terminal."""
-    return sum(_width(char) for char in text)
+def _measure_text(text: str) -> int:
+    """Return the width of a text in columns."""
+    return sum(_measure_character(char) for char in text)
 
 
-def _width(char: str) -> int:
+def _measure_character(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _padded(text: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _cells(text))
+def _pad(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _measure_text(text))
     return blanks + text if right else text + blanks
 
 
-def _cut(text: str, room: int) -> str:
-    """The text, or as much of it as there is room for."""
-    if _cells(text) <= room:
+def truncate_text(text: str, room: int) -> str:
+    """Return as much of a text as fits."""
+    if _measure_text(text) <= room:
         return text
     used, end = 1, 0
-    while (used := used + _width(text[end])) <= room:
+    while (used := used + _measure_character(text[end])) <= room:
         end += 1
     return text[:end] + "…"

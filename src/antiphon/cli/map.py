@@ -13,11 +13,11 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli import program_loading as programs
-from antiphon.cli.chat_front.output import is_terminal
-from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
+from antiphon.cli.completers import FILE_PARAM
 from antiphon.cli.detach import check_detach_option, dispatch_rows
-from antiphon.cli.key_value import parse_pairs
-from antiphon.cli.run import check_finite_cost, exit_unless_trusted, load_program_or_exit
+from antiphon.cli.options import DB_OPTION, MAX_COST_OPTION, MODEL_OPTION, YES_OPTION, parse_pairs
+from antiphon.cli.output import is_terminal, print_message
+from antiphon.cli.run import exit_unless_trusted, load_program_or_exit
 from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 
 if TYPE_CHECKING:
@@ -32,26 +32,19 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="PROGRAM", type=FILE_PARAM)
 @click.argument("rows", type=FILE_PARAM)
 @click.option("--parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
-              help="How many rows run at once.")  # fmt: skip
+              help="How many rows run concurrently.")  # fmt: skip
 @click.option(
-    "--sample", type=click.IntRange(1), metavar="N", help="Only so many rows, from all over; always the same."
+    "--sample", type=click.IntRange(1), metavar="N", help="Run only N rows, spread over all; always the same ones."
 )
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="The same value of an input or variable for all rows."
+    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set an input or a top-level variable for all rows."
 )
-@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model that serves where the program names none.")
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(min=0),
-    callback=check_finite_cost,
-    metavar="USD",
-    help="Stop before spending more in all.",
-)
-@click.option("--yes", is_flag=True, help="Allow all tool calls.")
-@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
-              help="The journal: a file or postgresql://…, whose rows `antiphon worker` runs.")  # fmt: skip
-@click.option("--detach", is_flag=True, help="Do not wait for the workers: print the name of the run.")
-@click.option("--replay", metavar="FILE", help="Take the answers of models from a recording; nothing is sent.")
+@MODEL_OPTION
+@MAX_COST_OPTION
+@YES_OPTION
+@DB_OPTION
+@click.option("--detach", is_flag=True, help="Print the id of the run; do not wait for the workers.")
+@click.option("--replay", metavar="FILE", help="Take answers from a recording; send nothing.")
 def map(
     file: str,
     rows: str,
@@ -77,11 +70,10 @@ def map(
     from antiphon.programs.row_sources import RowSource, has_private_input
 
     if rows.endswith(".vibe") and not file.endswith(".vibe"):
-        raise click.UsageError(f"the program comes first: {rows} {file}")
+        raise click.UsageError(f"name the program before the rows: `antiphon map {rows} {file}`")
     program = load_program_or_exit(file, False, False)
     exit_unless_trusted(program, file, False)
-    for each in program.warnings:
-        click.echo(programs.render_diagnostic(program.source, each, sys.stderr), err=True)
+    programs.print_warnings(program.source, program.warnings)
     given = {**settings, "max_cost": max_cost, "parallel": parallel}
     source = RowSource(rows, sample, parse_pairs(sets, "--set"))
     begun = LaunchSpec(
@@ -107,7 +99,7 @@ def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Launch
     from antiphon.programs.batch import finish_batch
 
     if begun.rows is None:
-        raise NotReadyError(f"run {id} cannot be finished here: the code that began it has its rows")
+        raise NotReadyError(f"run {id} cannot be finished here: only the Python code that started it has its rows")
     finish_batch(journal, id, program, _read_rows(program, begun.rows))
 
 
@@ -133,8 +125,8 @@ def print_row_results(journal: Journal, id: str, results: Generator[RowResult]) 
         seen.add("interrupted")
     if seen - {"done"}:
         more = " --max-cost USD" if "limit" in seen else ""
-        again = "goes on, and tries again what failed" if not more else "goes on, up to so much in all"
-        click.echo(f"antiphon: run {id}: `antiphon runs resume {id}{more}` {again}", err=True)
+        again = "retries failed rows" if not more else "continues with a higher limit"
+        print_message(f"run {id}: `antiphon runs resume {id}{more}` {again}")
     for outcome, code in (("interrupted", 130), ("failed", 1), ("waiting", 3)):
         if outcome in seen:
             return code
@@ -190,11 +182,11 @@ def _print_row(result: RowResult) -> None:
         told["value"] = to_plain_json(told["value"])
     click.echo(json.dumps(told).replace("\x7f", "\\u007f"))
     for name in result.changed:
-        said = f"the environment variable {escape_unprintable(name)} has another value than the last time"
-        click.echo(f"antiphon: row {result.number}: {said}; what used it ran again", err=True)
+        changed = f"the environment variable {escape_unprintable(name)} has changed"
+        print_message(f"row {result.number}: {changed}; steps that used it ran again")
     if result.outcome != "done":
         how = f"; `antiphon runs answer {result.run} TEXT`, or `allow`" if result.outcome == "waiting" else ""
-        click.echo(f"antiphon: row {result.number}: {escape_unprintable_line(result.error)}{how}", err=True)
+        print_message(f"row {result.number}: {escape_unprintable_line(result.error)}{how}")
 
 
 def _read_rows(program: Program, source: RowSource) -> Iterable[NumberedRow]:
@@ -212,5 +204,5 @@ def _warn_unknown_columns(program: Program, rows: Iterable[dict[str, Any]]) -> I
     for row in rows:
         for name in row.keys() - known - told:
             told.add(name)
-            click.echo(f"antiphon: the program has no {what} {escape_unprintable(name)!r}, so it is left out", err=True)
+            print_message(f"the program has no {what} {escape_unprintable(name)!r}; the column is ignored")
         yield row

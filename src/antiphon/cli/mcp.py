@@ -19,13 +19,13 @@ from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Of the built-in tools: the directory the file tools are confined to.  [default: the current directory]",
+    help="Without FILE: the directory that the file tools may use.  [default: the current directory]",
 )
-@click.option("--all", "everything", is_flag=True, help="Also the built-in tools that write files and run commands.")
 @click.option(
-    "--model", metavar="NAME", type=MODEL_PARAM, help="Of a program: the model that serves where it names none."
+    "--all", "everything", is_flag=True, help="Without FILE: also serve tools that write files and run commands."
 )
-@click.option("--yes", is_flag=True, help="Of a program: allow all tool calls of its models.")
+@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="With FILE: the model for requests that name none.")
+@click.option("--yes", is_flag=True, help="With FILE: approve all tool calls of its models.")
 def mcp(file: str | None, root: Path | None, everything: bool, model: str | None, yes: bool) -> None:
     """Serve a program, or the built-in tools, over standard input and output.
 
@@ -38,11 +38,11 @@ def mcp(file: str | None, root: Path | None, everything: bool, model: str | None
     """
     if file is None:
         if model or yes:
-            raise click.UsageError("`--model` and `--yes` are for a program: `antiphon mcp FILE`")
+            raise click.UsageError("`--model` and `--yes` need a program: `antiphon mcp FILE`")
         _serve_tools(root or Path(), everything)
         return
     if root is not None or everything:
-        raise click.UsageError("`--root` and `--all` are for the built-in tools, without FILE")
+        raise click.UsageError("`--root` and `--all` configure the built-in tools; omit FILE")
     from antiphon.cli.mcp_server import serve_program
     from antiphon.cli.run import exit_unless_trusted, load_program_or_exit
 

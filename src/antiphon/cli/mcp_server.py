@@ -47,7 +47,7 @@ def make_program_server(program: Program, file: str, settings: dict[str, Any]) -
 
     async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
         if params.name != tool.name:
-            return _make_tool_error(f"there is no tool {params.name!r}; there is {tool.name!r}")
+            return _make_tool_error(f"there is no tool {params.name!r}; the only tool is {tool.name!r}")
         return await asyncio.to_thread(_call_program, program, file, settings, params.arguments or {})
 
     return Server(tool.name, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
@@ -102,7 +102,7 @@ def _call_program(program: Program, file: str, settings: dict[str, Any], given: 
     except AntiphonError as error:
         return _make_tool_error(str(error))
     if report.error is not None and kept.id:
-        return _make_tool_error(f"{report.error.render()}\n`antiphon runs show {kept.id}` tells of this run")
+        return _make_tool_error(f"{report.error.render()}\n`antiphon runs show {kept.id}` shows this run")
     return _make_tool_result(program, report)
 
 

@@ -13,7 +13,9 @@ import click
 
 from antiphon._base.escape import escape_unprintable_line
 from antiphon.cli.completers import MODEL_PARAM
-from antiphon.cli.style import echo_json, style_accent, style_faint
+from antiphon.cli.options import JSON_OPTION
+from antiphon.cli.output import print_ascii_json
+from antiphon.cli.style import style_accent, style_faint
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", type=MODEL_PARAM)
-@click.option("--platform", default="", help="Where it is reached: `bedrock`, `vertex`, `foundry` …")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--platform", default="", help="The platform that serves it: `bedrock`, `vertex`, `foundry` …")
+@JSON_OPTION
 def show(name: str, platform: str, as_json: bool) -> None:
     """Print every fact about a model, with its layer, source, date and certainty."""
     from antiphon.facts import explain, lookup_facts
@@ -39,7 +41,7 @@ def show(name: str, platform: str, as_json: bool) -> None:
     known = lookup_facts(provider.name, model, platform=platform)
     if as_json:
         about = {"model": f"{provider.name}/{model}", "known_as": known.name, "taken_for": known.taken_for}
-        echo_json(json.dumps({**about, "facts": [_fact_json(each) for each in stated]}, indent=2, default=str))
+        print_ascii_json({**about, "facts": [_fact_json(each) for each in stated]})
         return
     click.echo(
         f"{style_accent(escape_unprintable_line(f'{provider.name}/{model}'))}:"
@@ -55,8 +57,8 @@ def _describe_match(name: str, taken_for: str) -> str:
     if name:
         return f"known as {name}"
     if taken_for:
-        return f"not known; taken for a new {taken_for}: all refusals of the newest ones, and only what they all can do"
-    return "not known; nothing is assumed"
+        return f"unknown; treated as a new {taken_for}: the restrictions of the newest models, and only features of all"
+    return "unknown; nothing is assumed"
 
 
 def _format_value(value: Any) -> str:
@@ -93,7 +95,7 @@ def learn(file: Path) -> None:
     for name, field, old, new in changes:
         before = f"{_format_value(old)} → " if old is not None else ""
         click.echo(escape_unprintable_line(f"{name}: {field} = {before}{_format_value(new)}"))
-    click.echo(escape_unprintable_line(f"written to {directory / LEARNED_FILE_NAME}") if changes else "nothing changes")
+    click.echo(escape_unprintable_line(f"written to {directory / LEARNED_FILE_NAME}") if changes else "nothing changed")
 
 
 @click.command()
@@ -113,8 +115,8 @@ def refresh(name: str | None) -> None:
     differences = {each: _describe_differences(each, facts) for each, facts in found.items()}
     write_refreshed_facts(known.user_file.parent, found, date.today())
     for each, differing in differences.items():
-        click.echo(escape_unprintable_line(f"{each}: {'; '.join(differing) or 'as known'}"))
-    click.echo(escape_unprintable_line(f"kept in {known.user_file.parent / REFRESHED_FILE_NAME}"))
+        click.echo(escape_unprintable_line(f"{each}: {'; '.join(differing) or 'unchanged'}"))
+    click.echo(escape_unprintable_line(f"written to {known.user_file.parent / REFRESHED_FILE_NAME}"))
 
 
 def _describe_differences(name: str, facts: Mapping[str, Any]) -> list[str]:
@@ -138,7 +140,7 @@ def _is_same(known: Any, told: Any) -> bool:
 
 @click.command()
 @click.argument("path", required=False, type=click.Path(path_type=Path), default=Path())
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 def check(path: Path, as_json: bool) -> None:
     """List the models that a project uses, and when they retire.
 
@@ -149,16 +151,16 @@ def check(path: Path, as_json: bool) -> None:
     from antiphon.facts.retirement import describe_retirement
 
     if not path.exists():
-        raise ConfigurationError(f"there is no {path}")
+        raise ConfigurationError(f"there is no file or directory {path}")
     found = find_model_mentions(path)
     ends = {each.model: describe_retirement(*each.model.split("/", 1)) for each in found}
     if as_json:
         listed = [{"model": e.model, "file": str(e.file), "line": e.line, "ends": ends[e.model] or None} for e in found]
-        echo_json(json.dumps(listed, indent=2))
+        print_ascii_json(listed)
     else:
         for each in found:
             told = f": {ends[each.model]}" if ends[each.model] else ""
             click.echo(escape_unprintable_line(f"{each.file}:{each.line}: {each.model}{told}"))
         if not found:
-            click.echo("no model is named here")
+            click.echo("no models found")
     sys.exit(1 if any(ends.values()) else 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,9 @@ import click
 from antiphon._base.escape import escape_unprintable_line
 from antiphon.cli.completers import MODEL_PARAM
 from antiphon.cli.model_facts import check, learn, refresh, show
-from antiphon.cli.style import echo_json, style_accent, style_faint
+from antiphon.cli.options import JSON_OPTION
+from antiphon.cli.output import print_ascii_json, print_message
+from antiphon.cli.style import style_accent, style_faint
 from antiphon.errors import ConfigurationError, WeightsError
 
 # Weights are imported where needed, so that other commands start faster.
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 @click.group(invoke_without_command=True)
 @click.option("--why", is_flag=True, help="Explain which model is used by default, step by step.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 @click.pass_context
 def models(context: click.Context, why: bool, as_json: bool) -> None:
-    """List models; fetch local ones; set the default; show and check facts."""
+    """List and download models, set the default, show and check facts."""
     if context.invoked_subcommand is not None:
         return
     if why:
@@ -40,15 +41,15 @@ for _command in (show, learn, refresh, check):
 
 
 @models.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 def list_models(as_json: bool) -> None:
-    """List local models, those of servers on this machine, and the default."""
+    """List local models, models of servers on this machine, and the default."""
     _print_models(as_json)
 
 
 @models.command()
 @click.argument("name", required=False, type=MODEL_PARAM)
-@click.option("--unset", is_flag=True, help="Take it out of your configuration again.")
+@click.option("--unset", is_flag=True, help="Remove it from your configuration.")
 def default(name: str | None, unset: bool) -> None:
     """Set the default model; without NAME, print it."""
     from antiphon.cli.configuration import current_configuration
@@ -57,7 +58,7 @@ def default(name: str | None, unset: bool) -> None:
 
     known = current_configuration()
     if name is not None and unset:
-        raise click.UsageError("`--unset` goes without a NAME")
+        raise click.UsageError("`--unset` takes no NAME")
     if name is not None:
         _check_model_name(name)
         write_user_model(known.user_file, name)
@@ -66,7 +67,7 @@ def default(name: str | None, unset: bool) -> None:
     choice = default_model(known)
     click.echo(f"{escape_unprintable_line(choice.model)} ({_SOURCE_TITLES[choice.source]})")
     if name is not None and choice.model != name:
-        click.echo(f"antiphon: {_SOURCE_TITLES[choice.source]} comes before {known.user_file}", err=True)
+        print_message(f"{_SOURCE_TITLES[choice.source]} takes precedence over {known.user_file}")
 
 
 def _check_model_name(name: str) -> None:
@@ -81,14 +82,14 @@ def _check_model_name(name: str) -> None:
 
         weights.find_weights(model)
     if needs_key(provider) and not current_configuration().environment.describe_key_source(provider):
-        click.echo(f"antiphon: there is no key for {provider.name} yet: `antiphon keys set {provider.name}`", err=True)
+        print_message(f"{provider.name} has no key; store one with `antiphon keys set {provider.name}`")
     if doubt := suggest_model_name(provider.name, model):
-        click.echo(f"antiphon: {escape_unprintable_line(doubt.removeprefix('; '))}", err=True)
+        print_message(f"{escape_unprintable_line(doubt.removeprefix('; '))}")
 
 
 @models.command()
 @click.argument("name")
-@click.option("--from", "file", type=click.Path(), help="Take the weights from this file; the hash is checked.")
+@click.option("--from", "file", type=click.Path(), help="Copy the weights from this file; the hash is checked.")
 def pull(name: str, file: str | None) -> None:
     """Download the weights of a model; an interrupted download is continued."""
     from antiphon.local import weights
@@ -96,7 +97,7 @@ def pull(name: str, file: str | None) -> None:
     try:
         path = weights.pull(name, file=file)
     except KeyboardInterrupt:
-        click.echo("\nantiphon: stopped; what has come is kept, the same command goes on from there", err=True)
+        click.echo("\nantiphon: interrupted; run the same command again to continue the download", err=True)
         sys.exit(130)
     click.echo(escape_unprintable_line(str(path)))
 
@@ -110,7 +111,7 @@ def remove(name: str) -> None:
 
     freed = weights.remove(name)
     found = weights.find_weights(name).name
-    click.echo(f"{found}: {format_size(freed)} removed" if freed else f"{found}: there was nothing to remove")
+    click.echo(f"{found}: {format_size(freed)} removed" if freed else f"{found}: nothing to remove")
 
 
 @models.command()
@@ -127,7 +128,7 @@ def path(name: str) -> None:
 
 @models.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 def info(name: str, as_json: bool) -> None:
     """Describe a model: size, licence, hash and origin of its file."""
     from antiphon.local import weights
@@ -135,7 +136,7 @@ def info(name: str, as_json: bool) -> None:
 
     facts = _weights_json(weights.status(name))
     if as_json:
-        echo_json(json.dumps(facts, indent=2))
+        print_ascii_json(facts)
         return
     shown = {
         **facts,
@@ -150,7 +151,7 @@ def _describe_missing_weights(model: Weights) -> str:
     from antiphon.local.manifest import format_size
 
     return (
-        f"`{model.name}` is not on this machine; `antiphon models pull {model.name}` fetches it"
+        f"`{model.name}` is not on this machine; download it with `antiphon models pull {model.name}`"
         f" ({format_size(model.bytes)})"
     )
 
@@ -186,12 +187,14 @@ def _print_models(as_json: bool) -> None:
     if as_json:
         listed = [_weights_json(each) | {"default": choice.model == f"local/{each.weights.name}"} for each in found]
         told = {"default": choice.model, "decided_by": choice.source, "models": listed}
-        echo_json(json.dumps({**told, "servers": [asdict(each) for each in servers]}, indent=2))
+        print_ascii_json({**told, "servers": [asdict(each) for each in servers]})
         return
     for each in found:
         model = each.weights
         mark = "*" if choice.model == f"local/{model.name}" else " "
-        state = "installed" if each.path else f"{format_size(each.partial)} so far" if each.partial else "not installed"
+        state = (
+            "installed" if each.path else f"{format_size(each.partial)} downloaded" if each.partial else "not installed"
+        )
         state = f"{state:<14}" if each.path else style_faint(f"{state:<14}")
         about = style_faint(f"{model.licence:<11} {model.title}")
         click.echo(f"{mark} {style_accent(f'{model.name:<6}')} {format_size(model.bytes):>7}  {state} {about}")
@@ -200,7 +203,7 @@ def _print_models(as_json: bool) -> None:
             mark = "*" if choice.model == name else " "
             click.echo(f"{mark} {style_accent(escape_unprintable_line(name))}  {style_faint(f'at {server.url}')}")
         if not server.models:
-            click.echo(f"  {server.name} at {server.url} has no model yet")
+            click.echo(f"  {server.name} at {server.url} has no models")
     with_tools = f", with tools {style_accent(LOCAL_TOOL_MODEL)}" if choice.source == "local" else ""
     click.echo(
         f"default: {style_accent(escape_unprintable_line(choice.model))}{with_tools} (`antiphon models --why` explains)"
@@ -225,14 +228,14 @@ def _print_choice(as_json: bool) -> None:
     choice = default_model(current_configuration())
     place = _find_destination(choice.model)
     if as_json:
-        echo_json(json.dumps(asdict(choice) | (asdict(place) if place else {}), indent=2))
+        print_ascii_json(asdict(choice) | (asdict(place) if place else {}))
         return
     for number, step in enumerate(choice.steps, 1):
         result = f"{step.model} ({step.found})" if step.model else step.found
         click.echo(f"{number}. {_SOURCE_TITLES[step.name]}: {escape_unprintable_line(result)}")
     for number, name in enumerate(list(_SOURCE_TITLES)[len(choice.steps) :], len(choice.steps) + 1):
-        click.echo(f"{number}. {_SOURCE_TITLES[name]}: not asked")
-    click.echo(f"So the model is {style_accent(escape_unprintable_line(choice.model))}.")
+        click.echo(f"{number}. {_SOURCE_TITLES[name]}: not checked")
+    click.echo(f"The model is {style_accent(escape_unprintable_line(choice.model))}.")
     if place is not None:
         click.echo(
             escape_unprintable_line(

@@ -131,7 +131,7 @@ def collect_flag_values(flags: Mapping[str, list[str]], inputs: Mapping[str, Pro
         if arrays and (len(given) > 1 or not given[0].lstrip().startswith("[")):
             out[name] = ItemTexts(given)
         elif len(given) > 1:
-            raise click.UsageError(f"`{flag_name(name)}` is given {len(given)} times, and takes one value")
+            raise click.UsageError(f"`{flag_name(name)}` takes one value, but is given {len(given)} times")
         else:
             out[name] = given[0]
     return out
@@ -267,7 +267,7 @@ def _stray_word_error(ctx: click.Context, given: str, before: str, declared: Map
     if name and _is_boolean(declared[name]):
         hint = f"write `{flag_name(name)}` for true, and `{flag_name('no-' + name)}` for false"
     else:
-        hint = "a value with blanks stands in quotes, and words for `args` behind `--`"
+        hint = "quote a value with spaces, and write words for `args` after `--`"
     return click.UsageError(escape_unprintable_line(f"`{given}` belongs to no flag; {hint}."), ctx=ctx)
 
 
@@ -276,7 +276,7 @@ def _misplaced_input_error(ctx: click.Context, args: list[str], error: click.NoS
     file = next((each for each in args if each.endswith(".vibe")), "")
     if error.option_name[2:].replace("-", "_") not in (_declared_inputs(file) or {}) if file else True:
         return error
-    said = f"No such option: {error.option_name}; inputs stand behind the program: {file} {error.option_name} …"
+    said = f"No such option: {error.option_name}; write inputs after the program: {file} {error.option_name} …"
     return click.NoSuchOption(error.option_name, escape_unprintable_line(said), ctx=ctx)
 
 

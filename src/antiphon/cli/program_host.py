@@ -71,9 +71,9 @@ def escape_unencodable_output() -> None:
 def write_line(text: str) -> None:
     """Print a line at once; control sequences are neutralized if standard output is a terminal."""
     if sys.stdout.isatty() and not (text.isascii() and text.isprintable()):
-        from antiphon.terminal.sanitizer import safe
+        from antiphon.terminal.sanitizer import sanitize_text
 
-        text = safe(text, sys.stdout.encoding or "utf-8")
+        text = sanitize_text(text, sys.stdout.encoding or "utf-8")
     try:
         # One write: threads may print at the same time.
         sys.stdout.write(f"{text}\n")
@@ -108,9 +108,9 @@ class ConfiguredMcpServers:
         configured = self._host.configured()
         known = {server.name: server for server in configured.mcp_servers()}
         if name not in known:
-            there = f"there are: {', '.join(known)}" if known else "`mcp.json` or `antiphon.toml` has them"
+            there = f"there are: {', '.join(known)}" if known else "add it to `mcp.json` or `antiphon.toml`"
             raise ImportFailed(
-                "V0606", f"no MCP server `{name}` is configured", format_trust_advice(configured.project) or there
+                "V0606", f"MCP server `{name}` is not configured", format_trust_advice(configured.project) or there
             )
         server = known[name]
         if self._host.distrust is not None:

@@ -14,7 +14,7 @@ import click
 
 from antiphon.cli.style import supports_colour
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.syntax.diagnostics import Diagnostic, StyleText
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors, StyleText
 from antiphon.lang.syntax.source import Source
 
 if TYPE_CHECKING:
@@ -48,6 +48,21 @@ def render_program_error(error: VibeError, stream: IO[str]) -> str:
     """Render an error of a running program for a stream."""
     error.frames = tuple(dataclasses.replace(each, source=_with_relative_name(each.source)) for each in error.frames)
     return error.render(make_painter(stream))
+
+
+def print_program_error(error: ProgramErrors | VibeError) -> None:
+    """Print all errors of a program on standard error."""
+    if isinstance(error, VibeError):
+        click.echo(render_program_error(error, sys.stderr), err=True)
+        return
+    for source, each in error.found:
+        click.echo(render_diagnostic(source, each, sys.stderr), err=True)
+
+
+def print_warnings(source: Source, warnings: Iterable[Diagnostic]) -> None:
+    """Print the warnings of a program on standard error."""
+    for each in warnings:
+        click.echo(render_diagnostic(source, each, sys.stderr), err=True)
 
 
 # Creating a source indexes its lines: do it once for all diagnostics.
@@ -107,8 +122,3 @@ def _read_stdin_once() -> bytes:
 def load_program_module(modules: ModuleLoader, path: str) -> CheckedModule:
     """Load the module in a file, or on standard input for `-`."""
     return modules.add(read_source_or_stdin(path)) if path == "-" else modules.load(path)
-
-
-def format_noun_count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if necessary."""
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from antiphon.session import CallFinished, Event, RequestStarted, RunEnded
-from antiphon.terminal import console
+from antiphon.terminal import make_console
 from antiphon.terminal import state_lines as lines
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
@@ -29,7 +29,7 @@ class ProgramProgress:
     """Shows progress on standard error. Events of several models may arrive at once, from any thread."""
 
     def __init__(self) -> None:
-        self._page = Scrollback(console(sys.stderr))
+        self._page = Scrollback(make_console(sys.stderr))
         self._moving = LiveRegion(self._page.console, StatusRenderable(self._now))
         self._views = RunViews()
         self._speeches: dict[str, MarkdownBlocks] = {}

@@ -47,7 +47,7 @@ def read_exchanges(text: bytes, path: str) -> list[dict[str, Any]] | None:
         if not is_exchange(entry):
             if not entries:
                 return None
-            raise FormatError(f"{path}: line {number} is no exchange: it has not all of {', '.join(_EXCHANGE_FIELDS)}")
+            raise FormatError(f"{path}: line {number} is not an exchange: it needs {', '.join(_EXCHANGE_FIELDS)}")
         entries.append(cast(dict[str, Any], entry))
     return entries or None
 
@@ -81,7 +81,7 @@ def _rebuild_conversation(entry: dict[str, Any], number: int) -> RecordedConvers
     try:
         conversation.add_reply(_decode_reply(entry, origin).parts)
     except AntiphonError as error:
-        found.notes.append(f"exchange {number} brought no answer: {error}")
+        found.notes.append(f"exchange {number} has no answer: {error}")
     return found
 
 

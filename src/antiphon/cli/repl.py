@@ -14,7 +14,9 @@ from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.escape import escape_unprintable
 from antiphon._base.user_dirs import user_directory
 from antiphon.cli import program_loading as programs
-from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
+from antiphon.cli.completers import FILE_PARAM
+from antiphon.cli.options import MODEL_OPTION, YES_OPTION
+from antiphon.cli.output import print_message
 from antiphon.errors import AntiphonError
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -23,21 +25,21 @@ if TYPE_CHECKING:
     from antiphon.lang.runtime.interactive import ReplSession
 
 _HELP_TEXT = """\
-Write statements and expressions; an expression's value is shown. A piece may go on over several lines.
-  :type EXPR    the type of an expression, which is not run
-  :prompt EXPR  what would be sent for `do EXPR`; nothing is sent
-  :vars         the variables there are
-  :help         this
-  :quit         leave; Ctrl-D does too
-Ctrl-C clears the line, or stops what runs."""
+Enter statements and expressions, on one or more lines. The value of an expression is printed.
+  :type EXPR    print the type of an expression; run nothing
+  :prompt EXPR  print the request for `do EXPR`; send nothing
+  :vars         list the variables
+  :help         print this text
+  :quit         quit; so does Ctrl-D
+Ctrl-C clears the line, or stops a running statement."""
 _DELIMITERS = " \t\n()[]{},;+-*/%=<>!\"'`$|&?"
 
 
 @click.command()
 @click.argument("file", required=False, type=FILE_PARAM)
-@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model that serves where none is named.")
-@click.option("--yes", is_flag=True, help="Allow all tool calls.")
-@click.option("--untrusted", is_flag=True, help="Hold FILE, and what is typed, within bounds, as `run` does.")
+@MODEL_OPTION
+@YES_OPTION
+@click.option("--untrusted", is_flag=True, help="Restrict FILE and typed statements, as `run --untrusted` does.")
 def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> None:
     """Run statements interactively, and print the value of each expression.
 
@@ -54,7 +56,7 @@ def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> Non
 
     escape_unencodable_output()
     if untrusted and yes:
-        raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
+        raise click.UsageError("`--yes` and `--untrusted` exclude each other; use one of them")
     settings: dict[str, Any] = {"directory": programs.program_directory(file or "")}
     if yes:
         from antiphon.tools import ALLOW_ALL
@@ -86,10 +88,10 @@ def _check_trust(file: str) -> None:
     try:
         modules.load(file)
     except (VibeError, ProgramErrors):
-        # Running the file reports its errors.
+        # ActiveRun the file reports its errors.
         return
     if refused := explain_untrusted_program(modules.compiled, file):
-        raise AntiphonError(f"{refused}; `antiphon trust` shows all of it and allows it")
+        raise AntiphonError(f"{refused}; trust it with `antiphon trust`")
 
 
 class _ReplLoop:
@@ -108,7 +110,7 @@ class _ReplLoop:
         history = _history_file() if self._is_terminal else None
         if self._is_terminal:
             self._prepare(history)
-            click.echo("`:help` helps, Ctrl-D ends.")
+            click.echo("`:help` lists commands, Ctrl-D quits.")
         try:
             while (text := self._read()) is not None:
                 if text.strip() in (":quit", ":q", ":exit"):
@@ -147,7 +149,7 @@ class _ReplLoop:
             click.echo("")
             return None
         except UnicodeDecodeError:
-            click.echo("antiphon: the input is no UTF-8", err=True)
+            print_message("the input is not UTF-8")
             return None
         return line.rstrip("\r\n") if line else None
 
@@ -160,11 +162,13 @@ class _ReplLoop:
         command = self._commands.get(name)
         if command is None:
             meant = suggest_name(name, self._commands)
-            raise AntiphonError(f"there is no {name!r}; {f'did you mean {meant}?' if meant else '`:help` helps'}")
+            raise AntiphonError(
+                f"there is no command {name!r}; {f'did you mean {meant}?' if meant else '`:help` lists them'}"
+            )
         command(rest.strip())
 
     def _type(self, text: str) -> None:
-        click.echo(escape_unprintable(self._session.infer_type(text) or "this is no expression"))
+        click.echo(escape_unprintable(self._session.infer_type(text) or "this is not an expression"))
 
     def _prompt(self, text: str) -> None:
         from antiphon._base.json import load_json
@@ -172,7 +176,7 @@ class _ReplLoop:
 
         shown = self._session.preview_prompt(text)
         if shown is None:
-            click.echo("no model would be asked")
+            click.echo("this asks no model")
             return
         click.echo(f"{escape_unprintable(shown.model)}\n{format_safe_json(load_json(shown.body), indent=2)}")
 
@@ -207,8 +211,7 @@ def _run_input(session: ReplSession, text: str) -> None:
     from antiphon.lang.runtime.values import to_text as as_text
 
     reply = session.feed(text)
-    for each in reply.warnings:
-        click.echo(programs.render_diagnostic(session.source, each, sys.stderr), err=True)
+    programs.print_warnings(session.source, reply.warnings)
     if reply.has_value and reply.value is not None:
         session.host.write(as_text(reply.value))
 
@@ -217,13 +220,10 @@ def _run_reporting_errors(work: Callable[[], None]) -> bool:
     """Run a function, and return whether it succeeded; errors are printed and do not end the session."""
     try:
         work()
-    except ProgramErrors as errors:
-        for source, each in errors.found:
-            click.echo(programs.render_diagnostic(source, each, sys.stderr), err=True)
-    except VibeError as error:
-        click.echo(programs.render_program_error(error, sys.stderr), err=True)
+    except (ProgramErrors, VibeError) as error:
+        programs.print_program_error(error)
     except AntiphonError as error:
-        click.echo(f"antiphon: {escape_unprintable(str(error))}", err=True)
+        print_message(str(error))
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
     else:

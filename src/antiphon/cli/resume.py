@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable
+from antiphon.cli.output import print_message
 from antiphon.durable.journal_writer import PREPARING
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
 
@@ -40,7 +41,7 @@ def resume_run_here(
     if entry.kind in ("team", "turn"):
         return _resume_team_run(entry)
     if entry.state == "done" and anew is None and entry.kind != "map":
-        click.echo(f"antiphon: run {escape_unprintable(entry.id)} is done already", err=True)
+        print_message(f"run {entry.id} is already done")
         return 0
     if entry.kind in ("ask", "chat"):
         from antiphon.chat.chat_journal import get_journal_location
@@ -85,25 +86,25 @@ def _check_resume_options(entry: RunEntry, anew: Mapping[str, str | None] | None
     """Raise an error for options that this kind of run ignores."""
     if entry.kind == "map" and anew is not None:
         raise NotReadyError(
-            f"run {entry.id} is a batch, and steps are decided about in its rows: `antiphon runs list --of {entry.id}`"
-            " lists them, `antiphon runs resume ROW` takes the same options"
+            f"run {entry.id} is a batch; use these options for one of its rows: `antiphon runs list --of {entry.id}`"
+            " lists them, `antiphon runs resume ROW` resumes one"
         )
     if entry.kind in ("team", "turn") and anew is not None:
-        raise NotReadyError(f"run {entry.id} is of a team, where `--edited`, `--retry` and `--skip` decide nothing")
+        raise NotReadyError(f"run {entry.id} belongs to a team, which has no `--edited`, `--retry` and `--skip`")
     if entry.kind in ("ask", "chat", "team", "turn") and max_cost is not None:
-        raise NotReadyError(f"run {entry.id} is no program or batch: `--max-cost` does not hold for it")
+        raise NotReadyError(f"run {entry.id} is not a program or batch; it has no `--max-cost`")
 
 
 def _resume_team_run(entry: RunEntry) -> int:
-    from antiphon.cli.team_found import found_team
+    from antiphon.cli.team_found import find_team
     from antiphon.cli.team_run import resume_team_here
 
     if entry.kind == "turn":
         raise NotReadyError(
-            f"run {entry.id} is a turn of team {entry.parent}: `antiphon team resume {entry.parent}` goes on with it"
+            f"run {entry.id} is a turn of a team: resume that with `antiphon team resume {entry.parent}`"
         )
     _enter_directory(str(entry.begun_as.get("repository", "")), entry)
-    return resume_team_here(found_team(entry.id))
+    return resume_team_here(find_team(entry.id))
 
 
 def _set_aside_effects(
@@ -125,13 +126,9 @@ def _set_aside_effects(
 
 def _print_reuse(journal: Journal, id: str, shelf: ReplayCache) -> None:
     ran = journal.find(id).effects - shelf.reused
-    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {shelf.unused} were dropped", err=True)
+    print_message(f"{shelf.reused} steps were reused, {ran} ran, {shelf.unused} were dropped")
     for name in dict.fromkeys(shelf.changed_variables):
-        said = (
-            f"the environment variable {escape_unprintable(name)} has another value than the last"
-            f" time; what used it ran again"
-        )
-        click.echo(f"antiphon: {said}", err=True)
+        print_message(f"{name} has changed; steps that used it ran again")
     for row in shelf.list_unused(10):
         click.echo(f"  dropped: {escape_unprintable(row.path)} {escape_unprintable(row.kind)}", err=True)
 
@@ -142,7 +139,7 @@ def _enter_directory(directory: str, entry: RunEntry) -> None:
         os.chdir(directory)
     except OSError as error:
         raise ConfigurationError(
-            f"run {entry.id} was begun in {directory}, which cannot be entered: {error.strerror or error}"
+            f"run {entry.id} was started in {directory}, which is not accessible: {error.strerror or error}"
         ) from None
     from antiphon.cli.trust import ask_if_undecided
     from antiphon.config.trust import find_project
@@ -161,7 +158,7 @@ def _load_run_program(begun: LaunchSpec, entry: RunEntry, as_json: bool) -> Any:
         return loads(begun.source, begun.name, untrusted=untrusted)
     if not begun.is_edited and not os.path.exists(begun.file):
         raise ConfigurationError(
-            f"the program {begun.file} of run {entry.id} is gone; its text is kept:"
+            f"the program {begun.file} of run {entry.id} was deleted; restore it with"
             f" `antiphon runs show {entry.id} --source > {os.path.basename(begun.file)}`"
         )
     program = load_program_or_exit(begun.file, untrusted, as_json, begun if begun.is_edited else None)

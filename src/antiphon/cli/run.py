@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from antiphon._base.files import open_lines, refuse_pipe
 from antiphon.cli import program_loading as programs
-from antiphon.cli.completers import FILE_PARAM, MODEL_PARAM
+from antiphon.cli.completers import FILE_PARAM
 from antiphon.cli.detach import detach_run
 from antiphon.cli.execute import EXIT_CODES, execute_program, lazy_run, print_run_json, show_first_prompt
-from antiphon.cli.key_value import parse_pairs
+from antiphon.cli.options import (
+    DB_OPTION,
+    JSON_REPORT_OPTION,
+    MAX_COST_OPTION,
+    MODEL_OPTION,
+    WAIT_OPTION,
+    YES_OPTION,
+    parse_pairs,
+)
 from antiphon.cli.program_flags import (
     ProgramCommand,
     collect_flag_values,
@@ -33,46 +40,30 @@ if TYPE_CHECKING:
     from antiphon.lang.runtime.program import Program
 
 
-def check_finite_cost(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """Return a cost limit; raise a usage error for infinity and NaN."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter("a number of dollars is wanted")
-    return value
-
-
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
 @click.argument("file", metavar="FILE [INPUTS]", type=FILE_PARAM)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]", shell_complete=complete_input_value)
-@click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model that serves where the program names none.")
-@click.option(
-    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Start with this value of an input or variable."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
-@click.option("--record", metavar="FILE", help="Write all exchanges with models to a file.")
-@click.option("--replay", metavar="FILE", help="Take the answers of models from such a file; nothing is sent.")
-@click.option("--yes", is_flag=True, help="Allow all tool calls.")
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(min=0),
-    callback=check_finite_cost,
-    metavar="USD",
-    help="Stop before spending more.",
-)
-@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop before more requests to models.")
+@MODEL_OPTION
+@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set an input or a top-level variable.")
+@JSON_REPORT_OPTION
+@click.option("--record", metavar="FILE", help="Record all exchanges with models in a file.")
+@click.option("--replay", metavar="FILE", help="Take answers from a recording; send nothing.")
+@YES_OPTION
+@MAX_COST_OPTION
+@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Send at most N requests to models.")
 @click.option("--max-parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
-              help="How many rounds of an `async for` run at once.")  # fmt: skip
+              help="How many iterations of an `async for` run concurrently.")  # fmt: skip
 @click.option(
     "--untrusted",
     is_flag=True,
-    help="For programs that you do not trust: no Python, nothing outside of their directory, and no address, variable, "
-    "server or command that you were not asked about.",
+    help="Restrict an untrusted program: no Python, no files outside its directory; ask before network, variables, "
+    "servers and commands.",
 )
-@click.option("--show", type=click.Choice(["prompt"]), help="Show what the first request would say; send nothing.")
-@click.option("--no-journal", is_flag=True, help="Do not write down what it does; then it cannot be gone on with.")
-@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
-              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
-@click.option("--detach", is_flag=True, help="Leave it to a worker (`antiphon worker`), and print its name.")
-@click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
+@click.option("--show", type=click.Choice(["prompt"]), help="Print the first request; send nothing.")
+@click.option("--no-journal", is_flag=True, help="Do not record steps; the run then cannot be resumed.")
+@DB_OPTION
+@click.option("--detach", is_flag=True, help="Let `antiphon worker` execute it, and print its id.")
+@WAIT_OPTION
 def run(
     file: str,
     args: tuple[str, ...],
@@ -91,30 +82,29 @@ def run(
 ) -> None:
     """Run a program; `-` reads it from standard input.
 
-    The inputs that it declares are flags behind FILE: `antiphon run weather.vibe --city Oslo`. Options that stand
-    before FILE are never the program's; `antiphon run FILE --help` tells of both.
+    Declared inputs of the program are flags after FILE: `antiphon run weather.vibe --city Oslo`. Options before
+    FILE belong to the command. `antiphon run FILE --help` lists both.
 
-    What it does is written down: one that was interrupted, or waits for somebody, is gone on with by `antiphon runs`.
+    The steps of a run are recorded: `antiphon runs resume` continues one that was interrupted or waits.
 
     \b
     Exit code:
       0    done
       1    the program failed
-      2    it cannot be run: wrong syntax or types, options, an unreadable file
-      3    it waits for a human who is not there, or for a time that is far off
+      2    the program cannot run: syntax, types, options, unreadable file
+      3    it waits for an answer or an approval, or until a later time
       4    a limit was reached, or a model gave no answer
       130  interrupted
     """
     _check_recording_files(record, replay)
     if untrusted and limits["yes"]:
-        raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
+        raise click.UsageError("`--yes` and `--untrusted` exclude each other; use one of them")
     program = load_program_or_exit(file, untrusted, as_json)
     given = _read_inputs(program, parse_pairs(sets, "--set"), flags, as_json)
     if not untrusted and file != PIPED_NAME:
         exit_unless_trusted(program, file, as_json)
     if not as_json:
-        for each in program.warnings:
-            click.echo(programs.render_diagnostic(program.source, each, sys.stderr), err=True)
+        programs.print_warnings(program.source, program.warnings)
     settings = {"record": record, "replay": replay, "untrusted": untrusted, **limits}
     begun = LaunchSpec(
         file, os.getcwd(), program.source.name, collect_program_sources(program), list(args), given, settings
@@ -138,12 +128,8 @@ def _read_inputs(program: Program, sets: dict[str, str], flags: dict[str, list[s
         missing = " ".join(f"{flag_name(each.name)} …" for each in error.faults if each.kind == "missing")
         if missing:
             file = programs.relative_path(program.source.name)
-            error.hint = f"`antiphon run {file} {missing}`; with --help it tells of each"
-        if as_json:
-            print_run_json("invalid", [error.to_json()])
-        else:
-            click.echo(programs.render_program_error(error, sys.stderr), err=True)
-    sys.exit(EXIT_CODES["invalid"])
+            error.hint = f"`antiphon run {file} {missing}`; `--help` describes each input"
+        _exit_with_error(error, [error.to_json()], "invalid", as_json)
 
 
 def exit_unless_trusted(program: Program, file: str, as_json: bool) -> None:
@@ -153,16 +139,13 @@ def exit_unless_trusted(program: Program, file: str, as_json: bool) -> None:
     refused = explain_untrusted_program(program.modules.compiled, file)
     if not refused:
         return
-    hint = "`antiphon trust` shows all of it and allows it; `run --untrusted` runs it within bounds"
+    hint = "trust it with `antiphon trust`, or restrict it with `run --untrusted`"
     error = VibeError("V0923", refused, hint)
-    if as_json:
-        print_run_json("waiting", [programs.file_error_json(error, file)])
-    else:
-        click.echo(programs.render_program_error(error, sys.stderr), err=True)
-    sys.exit(EXIT_CODES["waiting"])
+    _exit_with_error(error, [programs.file_error_json(error, file)], "waiting", as_json)
 
 
 def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: LaunchSpec | None = None) -> Program:
+    """Load a program; print its errors and exit if it is invalid. `edited` is a changed copy in the journal."""
     from antiphon.lang.runtime.program import load, loads
 
     try:
@@ -172,23 +155,25 @@ def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: Laun
             return loads(programs.read_source_or_stdin(file).text, programs.STDIN_NAME, untrusted=untrusted)
         return load(file, untrusted=untrusted)
     except ProgramErrors as errors:
-        if as_json:
-            print_run_json("invalid", [each.to_json(source) for source, each in errors.found])
-        else:
-            for source, each in errors.found:
-                click.echo(programs.render_diagnostic(source, each, sys.stderr), err=True)
+        _exit_with_error(errors, [each.to_json(source) for source, each in errors.found], "invalid", as_json)
     except VibeError as error:
-        if as_json:
-            print_run_json("invalid", [programs.file_error_json(error, file)])
-        else:
-            click.echo(programs.render_program_error(error, sys.stderr), err=True)
-    sys.exit(EXIT_CODES["invalid"])
+        _exit_with_error(error, [programs.file_error_json(error, file)], "invalid", as_json)
+
+
+def _exit_with_error(
+    error: ProgramErrors | VibeError, diagnostics: list[dict[str, Any]], ending: str, as_json: bool
+) -> NoReturn:
+    if as_json:
+        print_run_json(ending, diagnostics)
+    else:
+        programs.print_program_error(error)
+    sys.exit(EXIT_CODES[ending])
 
 
 def _check_recording_files(record: str | None, replay: str | None) -> None:
     """Raise an error for unusable `--record` or `--replay` files before anything runs."""
     if record is not None and replay is not None:
-        raise click.UsageError("`--record` and `--replay` exclude one another")
+        raise click.UsageError("`--record` and `--replay` exclude each other; use one of them")
     try:
         if replay is not None:
             open_lines(replay).close()

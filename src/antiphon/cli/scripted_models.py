@@ -42,7 +42,9 @@ class ScriptedTestModels:
     def play(self, steps: list[Any]) -> None:
         """Add answers of models and humans to the script."""
         if not isinstance(steps, list):
-            raise VibeError("V0929", "`answers` takes an array", 'write `answers(["…"])`, with one for each question')
+            raise VibeError(
+                "V0929", "`answers` takes an array", 'write `answers(["…"])`, with one answer for each question'
+            )
         self._has_script = True
         for step in steps:
             match step:
@@ -58,7 +60,7 @@ class ScriptedTestModels:
         """Return a message about scripted answers that nobody requested."""
         left = [*self._models, *({"human": said} for said in self._human_answers)]
         told = ", ".join(to_json_text(each)[:_MAX_EXCERPT] for each in left)
-        return [f"nobody asked for what is left of `answers([…])`: {told}"] if left else []
+        return [f"unused answers in `answers([…])`: {told}"] if left else []
 
     @property
     def _is_replayed(self) -> bool:
@@ -80,7 +82,7 @@ class ScriptedTestModels:
         with self._lock:
             if self._human_answers:
                 return self._human_answers.pop(0)
-            self.missing.append(f"nobody answers {question[:_MAX_EXCERPT]!r}: add {{human: …}} to `answers([…])`")
+            self.missing.append(f"no human answer for {question[:_MAX_EXCERPT]!r}: add {{human: …}} to `answers([…])`")
         raise VibeError("V0923", self.missing[-1])
 
     # Models
@@ -118,7 +120,7 @@ class ScriptedTestModels:
             if self._models:
                 return make_scripted_step(self._models.pop(0), list_offered_tools(received.body))
             asked = FAKE_APIS[received.api].read_last_text(received.body)[-_MAX_EXCERPT:]
-            self.missing.append(f"no answer is left for {asked!r}: add one to `answers([…])`")
+            self.missing.append(f"no answer left for {asked!r}: add one to `answers([…])`")
         return Fail(400, self.missing[-1])
 
 

@@ -11,28 +11,31 @@ from contextlib import suppress
 
 import click
 
+from antiphon.cli.options import DB_OPTION
+from antiphon.cli.output import print_message
 from antiphon.errors import ConfigurationError
 
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False)
 
 
 @click.group(invoke_without_command=True)
-@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 picks a free one.")
-@click.option("--open", "is_opened", is_flag=True, help="Open it in the browser.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="The port; 0 picks a free one."
+)
+@click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
 @click.option("--listen", default="127.0.0.1", show_default=True, metavar="ADDRESS",
-              help="The address to listen on. Another than this machine's own needs --cert and --key.")  # fmt: skip
+              help="The address to listen on. One that others can reach needs --cert and --key.")  # fmt: skip
 @click.option("--name", "names", multiple=True, metavar="NAME",
-              help="A name under which it is reached, besides the address. (May be given several times.)")  # fmt: skip
-@click.option("--cert", type=_EXISTING_FILE, help="The certificate, for https.")
-@click.option("--key", type=_EXISTING_FILE, help="Its key.")
-@click.option("--insecure", is_flag=True, help="Listen beyond this machine without https: others can read along.")
+              help="A further host name of the page. (Repeatable.)")  # fmt: skip
+@click.option("--cert", type=_EXISTING_FILE, help="The certificate for https.")
+@click.option("--key", type=_EXISTING_FILE, help="The key of the certificate.")
+@click.option("--insecure", is_flag=True, help="Allow other machines without https: others can read the traffic.")
 @click.option("--renderers", type=click.Path(exists=True, file_okay=False), metavar="DIR",
-              help="A directory of modules that draw further kinds of results.")  # fmt: skip
-@click.option("--model", metavar="NAME", help="The model that answers AG-UI clients; else that of your configuration.")
+              help="A directory of modules that render further kinds of results.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="The model for AG-UI clients. [default: your default model]")
 @click.option("--tools", type=click.Choice(["none", "read", "all"]), default="none", show_default=True,
-              help="Its tools.")  # fmt: skip
-@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
-              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
+              help="The tools for AG-UI clients.")  # fmt: skip
+@DB_OPTION
 @click.pass_context
 def serve(
     context: click.Context,
@@ -55,11 +58,10 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     if (cert is None) != (key is None):
-        raise click.UsageError("`--cert` and `--key` belong together")
+        raise click.UsageError("`--cert` and `--key` need each other; use both")
     if not _is_loopback(listen) and cert is None and not insecure:
         raise click.UsageError(
-            f"{listen} can be reached by others: give `--cert` and `--key`, or `--insecure` if all who could read along"
-            " may"
+            f"other machines can reach {listen}: use `--cert` and `--key`, or `--insecure` if they may read the traffic"
         )
     if cert is not None and key is not None:
         _check_certificate(cert, key)
@@ -90,7 +92,7 @@ def serve(
         # The browser waits for the page, which is served below.
         threading.Thread(target=_open_browser, args=(url,), daemon=True).start()
     with suppress(KeyboardInterrupt):
-        click.echo(f"The page: {url}\nWhoever has this link may look and answer. Ctrl-C stops.")
+        click.echo(f"The page: {url}\nAnyone with this link can read and answer. Ctrl-C stops.")
         uvicorn.Server(config).run(sockets=[listener])
     journal.close()
 
@@ -102,9 +104,9 @@ def users() -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--read", "only_looks", is_flag=True, help="Only to look: nothing is answered or begun with it.")
+@click.option("--read", "is_read_only", is_flag=True, help="Read only: this user can answer and start nothing.")
 @click.pass_context
-def add(context: click.Context, name: str, only_looks: bool) -> None:
+def add(context: click.Context, name: str, is_read_only: bool) -> None:
     """Add a user of the page, and print the link that grants access.
 
     Options of `serve` that define the address come before `users`. The link is printed only once.
@@ -112,7 +114,7 @@ def add(context: click.Context, name: str, only_looks: bool) -> None:
     from antiphon.web.users import UserFile
 
     given = _find_serve_context(context).params
-    token = UserFile().add(name, not only_looks)
+    token = UserFile().add(name, not is_read_only)
     hosts = [*given["names"], *_url_hosts(given["listen"])]
     click.echo(_login_url(hosts[0], "https" if given["cert"] else "http", given["port"], token))
 
@@ -124,9 +126,9 @@ def list_users() -> None:
 
     known = list(UserFile().all)
     for each in known:
-        click.echo(f"{each.name}  {'looks and acts' if each.may_act else 'looks'}")
+        click.echo(f"{each.name}  {'read and act' if each.may_act else 'read only'}")
     if not known:
-        click.echo("nobody but you; `antiphon serve users add NAME` lets somebody in")
+        click.echo("there are no other users; add one with `antiphon serve users add NAME`")
 
 
 @users.command()
@@ -142,7 +144,7 @@ def _open_browser(url: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        click.echo("antiphon: no browser could be opened; open the link yourself", err=True)
+        print_message("no browser was found; open the link yourself")
 
 
 def _find_serve_context(context: click.Context) -> click.Context:
@@ -202,15 +204,17 @@ def _check_certificate(cert: str, key: str) -> None:
     """Raise `ConfigurationError` for an unusable certificate or key before anything is served."""
 
     def reject_passphrase() -> str:
-        raise ConfigurationError(f"{key} is locked by a pass phrase; `openssl pkey -in {key} -out OPEN.pem` unlocks it")
+        raise ConfigurationError(
+            f"{key} is protected by a passphrase; remove it with `openssl pkey -in {key} -out OPEN.pem`"
+        )
 
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, reject_passphrase)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             raise ConfigurationError(f"{key} is not the key of the certificate {cert}") from None
-        what = f"{key} is no key" if _is_certificate(cert) else f"{cert} is no certificate"
-        raise ConfigurationError(f"{what} that can be read; PEM is wanted") from None
+        what = f"{key} is not a key" if _is_certificate(cert) else f"{cert} is not a certificate"
+        raise ConfigurationError(f"{what} in PEM format") from None
     except OSError as error:
         raise ConfigurationError(f"the certificate or its key cannot be read: {error.strerror or error}") from None
 

@@ -31,10 +31,10 @@ class _ModelChoice:
 
 @click.command()
 def setup() -> None:
-    """Choose a model, try it, and store the choice and its key."""
+    """Choose a model, try it, and store it with its key."""
     if not sys.stdin.isatty():
         raise ConfigurationError(
-            "`setup` asks questions and needs a terminal; `antiphon keys set` and `antiphon models default` do not"
+            "`setup` needs a terminal; without one, use `antiphon keys set` and `antiphon models default`"
         )
     run_setup()
 
@@ -46,7 +46,7 @@ def run_setup() -> None:
         _try_model(choice)
     except AntiphonError as error:
         click.echo(
-            f"That did not work: {escape_unprintable(str(error))}\nNothing was stored; `antiphon setup` asks again."
+            f"The test failed: {escape_unprintable(str(error))}\nNothing was stored; run `antiphon setup` again."
         )
         sys.exit(1)
     _store_choice(choice)
@@ -62,7 +62,9 @@ def _store_choice(choice: _ModelChoice) -> None:
     if choice.key is not None:
         click.echo(f"The key is stored in {escape_unprintable(keys.store_key(choice.provider, choice.key))}.")
     write_user_model(current_configuration().user_file, choice.model)
-    click.echo(f"The default is now {escape_unprintable_line(choice.model)}; `antiphon models default` changes it.")
+    click.echo(
+        f"The default model is now {escape_unprintable_line(choice.model)}; change it with `antiphon models default`."
+    )
 
 
 def _ask_choice() -> _ModelChoice:
@@ -72,7 +74,7 @@ def _ask_choice() -> _ModelChoice:
 
     servers = {each.name: each for each in find_local_servers() if each.models}
     names = [*servers, *_OFFERED_PROVIDERS, "local"]
-    click.echo("Whose models do you want to use?")
+    click.echo("Which provider do you want to use?")
     for number, name in enumerate(names, 1):
         click.echo(f"  {number}. {_describe_option(name, name in servers)}")
     name = _ask_provider(names, [each.name for each in PROVIDERS.values()])
@@ -96,19 +98,19 @@ def _describe_option(name: str, is_here: bool) -> str:
         from antiphon.local.manifest import format_size
 
         there = weights.status(LOCAL_MODEL.removeprefix("local/"))
-        how = "it is here" if there.path is not None else f"{format_size(there.weights.bytes)}, fetched once"
-        return f"a small one on this machine, without a key ({how})"
+        how = "installed" if there.path is not None else f"{format_size(there.weights.bytes)}, downloaded once"
+        return f"a small local model, without a key ({how})"
     if is_here:
-        return f"{name}, which runs on this machine"
+        return f"{name}, running on this machine"
     place = current_configuration().environment.describe_key_source(PROVIDERS[name])
-    return f"{name} (its key is there: {escape_unprintable_line(place)})" if place else name
+    return f"{name} (key: {escape_unprintable_line(place)})" if place else name
 
 
 def _ask_provider(names: list[str], all_names: list[str]) -> str:
     from antiphon._base.did_you_mean import suggest_name
 
     while True:
-        said = ask_line("A number, or the name of another provider", default="1").strip().lower()
+        said = ask_line("Number, or name of another provider", default="1").strip().lower()
         if said.isascii() and said.isdigit() and 0 < int(said) <= len(names):
             return names[int(said) - 1]
         if said in all_names:
@@ -127,7 +129,7 @@ def _ask_provider_model(provider: Provider) -> _ModelChoice:
 
     key = None
     if needs_key(provider) and not current_configuration().environment.describe_key_source(provider):
-        key = keys.check_key(provider.name, ask_line(f"The key of {provider.name} (not shown)", hide_input=True))
+        key = keys.check_key(provider.name, ask_line(f"Key for {provider.name} (not shown)", hide_input=True))
     known = [f"{provider.name}/{name}" for name in list_priced_models(provider.name)]
     return _ModelChoice(_ask_model_name(list_provider_defaults().get(provider.name, ""), known), provider.name, key)
 
@@ -137,7 +139,7 @@ def _ask_model_name(first: str, known: tuple[str, ...] | list[str]) -> str:
 
     provider = (first or known[0] if known else first).partition("/")[0]
     while True:
-        said = ask_line("Which model by default", default=first or None).strip()
+        said = ask_line("Default model", default=first or None).strip()
         name = said if said in known or said.startswith(f"{provider}/") or not provider else f"{provider}/{said}"
         try:
             resolve(name)
@@ -149,7 +151,7 @@ def _ask_model_name(first: str, known: tuple[str, ...] | list[str]) -> str:
 
 def _try_model(choice: _ModelChoice) -> None:
     from antiphon.cli.chat_front.local_models import prepare_model, show_spinner
-    from antiphon.cli.chat_front.output import print_text
+    from antiphon.cli.output import print_text
     from antiphon.config import load_configuration
     from antiphon.providers import connect
     from antiphon.session import Session

@@ -1,4 +1,4 @@
-"""`antiphon show`: a conversation, a recording or a result, as people read them."""
+"""`antiphon show`: display a conversation, a recording or a tool result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any, cast
 
 import click
 
-from antiphon._base.escape import escape_unprintable
 from antiphon._base.json import load_json, prune_deep_json
 from antiphon._base.json_access import as_array, as_object
 from antiphon.cli.history_files import load_history_file
+from antiphon.cli.output import print_document_json, print_message
 from antiphon.cli.recordings import RecordedConversation, is_exchange, read_exchanges, rebuild_conversations
-from antiphon.cli.style import echo_json
 from antiphon.conversation.serialization import FORMAT, conversation_to_json, read_file_bytes
 from antiphon.errors import FormatError, MalformedJSONError
 from antiphon.formats import History
@@ -21,15 +20,15 @@ from antiphon.results import Result
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a file holds: one of these."""
+class _FileContent:
+    """The content of a file: one of the fields is set."""
 
     history: History | None = None
     recorded: list[RecordedConversation] = field(default_factory=list[RecordedConversation])
     results: list[Result] = field(default_factory=list[Result])
 
-    def all_results(self) -> list[Result]:
-        """The results in it, also those of calls."""
+    def list_results(self) -> list[Result]:
+        """Return all results, including those of calls."""
         from antiphon.terminal.transcript import iter_calls_with_results
 
         talks = [each.conversation for each in self.recorded] + ([self.history.conversation] if self.history else [])
@@ -38,8 +37,8 @@ class _Found:
             *(each for talk in talks for _, found in iter_calls_with_results(talk) for each in found),
         ]
 
-    def data(self) -> Any:
-        """All of it as JSON, in our own schemas."""
+    def to_json(self) -> Any:
+        """Return the content as JSON data in our own schemas."""
         if self.history:
             return conversation_to_json(self.history.conversation)
         if self.recorded:
@@ -50,58 +49,59 @@ class _Found:
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--full", is_flag=True, help="Open everything: results, reasoning, the system text.")
-@click.option("--kind", help="Show only results of this kind, opened; a pattern such as 'git.*'.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the whole, or with --kind a list of results.")
+@click.option("--full", is_flag=True, help="Expand results, reasoning and the system text.")
+@click.option("--kind", help="Show only results of this kind, expanded; a pattern such as 'git.*'.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: everything, or with --kind a list of results.")
 def show(file: str, full: bool, kind: str | None, as_json: bool) -> None:
     """Show a saved conversation, a recording, or a tool's result.
 
-    FILE is a conversation of Antiphon, a history that `antiphon doctor` knows, a recording of exchanges, or a result
-    (JSON with a `kind`). Each call is a line; errors are open. Exit code: 0
-    shown, 1 there is no result of that kind, 2 the file cannot be read.
+    FILE is a conversation of Antiphon, a history in a format of `antiphon doctor`, a recording, or a result (JSON
+    with a `kind`). Each call is one line; errors are expanded. Exit code: 0 done, 1 no result of that kind, 2 the
+    file cannot be read.
     """
-    found = _load(file)
-    chosen = _chosen(found, kind)
+    found = _load_content(file)
+    chosen = _select_results(found, kind)
     if as_json:
-        from antiphon.terminal.sanitizer import is_unicode_encoding
-        from antiphon.views.stream import format_safe_json
-
-        data = found.data() if kind is None else [each.to_json() for each in chosen]
-        echo_json(format_safe_json(data, indent=2, ascii=not is_unicode_encoding(sys.stdout.encoding or "")))
+        data = found.to_json() if kind is None else [each.to_json() for each in chosen]
+        print_document_json(data)
     else:
-        _print(found, full, kind)
+        _print_content(found, full, kind)
     if kind is not None and not chosen:
-        click.echo(f"antiphon: {escape_unprintable(_nothing(found, kind))}", err=True)
+        print_message(_describe_missing_kind(found, kind))
         sys.exit(1)
 
 
-def _load(path: str) -> _Found:
+def _load_content(path: str) -> _FileContent:
     text = read_file_bytes(path)
     try:
         data = load_json(text, path)
     except MalformedJSONError as error:
-        if (results := _deep_results(text)) is not None:
-            return _Found(results=results)
+        if (results := _read_pruned_results(text)) is not None:
+            return _FileContent(results=results)
         entries = read_exchanges(text, path)
-        return _Found(recorded=_conversations(entries, path)) if entries is not None else _lines(path, error)
+        return (
+            _FileContent(recorded=_rebuild_conversations(entries, path))
+            if entries is not None
+            else _load_json_lines(path, error)
+        )
     if is_exchange(data):
-        return _Found(recorded=_conversations([cast(dict[str, Any], data)], path))
+        return _FileContent(recorded=_rebuild_conversations([cast(dict[str, Any], data)], path))
     if _is_result(data):
-        return _Found(results=[_result(data, path)])
+        return _FileContent(results=[_parse_result(data, path)])
     if as_array(data) and all(map(_is_result, as_array(data))):
-        from antiphon.terminal import ordered
+        from antiphon.terminal import sort_results
 
-        return _Found(results=list(ordered([_result(each, path) for each in as_array(data)])))
+        return _FileContent(results=list(sort_results([_parse_result(each, path) for each in as_array(data)])))
     try:
-        return _Found(history=load_history_file(path))
+        return _FileContent(history=load_history_file(path))
     except FormatError as error:
         if as_object(data).get("format") == FORMAT:
             raise FormatError(f"{path}: {error}") from None
-        raise FormatError(f"{path} is no conversation, no recording and no result: {error}") from None
+        raise FormatError(f"{path} is not a conversation, recording or result: {error}") from None
 
 
-def _deep_results(text: bytes) -> list[Result] | None:
-    """A result whose data is too deep to be read as a whole: what can be drawn of it, and its summary."""
+def _read_pruned_results(text: bytes) -> list[Result] | None:
+    """Return a result with deeply nested data, pruned to what can be displayed; `None` if it is not one."""
     try:
         data = load_json(prune_deep_json(text.decode()), "the file")
         return [Result.from_json(data)] if _is_result(data) else None
@@ -109,15 +109,15 @@ def _deep_results(text: bytes) -> list[Result] | None:
         return None
 
 
-def _lines(path: str, error: MalformedJSONError) -> _Found:
+def _load_json_lines(path: str, error: MalformedJSONError) -> _FileContent:
     try:
-        return _Found(history=load_history_file(path))
+        return _FileContent(history=load_history_file(path))
     except MalformedJSONError:
-        known = "a recording nor a session, which have a line of JSON for each thing that happened"
-        raise FormatError(f"{error}; nor is it {known}") from None
+        known = "a recording or a session, which have one JSON object per line"
+        raise FormatError(f"{error}; it is not {known} either") from None
 
 
-def _conversations(entries: list[dict[str, Any]], path: str) -> list[RecordedConversation]:
+def _rebuild_conversations(entries: list[dict[str, Any]], path: str) -> list[RecordedConversation]:
     try:
         return rebuild_conversations(entries)
     except FormatError as error:
@@ -129,45 +129,45 @@ def _is_result(data: object) -> bool:
     return isinstance(as_object(data).get("kind"), str) and as_object(data).keys().isdisjoint(("format", "parts"))
 
 
-def _result(data: object, path: str) -> Result:
+def _parse_result(data: object, path: str) -> Result:
     try:
         return Result.from_json(data)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
 
 
-def _chosen(found: _Found, kind: str | None) -> list[Result]:
+def _select_results(found: _FileContent, kind: str | None) -> list[Result]:
     from fnmatch import fnmatchcase
 
-    return [each for each in found.all_results() if fnmatchcase(each.kind, kind)] if kind is not None else []
+    return [each for each in found.list_results() if fnmatchcase(each.kind, kind)] if kind is not None else []
 
 
-def _print(found: _Found, full: bool, kind: str | None) -> None:
+def _print_content(found: _FileContent, full: bool, kind: str | None) -> None:
     from antiphon.terminal.transcript import TranscriptPrinter
 
     out = TranscriptPrinter(full=full, kind=kind)
     out.results(found.results)
     if found.history:
         for change in found.history.findings:
-            click.echo(f"antiphon: {escape_unprintable(str(change))}", err=True)
+            print_message(str(change))
         out.conversation(found.history.conversation)
     for each in found.recorded:
         if kind is None:
-            out.title(_title(each))
+            out.title(_format_title(each))
             for note in each.notes:
                 out.note(note)
         out.conversation(each.conversation)
 
 
-def _title(recorded: RecordedConversation) -> str:
+def _format_title(recorded: RecordedConversation) -> str:
     numbers = recorded.exchanges
     which = f"exchange {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} exchanges"
     return " · ".join(part for part in (which, recorded.api, recorded.model) if part)
 
 
-def _nothing(found: _Found, kind: str) -> str:
+def _describe_missing_kind(found: _FileContent, kind: str) -> str:
     from antiphon.terminal.transcript import count_kinds
 
-    there = count_kinds(found.all_results())
+    there = count_kinds(found.list_results())
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
-    return f"there is no result of kind {kind!r}; " + (f"there are: {listed}" if listed else "there are none at all")
+    return f"there is no result of kind {kind!r}; " + (f"there are: {listed}" if listed else "there are no results")

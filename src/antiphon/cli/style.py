@@ -27,6 +27,11 @@ def style_faint(text: str) -> str:
     return click.style(text, dim=True)
 
 
+def format_noun_count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if necessary."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def supports_colour(stream: IO[str]) -> bool:
     """Return whether a stream shows colours."""
     return stream.isatty() and _are_colours_wanted()

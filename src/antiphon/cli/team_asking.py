@@ -1,4 +1,4 @@
-"""Whoever sits at the terminal while a team works: shown each question in full, and asked."""
+"""Ask the user at the terminal the questions of a team."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rich.text import Text
 
 from antiphon._base.terminal import forget_typed
 from antiphon.cli.chat_front.line_editor import LineEditor
-from antiphon.cli.chat_front.output import print_message
+from antiphon.cli.output import print_message
 from antiphon.errors import AntiphonError
 from antiphon.team.queries import classify_question, find_pending_call
-from antiphon.terminal import console
+from antiphon.terminal import make_console
 from antiphon.terminal.approval_prompt import format_call_lines, read_final_answer, shorten_lines
 from antiphon.terminal.scrollback import Scrollback, make_markdown
 
@@ -21,56 +21,58 @@ if TYPE_CHECKING:
     from antiphon.team import ChannelMessage, Team
 
 
-class Human:
-    """Answers questions of a team. What was `skipped` is not asked again here."""
+class TeamHuman:
+    """Asks the user the questions of a team; `skipped` ones are not asked again."""
 
     def __init__(self) -> None:
         self.skipped: set[int] = set()
         self._reader = LineEditor()
-        self._page = Scrollback(console())
+        self._page = Scrollback(make_console())
 
-    def answered(self, team: Team, question: ChannelMessage) -> bool:
-        """Show a question, and take the answer; nothing said is none, and the question stays open."""
+    def ask(self, team: Team, question: ChannelMessage) -> bool:
+        """Display a question and post the answer. Return False if there is none, so that it stays open."""
         self._page.separate("text")
         forget_typed()
-        said = self._said(team, question)
+        said = self._read_answer(team, question)
         if not said.strip():
             self.skipped.add(question.id)
-            print_message(f'left open; `antiphon team answer {question.id} "…"` answers it')
+            print_message(f'left open; answer it with `antiphon team answer {question.id} "…"`')
             return False
         try:
             team.answer(question.id, said)
         except AntiphonError as error:
-            # Somebody else was faster, or it holds what must not be kept.
+            # It was answered elsewhere meanwhile, or contains a secret.
             print_message(str(error))
             return question.id not in team.state.questions
         return True
 
-    def _said(self, team: Team, question: ChannelMessage) -> str:
+    def _read_answer(self, team: Team, question: ChannelMessage) -> str:
         if classify_question(question) == "spec" and team.state.spec is not None:
-            self._head(question, "is this what you want?")
+            self._print_heading(question, "do you accept this specification?")
             self._page.put(make_markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
-            return self._line("yes accepts it; else say what to change")
+            return self._read_line("type yes to accept it, or what to change")
         call = find_pending_call(team.journal, question)
         if call is not None:
-            return self._decision(question, call)
-        self._head(question, "")
+            return self._read_decision(question, call)
+        self._print_heading(question, "")
         self._page.put(make_markdown(question.text), 1)
-        return self._line("Enter leaves it open")
+        return self._read_line("press Enter to leave it open")
 
-    def _head(self, question: ChannelMessage, text: str) -> None:
+    def _print_heading(self, question: ChannelMessage, text: str) -> None:
         self._page.put(self._page.text(f"{question.author} asks (#{question.id}){': ' * bool(text)}{text}", "bold"))
 
-    def _line(self, hint: str) -> str:
+    def _read_line(self, hint: str) -> str:
         self._page.put(self._page.text(f"({hint})", "dim"))
-        return self._reader.message("> ") or ""
+        return self._reader.read_message("> ") or ""
 
-    def _decision(self, question: ChannelMessage, call: ToolCall) -> str:
-        self._head(question, f"may `{call.name}` run?")
+    def _read_decision(self, question: ChannelMessage, call: ToolCall) -> str:
+        self._print_heading(question, f"may `{call.name}` run?")
         lines = format_call_lines(call, shutil.get_terminal_size().columns)
         short, hidden = shorten_lines(lines)
         self._show(Text("\n").join(short))
-        return read_final_answer(self._reader.line, self._show, lines, hidden, "[y]es, [n]o, or say why not")
+        return read_final_answer(
+            self._reader.read_line, self._show, lines, hidden, "[y]es, [n]o, or the reason against it"
+        )
 
     def _show(self, text: Text) -> None:
         self._page.put(text)

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from antiphon.cli.chat_front.output import is_terminal, print_message
-from antiphon.cli.team_told import told
-from antiphon.cli.team_views import write
+from antiphon.cli.output import is_terminal, print_message
+from antiphon.cli.team_told import format_message
+from antiphon.cli.team_views import print_lines
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def chat_with_team(team: Team, channel: str | None, limit: int, follow: bool) ->
     news = _MessageFeed(team, channel)
     news.show(limit)
     if not team.is_running() and team.state.ended is None:
-        print_message(f"nobody runs team {team.id}; `antiphon team resume {team.id}` goes on")
+        print_message(f"team {team.id} is not running; resume it with `antiphon team resume {team.id}`")
     if is_terminal(sys.stdin) and is_terminal(sys.stdout):
         _chat_interactively(team, channel, news)
         return
@@ -52,25 +52,25 @@ class _MessageFeed:
         found = sorted(found, key=lambda each: each.id)
         self._last = found[-1].id if found else self._last
         found = found if limit is None else found[len(found) - min(limit, len(found)) :]
-        return [told(each) for each in found]
+        return [format_message(each) for each in found]
 
     def show(self, limit: int | None = None) -> None:
         """Print the new messages."""
         if lines := self.new(limit):
-            write("\n".join(lines))
+            print_lines("\n".join(lines))
 
 
 def _chat_interactively(team: Team, channel: str | None, news: _MessageFeed) -> None:
     from antiphon.cli.chat_front.line_editor import LineEditor
 
-    print_message("Ctrl-D leaves; `@coder-1 text` is for coder-1, `#12 text` answers question 12")
+    print_message("Ctrl-D quits; `@coder-1 text` is for coder-1, `#12 text` answers question 12")
     reader = LineEditor()
     with _BackgroundPrinter(news.new):
         while True:
             try:
-                line = reader.message(_PROMPT)
+                line = reader.read_message(_PROMPT)
             except KeyboardInterrupt:
-                write("")
+                print_lines("")
                 return
             if line is None:
                 return

@@ -1,4 +1,4 @@
-"""Which team is meant, how it is to work, and which models its roles have."""
+"""Find a team, and load its journal, settings and models."""
 
 from __future__ import annotations
 
@@ -17,72 +17,72 @@ if TYPE_CHECKING:
     from antiphon.providers import Model
     from antiphon.team import Team, TeamSettings
 
-FILE = "team.toml"
+_TEAM_FILE = "team.toml"
 _ROLES = ("pm", "architect", "coder")
 
 
-def opened_journal(*, writing: bool = False) -> Journal:
-    """The journal that the command was given, or the user's own; in that nothing is begun that is not to be saved."""
+def open_team_journal(*, writing: bool = False) -> Journal:
+    """Open the journal of the command. With `writing`, raise an error if saving is disabled."""
     from antiphon.durable import Journal
     from antiphon.storage.store_location import STORE_VARIABLE, is_saving_off
 
     place = click.get_current_context().find_object(str)
     if writing and place is None and is_saving_off():
         raise ConfigurationError(
-            f"`{STORE_VARIABLE}=off` saves nothing, and a team needs its messages; `antiphon team --db FILE` saves them"
+            f"`{STORE_VARIABLE}=off` disables saving, which a team needs; use `antiphon team --db FILE`"
         )
     return Journal(place)
 
 
-def found_team(which: str | None = None, **given: Any) -> Team:
-    """The team of this name, or whose name begins so; without one, the newest of this repository."""
+def find_team(which: str | None = None, **given: Any) -> Team:
+    """Return the team with this id or prefix, or the newest of this repository."""
     from antiphon.team import Team
 
-    journal = opened_journal()
+    journal = open_team_journal()
     if which is None:
-        which = _newest_here(Team.all(journal))
+        which = _find_newest_here(Team.all(journal))
     return Team.open(which, journal, **given)
 
 
-def team_of_message(number: int, which: str | None) -> Team:
-    """The team in which this message was said, unless another is named."""
-    journal = opened_journal()
+def find_team_of_message(number: int, which: str | None) -> Team:
+    """Return the team of a message, unless another is named."""
+    journal = open_team_journal()
     rows = [] if which else journal.file.query("SELECT channel FROM messages WHERE id = ?", (number,))
-    return found_team(str(rows[0][0]).partition("/")[0] if rows else which)
+    return find_team(str(rows[0][0]).partition("/")[0] if rows else which)
 
 
-def _newest_here(teams: list[RunEntry]) -> str:
+def _find_newest_here(teams: list[RunEntry]) -> str:
     here = Path.cwd().resolve()
     top = next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
     if top is None:
-        hint = "`antiphon team list` lists all, `--team ID` names one" if teams else "there is none at all yet"
-        raise NotSavedError(f"{here} is in no git repository, so no team is meant; {hint}")
+        hint = "list all with `antiphon team list` and name one with `--team ID`" if teams else "there are no teams yet"
+        raise NotSavedError(f"{here} is not in a git repository; {hint}")
     found = next((each.id for each in teams if each.begun_as.get("repository") == str(top)), None)
     if found is None:
-        raise NotSavedError(f'there is no team in {top} yet; `antiphon team run "what you want done"` begins one')
+        raise NotSavedError(f'there is no team in {top} yet; start one with `antiphon team run "…"`')
     return found
 
 
-def wanted_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
-    """What `team.toml` says, and then what was said on the command line."""
+def load_team_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
+    """Return the settings of `team.toml`, overridden by options of the command line."""
     from antiphon.team.settings import TeamSettings, read_team_file
 
-    path = Path(top, FILE)
+    path = Path(top, _TEAM_FILE)
     settings = TeamSettings()
     if os.path.lexists(path):
-        # A mistake is told before anybody is asked.
+        # Report mistakes before asking for trust.
         read_team_file(path)
         settings = read_team_file(path, _trusted_text(path))
     if flags.get("model"):
         without = {name: replace(each, model="") for name, each in settings.roles.items()}
         settings = replace(settings, roles=without)
     settings = replace(settings, **{name: each for name, each in flags.items() if each is not None})
-    # Alone there is one task, which is all of it.
+    # A single agent has only one task.
     return replace(settings, task_cost=None) if settings.solo else settings
 
 
 def _trusted_text(path: Path) -> str:
-    """Return what a `team.toml` says; a ConfigurationError says that its repository is not trusted."""
+    """Return the text of a `team.toml`; raise ConfigurationError if its repository is not trusted."""
     from antiphon.cli.trust import ask_if_undecided
     from antiphon.config.trust import find_project
 
@@ -90,35 +90,35 @@ def _trusted_text(path: Path) -> str:
     project = find_project(path.parent)
     if project.state != "trusted":
         raise ConfigurationError(
-            f"{path} sets models, limits and commands, and {project.root} is not trusted;"
-            " `antiphon trust` shows what it does, and allows it"
+            f"{path} sets models, limits and commands, but {project.root} is not trusted;"
+            " review and trust it with `antiphon trust`"
         )
-    return project.text(project.root / FILE)
+    return project.text(project.root / _TEAM_FILE)
 
 
-def cast(settings: TeamSettings) -> dict[str, Model]:
-    """The model of each role, connected; one whose name is wrong is told of before anything is done."""
+def connect_roles(settings: TeamSettings) -> dict[str, Model]:
+    """Return the connected model of each role; raise an error for an unknown model before work starts."""
     from antiphon.cli.configuration import load_for_command
     from antiphon.config import default_model
     from antiphon.providers import connect
     from antiphon.providers.prewarming import Prewarming
 
     configuration, prewarming = load_for_command(), Prewarming()
-    made: dict[str, Model] = {}
+    models: dict[str, Model] = {}
 
-    def connected(role: str) -> Model:
+    def connect_role(role: str) -> Model:
         own = settings.roles.get(role)
         name = (own.model if own else "") or settings.model or default_model(configuration).model
-        if name not in made:
-            made[name] = connect(name, environment=configuration.environment)
-            made[name].prewarming = prewarming
-        return made[name]
+        if name not in models:
+            models[name] = connect(name, environment=configuration.environment)
+            models[name].prewarming = prewarming
+        return models[name]
 
-    return {role: connected(role) for role in (("coder",) if settings.solo else _ROLES)}
+    return {role: connect_role(role) for role in (("coder",) if settings.solo else _ROLES)}
 
 
-def without_price(models: Mapping[str, Model]) -> list[str]:
-    """The models of which nobody knows what they cost."""
+def find_unpriced_models(models: Mapping[str, Model]) -> list[str]:
+    """Return the models whose price is unknown."""
     from antiphon.wire import Usage
 
     names = {each.name for each in models.values() if each.cost(Usage(1000, 1000)) is None}

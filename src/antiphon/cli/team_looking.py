@@ -1,11 +1,11 @@
-"""Looking at what a team has done: its changes, and what its agents were told and said."""
+"""Print the changes of a team and the conversations of its agents."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from antiphon.errors import NotReadyError
-from antiphon.terminal import console
+from antiphon.terminal import make_console
 from antiphon.terminal.scrollback import Scrollback
 from antiphon.terminal.transcript import TranscriptPrinter
 
@@ -17,7 +17,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
 
 def show_diff(text: str) -> None:
     """Print a diff for people."""
-    page = Scrollback(console())
+    page = Scrollback(make_console())
     for line in text.splitlines():
         style = "" if line.startswith(("+++", "---")) else _STYLES.get(line[:1], "")
         page.console.print(page.text(line, style))
@@ -29,7 +29,7 @@ def show_log(team: Team, agent: str, full: bool) -> None:
     agents = [each for each in team.state.members if each != "@human"]
     if name not in agents:
         there = ", ".join(each.removeprefix("@") for each in agents)
-        raise NotReadyError(f"team {team.id} has no agent {agent!r}; there are: {there}")
+        raise NotReadyError(f"team {team.id} has no agent {agent!r}; its agents are {there}")
     found = team.conversations(name)
     if not found:
         raise NotReadyError(f"{name} has not finished a turn yet")

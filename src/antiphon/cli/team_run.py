@@ -6,14 +6,14 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from antiphon.cli.chat_front.output import is_terminal, print_message
-from antiphon.cli.team_told import how_to_go_on, set_in
-from antiphon.cli.team_views import Lines, Moving, is_moving, write
+from antiphon.cli.output import is_terminal, print_message
+from antiphon.cli.team_told import indent_lines, iter_next_steps
+from antiphon.cli.team_views import LiveTeamView, TeamLines, can_redraw, print_lines
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session.sync_bridge import CancelScope
 
 if TYPE_CHECKING:
-    from antiphon.cli.team_asking import Human
+    from antiphon.cli.team_asking import TeamHuman
     from antiphon.team import Team, TeamState
 
 #: Seconds between two polls for new messages.
@@ -27,44 +27,44 @@ def run_team(team: Team) -> int:
 
     seen = Team.open(team.id, team.journal)
     human = _find_human()
-    view = Moving(seen, team) if is_moving() else Lines(seen.state.last)
+    view = LiveTeamView(seen, team) if can_redraw() else TeamLines(seen.state.last)
     try:
         is_stopped = _run_until_blocked(team, seen, view, human)
     except KeyboardInterrupt:
         view.close()
-        print_message(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
+        print_message(f"interrupted; resume it with `antiphon team resume {team.id}`")
         return EXIT_INTERRUPTED
     except AntiphonError as error:
         view.close()
-        print_message(set_in(str(error)))
-        print_message(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
+        print_message(indent_lines(str(error)))
+        print_message(f"team {team.id} stopped with an error; resume it with `antiphon team resume {team.id}`")
         return EXIT_FAILED
     finally:
         view.close()
     if is_stopped:
-        print_message(f"team {team.id} was stopped; `antiphon team resume {team.id}` goes on")
+        print_message(f"team {team.id} was stopped; resume it with `antiphon team resume {team.id}`")
         return EXIT_WAITING
-    return _report_ending(seen, is_told=isinstance(view, Lines))
+    return _report_ending(seen, is_told=isinstance(view, TeamLines))
 
 
 def resume_team_here(team: Team) -> int:
     """Resume a suspended team with its models, and return the exit code."""
-    from antiphon.cli.team_found import cast
+    from antiphon.cli.team_found import connect_roles
     from antiphon.team import Team
 
     if team.state.ended is not None:
-        print_message(f"team {team.id} is done already")
-        write(closing_summary(team))
+        print_message(f"team {team.id} is already done")
+        print_lines(closing_summary(team))
         return EXIT_DONE
     if team.is_running():
         raise NotReadyError(
-            f"team {team.id} is at work in another process; `antiphon team chat` talks to it, "
-            "`antiphon team stop` has it leave off"
+            f"team {team.id} is running in another process; post to it with `antiphon team chat`, "
+            "or stop it with `antiphon team stop`"
         )
-    return run_team(Team.open(team.id, team.journal, models=cast(team.state.settings)))
+    return run_team(Team.open(team.id, team.journal, models=connect_roles(team.state.settings)))
 
 
-def _run_until_blocked(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -> bool:
+def _run_until_blocked(team: Team, seen: Team, view: TeamLines | LiveTeamView, human: TeamHuman | None) -> bool:
     """Run until no work is left or nobody answers; return whether the team was stopped."""
     while True:
         since = seen.state.last
@@ -78,10 +78,10 @@ def _run_until_blocked(team: Team, seen: Team, view: Lines | Moving, human: Huma
             return False
 
 
-def _run_once(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -> tuple[TeamState, bool]:
-    """Run the team while showing messages and asking questions; return its state, and whether any were
-    answered.
-    """
+def _run_once(
+    team: Team, seen: Team, view: TeamLines | LiveTeamView, human: TeamHuman | None
+) -> tuple[TeamState, bool]:
+    """Run the team, display messages and ask questions; return its state, and whether any were answered."""
     work = _TeamThread(team, view)
     answered = False
     try:
@@ -96,25 +96,25 @@ def _run_once(team: Team, seen: Team, view: Lines | Moving, human: Human | None)
     return work.outcome(), answered
 
 
-def _show_new_messages(seen: Team, view: Lines | Moving) -> None:
+def _show_new_messages(seen: Team, view: TeamLines | LiveTeamView) -> None:
     seen.refresh()
     for message in seen.messages(view.last):
         view.take(message)
 
 
-def _ask_open_questions(seen: Team, view: Lines | Moving, human: Human) -> bool:
+def _ask_open_questions(seen: Team, view: TeamLines | LiveTeamView, human: TeamHuman) -> bool:
     new = [each for number, each in seen.state.questions.items() if number not in human.skipped]
     if not new:
         return False
     with view.quiet():
-        answered = [human.answered(seen, each) for each in new]
+        answered = [human.ask(seen, each) for each in new]
     return any(answered)
 
 
 class _TeamThread:
     """A team running in its own thread, which can be cancelled."""
 
-    def __init__(self, team: Team, view: Lines | Moving) -> None:
+    def __init__(self, team: Team, view: TeamLines | LiveTeamView) -> None:
         self._team, self._view = team, view
         self._scope = CancelScope()
         self._state: TeamState | None = None
@@ -147,24 +147,24 @@ class _TeamThread:
             self._error = error
 
 
-def _find_human() -> Human | None:
+def _find_human() -> TeamHuman | None:
     """Return the user at the terminal, if there is one."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
-    from antiphon.cli.team_asking import Human
+    from antiphon.cli.team_asking import TeamHuman
 
-    return Human()
+    return TeamHuman()
 
 
 def _report_ending(team: Team, *, is_told: bool) -> int:
     state = team.state
     if state.ended is not None:
         if not is_told:
-            write(closing_summary(team))
+            print_lines(closing_summary(team))
         return EXIT_DONE if state.ended.merged else EXIT_NOTHING_MERGED
     print_message(f"team {team.id} waits{' for you' * bool(state.questions)}")
-    for line in how_to_go_on(team):
-        print_message(set_in(line))
+    for line in iter_next_steps(team):
+        print_message(indent_lines(line))
     return EXIT_WAITING
 
 

@@ -1,4 +1,4 @@
-"""What there is to tell of a team, in words: what happens in it, how it stands, and how one goes on with it."""
+"""Descriptions of a team: its messages, status and usage, and hints what to do next."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.escape import escape_unprintable
 from antiphon.cli.listing import one_line
-from antiphon.cli.telling import local, utc
-from antiphon.team.queries import classify_question, describe_event
-from antiphon.team.queries import team_status_json as standing_of
+from antiphon.cli.style import format_noun_count
+from antiphon.cli.telling import format_local_minute, format_utc_time
+from antiphon.team.queries import classify_question, describe_event, team_status_json
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
     from antiphon.team import AgentCost, ChannelMessage, Task, Team, TeamSettings, TeamState
 
 
-def told(message: ChannelMessage) -> str:
-    """A message as it is printed: its number, who says it to whom, and all of it; no line of it passes for another."""
-    return f"#{message.id} {set_in(_said(message))}"
+def format_message(message: ChannelMessage) -> str:
+    """Return a message with its number and author; further lines are indented."""
+    return f"#{message.id} {indent_lines(_format_content(message))}"
 
 
-def set_in(text: str) -> str:
-    """A text that can be printed, whose further lines are set in: none of them passes for one of ours."""
+def indent_lines(text: str) -> str:
+    """Return printable text with further lines indented, so that they cannot imitate our messages."""
     first, *rest = escape_unprintable(text).split("\n")
     return "\n".join([first, *(f"    {line}".rstrip() for line in rest)])
 
 
-def _said(message: ChannelMessage) -> str:
+def _format_content(message: ChannelMessage) -> str:
     match message.kind:
         case "fact":
             return describe_event(message)
@@ -40,24 +40,24 @@ def _said(message: ChannelMessage) -> str:
             return f"{message.author}{f' to {message.to}' if message.to else ''}: {message.text}"
 
 
-def used(requests: int, cost: float | None) -> str:
-    """What was used, as far as that is known."""
+def format_usage(requests: int, cost: float | None) -> str:
+    """Return the number of requests, and the cost if known."""
     counted = "1 request" if requests == 1 else f"{requests:,} requests"
     return ", ".join(filter(None, [counted, format_cost(cost)]))
 
 
-def allowed(settings: TeamSettings) -> str:
-    """What may be used."""
+def describe_limits(settings: TeamSettings) -> str:
+    """Return the limits of cost and requests."""
     caps = [
-        f"${settings.cost:g} in all" if settings.cost is not None else "",
-        f"${settings.task_cost:g} for a task" if settings.task_cost is not None else "",
+        f"${settings.cost:g} in total" if settings.cost is not None else "",
+        f"${settings.task_cost:g} per task" if settings.task_cost is not None else "",
         f"{settings.requests:,} requests" if settings.requests is not None else "",
     ]
     return ", ".join(filter(None, caps)) or "none"
 
 
-def progress(task: Task) -> str:
-    """How often a task went back."""
+def describe_setbacks(task: Task) -> str:
+    """Return how often a task failed tests, review or merging."""
     counts = [(task.tries, "failed test run"), (task.rounds, "review with changes"), (task.conflicts, "conflict")]
     return ", ".join(f"{count} {_plural(what, count)}" for count, what in counts if count)
 
@@ -66,49 +66,51 @@ def _plural(what: str, count: int) -> str:
     return what if count == 1 else what.replace("review ", "reviews ") if "review" in what else f"{what}s"
 
 
-def standing(team: Team) -> str:
-    """How far a team is, in a line."""
+def describe_team_state(team: Team) -> str:
+    """Return the state of a team as one line."""
     state = team.state
     if state.ended is not None:
-        return f"done: {_count(len(state.ended.merged), 'task')} merged, {len(state.ended.rejected)} given up"
-    who = "at work" if team.is_running() else "nobody runs it"
-    at = {"interview": "finding out what is wanted", "spec": "a specification to accept", "plan": "making tasks"}
-    return f"{who}; {at.get(state.phase) or _tasks(state.tasks.values())}"
+        return (
+            f"done: {format_noun_count(len(state.ended.merged), 'task')} merged, {len(state.ended.rejected)} rejected"
+        )
+    who = "running" if team.is_running() else "not running"
+    at = {
+        "interview": "clarifying the request",
+        "spec": "waiting for the specification to be accepted",
+        "plan": "planning tasks",
+    }
+    return f"{who}; {at.get(state.phase) or _count_task_states(state.tasks.values())}"
 
 
-def _tasks(tasks: Iterable[Task]) -> str:
+def _count_task_states(tasks: Iterable[Task]) -> str:
     states = [each.state for each in tasks]
     return ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
-def how_to_go_on(team: Team) -> Generator[str]:
-    """What a team waits for, and what to do about it."""
+def iter_next_steps(team: Team) -> Generator[str]:
+    """Yield what a team waits for, and the commands to continue it."""
     state, id = team.state, team.id
     for number, question in state.questions.items():
         yield f"{question.author} asks (#{number}): {question.text}"
-        yield f'  antiphon team answer {number} "..."{_choices(question)}'
-    yield from _pauses(state, id)
+        yield f'  antiphon team answer {number} "..."{_describe_choices(question)}'
+    yield from _iter_pauses(state, id)
     if state.questions:
-        yield f"then `antiphon team resume {id}` goes on"
+        yield f"then resume it with `antiphon team resume {id}`"
     elif not any(turn.paused for turn in state.turns.values()):
-        yield f"`antiphon team resume {id}` goes on"
+        yield f"resume it with `antiphon team resume {id}`"
 
 
-def _choices(question: ChannelMessage) -> str:
+def _describe_choices(question: ChannelMessage) -> str:
     match classify_question(question):
         case "spec":
-            return "   # `yes` accepts it, anything else says what to change"
+            return "   # `yes` accepts it, any other text is what to change"
         case "approval":
-            return "   # `yes` allows it, anything else says why not"
+            return "   # `yes` approves it, any other text is the reason against it"
         case _:
             return ""
 
 
-def _pauses(state: TeamState, id: str) -> Generator[str]:
+def _iter_pauses(state: TeamState, id: str) -> Generator[str]:
     for turn in state.turns.values():
         pause = turn.paused
         if pause is None or pause.over == "questions":
@@ -116,48 +118,54 @@ def _pauses(state: TeamState, id: str) -> Generator[str]:
         yield f"{turn.begun.agent} waits: {pause.why}"
         if pause.over == "cap":
             cap = "--max-requests N" if "requests" in pause.why else "--max-cost USD"
-            yield f"  `antiphon team resume {id} {cap}` lets it use more"
+            yield f"  `antiphon team resume {id} {cap}` raises the limit"
         elif pause.until is not None:
-            when = f"until {local(pause.until)}" if pause.until > time.time() else "no longer"
-            yield f"  {when}; `antiphon team resume {id}` goes on then"
+            when = f"until {format_local_minute(pause.until)}" if pause.until > time.time() else "not any more"
+            yield f"  {when}; resume it with `antiphon team resume {id}`"
 
 
-def status_lines(team: Team) -> Generator[str]:
-    """How a team stands, for people."""
+def iter_status_lines(team: Team) -> Generator[str]:
+    """Yield the status of a team as lines."""
     state = team.state
     assert state.begun is not None
     yield f"team {team.id}: {one_line(state.begun.request)}"
-    yield f"  {standing(team)}"
+    yield f"  {describe_team_state(team)}"
     yield f"  {state.begun.repository}, branch antiphon/{team.id}/main"
     if state.tasks:
         yield ""
     for task in state.tasks.values():
-        parts = [f"{task.id}. {one_line(task.title)}", task.state, task.coder, progress(task)]
+        parts = [f"{task.id}. {one_line(task.title)}", task.state, task.coder, describe_setbacks(task)]
         yield "  " + "  ".join(filter(None, parts))
     if costs := team.costs():
         yield ""
-        yield from (f"  {each.agent}  {_count(each.turns, 'turn')}, {used(each.requests, each.cost)}" for each in costs)
-        yield f"  in all  {total(costs)}; allowed: {allowed(state.settings)}"
+        yield from (
+            f"  {each.agent}  {format_noun_count(each.turns, 'turn')}, {format_usage(each.requests, each.cost)}"
+            for each in costs
+        )
+        yield f"  in total  {format_total(costs)}; allowed: {describe_limits(state.settings)}"
     if state.ended is None:
         yield ""
-        yield from how_to_go_on(team) if not team.is_running() else _open_questions(team)
+        yield from iter_next_steps(team) if not team.is_running() else _iter_open_questions(team)
 
 
-def total(costs: list[AgentCost]) -> str:
-    """What all have used together; a price that nobody knows is no price of nothing."""
+def format_total(costs: list[AgentCost]) -> str:
+    """Return the total usage; agents with an unknown cost are named."""
     known = sum(each.cost or 0.0 for each in costs)
     unknown = [each.agent for each in costs if each.cost is None]
-    note = f" (what {', '.join(unknown)} cost is not known)" if unknown else ""
-    return f"{used(sum(each.requests for each in costs), known)}{note}"
+    note = f" (the cost of {', '.join(unknown)} is unknown)" if unknown else ""
+    return f"{format_usage(sum(each.requests for each in costs), known)}{note}"
 
 
-def _open_questions(team: Team) -> Generator[str]:
-    yield from list(how_to_go_on(team))[:-1] if team.state.questions else ()
-    yield "`antiphon team chat` shows what is said, `antiphon team stop` has it leave off"
+def _iter_open_questions(team: Team) -> Generator[str]:
+    yield from list(iter_next_steps(team))[:-1] if team.state.questions else ()
+    yield "read its messages with `antiphon team chat`, stop it with `antiphon team stop`"
 
 
-def status_json(team: Team) -> dict[str, Any]:
-    """The same as JSON data."""
-    known = standing_of(team, team.costs())
-    waiting = [{**each, "until": None if each["until"] is None else utc(each["until"])} for each in known["waiting"]]
+def make_status_json(team: Team) -> dict[str, Any]:
+    """Return the status of a team as JSON data."""
+    known = team_status_json(team, team.costs())
+    waiting = [
+        {**each, "until": None if each["until"] is None else format_utc_time(each["until"])}
+        for each in known["waiting"]
+    ]
     return {**known, "waiting": waiting}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
@@ -10,7 +9,9 @@ import click
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli.completers import TEMPLATE_PARAM
 from antiphon.cli.configuration import current_configuration
-from antiphon.cli.style import echo_json, style_accent, style_faint
+from antiphon.cli.options import JSON_OPTION
+from antiphon.cli.output import print_ascii_json, print_message
+from antiphon.cli.style import style_accent, style_faint
 from antiphon.errors import ConfigurationError
 
 
@@ -23,7 +24,7 @@ def templates(context: click.Context) -> None:
 
 
 @templates.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON_OPTION
 def list_templates(as_json: bool) -> None:
     """List templates: yours, and those of a trusted project."""
     _print_templates(as_json)
@@ -49,7 +50,7 @@ def remove(name: str) -> None:
     path = get_template_path(current_configuration(), name)
     if not path.is_file():
         found = find_template(current_configuration(), name)
-        raise ConfigurationError(f"`{name}` is not yours: it is in {found.path}")
+        raise ConfigurationError(f"`{name}` belongs to the project: delete it in {found.path}")
     try:
         path.unlink()
     except OSError as error:
@@ -58,15 +59,15 @@ def remove(name: str) -> None:
 
 
 def _print_templates(as_json: bool) -> None:
-    from antiphon.config.templates import load_templates as all_templates
+    from antiphon.config.templates import load_templates
 
-    found = all_templates(current_configuration())
+    found = load_templates(current_configuration())
     if as_json:
         listed = [
             {"name": name, "path": str(each.path), "project": each.is_projects, "placeholders": each.placeholders}
             for name, each in sorted(found.items())
         ]
-        echo_json(json.dumps(listed, indent=2))
+        print_ascii_json(listed)
         return
     width = max(map(len, found), default=0)
     for name, each in sorted(found.items()):
@@ -76,7 +77,5 @@ def _print_templates(as_json: bool) -> None:
             f"{style_accent(f'{name:<{width}}')}  {said if len(said) <= 80 else said[:79] + '…'}{style_faint(where)}"
         )
     if not found:
-        click.echo(
-            'antiphon: there are none yet; `antiphon ask "Review this: $input" --save review` makes one', err=True
-        )
+        print_message('there are no templates; save one with `antiphon ask "Review this: $input" --save review`')
         sys.exit(1)

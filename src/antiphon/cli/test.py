@@ -11,7 +11,8 @@ import click
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli import program_loading as programs
 from antiphon.cli.completers import FILE_PARAM
-from antiphon.cli.style import echo_json, supports_colour
+from antiphon.cli.output import print_message, print_report_json
+from antiphon.cli.style import supports_colour
 from antiphon.errors import ConfigurationError
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -24,9 +25,9 @@ TESTS_FAILED = 100
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR]...", type=FILE_PARAM)
-@click.option("-k", "wanted", metavar="NAME", default="", help="Run only tests with this in their name.")
+@click.option("-k", "wanted", metavar="NAME", default="", help="Run only tests whose name contains this text.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--replay", metavar="FILE", help="Answer from this recording in tests that script no answers.")
+@click.option("--replay", metavar="FILE", help="Answer from this recording in tests without scripted answers.")
 def test(paths: tuple[str, ...], wanted: str, as_json: bool, replay: str | None) -> None:
     """Run the `test "…" { … }` blocks of programs.
 
@@ -65,7 +66,7 @@ def _run_test_file(path: str, is_named: bool, wanted: str, replay: str | None, r
         )
         return
     if refused := explain_untrusted_program(suite.modules.compiled, path, named=is_named):
-        error = VibeError("V0923", refused, "`antiphon trust` shows all of it and allows it")
+        error = VibeError("V0923", refused, "trust it with `antiphon trust`")
         report.add_unusable_file(
             programs.render_program_error(error, sys.stderr), programs.file_error_json(error, path)
         )
@@ -140,21 +141,19 @@ class _TestReport:
         if result.error and not result.missing:
             told.append(programs.render_program_error(result.error, sys.stdout))
         if result.prints:
-            told.append("it printed:\n" + escape_unprintable("\n".join(result.prints)))
+            told.append("output:\n" + escape_unprintable("\n".join(result.prints)))
         click.echo("\n".join(f"    {line}" for each in told for line in each.splitlines()))
 
     def finish(self) -> None:
         """Print the totals."""
         failed, passed = self._failed, len(self._tests) - self._failed
         if self._as_json:
-            from antiphon.views.stream import format_safe_json
-
             totals = {"passed": passed, "failed": failed, "milliseconds": round(self._seconds * 1000)}
-            echo_json(format_safe_json({**totals, "tests": self._tests, "diagnostics": self._diagnostics}, indent=2))
+            print_report_json({**totals, "tests": self._tests, "diagnostics": self._diagnostics})
         elif self._tests:
             told = [f"{passed} passed"] * bool(passed) + [f"{failed} failed"] * bool(failed)
             click.echo(f"{', '.join(told)} in {self._seconds:.2f} s")
         elif not self._diagnostics:
-            click.echo("antiphon: there are no tests here", err=True)
+            print_message("no tests were found")
         if self.is_interrupted:
             click.echo("interrupted", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._base.escape import escape_unprintable, escape_unprintable_line
-from antiphon.cli.style import echo_json
+from antiphon._base.escape import escape_unprintable_line
+from antiphon.cli.output import print_ascii_json, print_message
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ _STARTS_COMMAND = re.compile(
     r"^  (?:(?:\(new\) )?MCP server .* starts: |.*\bruns (?:the )?commands? |a team has tests\.command)"
 )
 _STATE_TEXTS = {
-    "nothing": "there is nothing to trust here",
-    "open": "nothing in it needs your trust; with it, a chat here can read its files by itself",
+    "nothing": "nothing here needs trust",
+    "open": "nothing needs trust; if trusted, a chat here can read files without asking",
     "trusted": "trusted",
     "refused": "not trusted, as you decided; its files are ignored",
     "new": "not trusted; its files are ignored",
@@ -37,11 +36,11 @@ _STATE_TEXTS = {
 
 
 @click.command()
-@click.option("-y", "--yes", is_flag=True, help="Trust it without asking: what is trusted is still shown.")
-@click.option("--revoke", is_flag=True, help="Trust it no longer.")
-@click.option("--list", "listed", is_flag=True, help="List every project that was decided about.")
-@click.option("--status", is_flag=True, help="Only show what there is.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and ask nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Trust the project without asking; still print what it does.")
+@click.option("--revoke", is_flag=True, help="Revoke the trust.")
+@click.option("--list", "listed", is_flag=True, help="List all decisions.")
+@click.option("--status", is_flag=True, help="Print the report; ask nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; ask nothing.")
 @click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, directory: Path | None) -> None:
     """Show what the files and programs of a project would do, and trust them.
@@ -59,7 +58,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     project = kept.find_project(directory)
     if revoke:
         done = kept.forget_trust_decision(project.root)
-        what = "no longer trusted" if done else "nothing was decided about it"
+        what = "no longer trusted" if done else "there was no decision"
         click.echo(f"{escape_unprintable_line(str(project.root))}: {what}")
         return
     programs = find_reaching_programs(project)
@@ -69,7 +68,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     else:
         _print_project(project, programs)
     if stated := _unpinnable(project, programs):
-        click.echo(escape_unprintable_line(f"antiphon: {stated}"), err=True)
+        print_message(escape_unprintable_line(stated))
     elif yes and not status:
         kept.record_trust_decision(project, True, _describe_files(project) | programs)
         is_trusted = True
@@ -77,7 +76,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     elif (not is_trusted or _is_undecided_and_harmless(project)) and not status and not as_json and _has_human():
         is_trusted = ask_to_trust(project, programs)
     elif not is_trusted and not status and not as_json:
-        click.echo("antiphon: nobody is here to decide; look at it, then `antiphon trust --yes`", err=True)
+        print_message("no terminal to ask at; read the report, then run `antiphon trust --yes`")
     sys.exit(0 if is_trusted else _NOT_TRUSTED)
 
 
@@ -89,7 +88,7 @@ def ask_if_undecided(project: Project) -> None:
     try:
         _print_project(project, programs, err=True)
     except AntiphonError as error:
-        click.echo(f"antiphon: {escape_unprintable(str(error))}; it is ignored", err=True)
+        print_message(f"{error!s}; it is ignored")
         return
     ask_to_trust(project, programs)
 
@@ -97,7 +96,7 @@ def ask_if_undecided(project: Project) -> None:
 def ask_to_trust(project: Project, programs: dict[str, list[str]]) -> bool:
     """Ask the user to trust a project, and store the answer."""
     if stated := _unpinnable(project, programs):
-        click.echo(escape_unprintable_line(f"antiphon: {stated}; it is ignored"), err=True)
+        print_message(escape_unprintable_line(f"{stated}; it is ignored"))
         return False
     from antiphon._base.terminal import forget_typed
     from antiphon.config import trust as kept
@@ -108,7 +107,7 @@ def ask_to_trust(project: Project, programs: dict[str, list[str]]) -> bool:
     trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
     kept.record_trust_decision(project, trusted, _describe_files(project) | programs)
     if not trusted:
-        click.echo("It is not trusted: its files are ignored. `antiphon trust` asks again.", err=True)
+        click.echo("Not trusted: its files are ignored. To change this, run `antiphon trust`.", err=True)
     return trusted
 
 
@@ -185,7 +184,7 @@ def _print_project(project: Project, programs: dict[str, list[str]], *, err: boo
     marks = project.trusted is not None
     for name, said in _describe_files(project).items():
         lines.append(f"{name}{' (new or changed)' if marks and name in project.changed_files else ''}")
-        lines += _mark_changes(project, name, said) or ["  nothing that leaves this machine"]
+        lines += _mark_changes(project, name, said) or ["  sends nothing to other machines"]
     lines += [f"{name} (gone)" for name in project.changed_files if name not in project.files]
     for name, said in programs.items():
         lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
@@ -193,7 +192,7 @@ def _print_project(project: Project, programs: dict[str, list[str]], *, err: boo
     for each in _find_instructions(project):
         lines += [each.name, f"  tells models what to do in a chat: {each.size}"]
     if any(_STARTS_COMMAND.search(line) for line in lines):
-        lines.append("What these commands load beyond the files named here is not pinned: it may change unasked.")
+        lines.append("Files that these commands load beyond those named here are not pinned and may change.")
     for line in lines:
         click.echo(escape_unprintable_line(line), err=err)
 
@@ -218,7 +217,7 @@ def _describe_files(project: Project) -> dict[str, list[str]]:
     return {
         name: describe_config_file(project.root / name, project.text(project.root / name), dotenv)
         if Path(name).name in PROJECT_FILE_NAMES
-        else [f"is run as it is now ({digest[:24]})"]
+        else [f"runs in its current version ({digest[:24]})"]
         for name, digest in project.files.items()
     }
 
@@ -239,17 +238,17 @@ def _print_project_json(project: Project, programs: dict[str, list[str]], is_tru
         "instructions": [each.name for each in _find_instructions(project)],
         "news": project.changed_files,
     }
-    echo_json(json.dumps(report, indent=2))
+    print_ascii_json(report)
 
 
 def _print_decisions(decisions: dict[str, dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        echo_json(json.dumps(decisions, indent=2))
+        print_ascii_json(decisions)
         return
     for root, entry in decisions.items():
         click.echo(escape_unprintable_line(f"{'trusted' if entry['trusted'] else 'refused'}  {root}"))
     if not decisions:
-        click.echo("no project was decided about")
+        click.echo("there are no decisions")
 
 
 def _has_human() -> bool:

@@ -11,6 +11,7 @@ import click
 
 from antiphon._base.escape import escape_unprintable
 from antiphon.cli.completers import RUN_PARAM
+from antiphon.cli.options import DB_OPTION
 from antiphon.cli.runs import open_journal
 from antiphon.cli.style import echo_json
 from antiphon.errors import NotSavedError
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
 
 @click.command("why-cache")
 @click.argument("id", default="last", type=RUN_PARAM)
-@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
-              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each request.")
+@DB_OPTION
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each request.")
 @click.pass_context
 def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) -> None:
     """Show how each request of a run or a saved conversation used the provider's cache.
@@ -48,7 +48,7 @@ def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) ->
                 price = f", ${cost:.4f} more" if cost else ""
                 click.echo(escape_unprintable(f"{step}  {model}  {report}{price}"))
     if not count:
-        click.echo("No request has a report: none was sent, or the provider does not say what it read from its cache.")
+        click.echo("There are no reports: no request was sent, or the provider reports no cache use.")
     context.exit(int(lost > 0 or not count))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli.output import print_message
 from antiphon.errors import AntiphonError, ConfigurationError
 from antiphon.views.cost_format import format_cost
 
@@ -29,21 +30,21 @@ def _parse_model_limits(_: click.Context, __: click.Parameter, given: tuple[str,
     try:
         return {model: float(number) for model, _, number in (each.rpartition("=") for each in given)}
     except ValueError:
-        raise click.BadParameter("a model and a number are wanted: openai/gpt-5=600") from None
+        raise click.BadParameter("expected a model and a number, such as openai/gpt-5=600") from None
 
 
 @click.command()
 @click.option("--db", envvar="ANTIPHON_DB", required=True, metavar="URL", show_envvar=True,
               help="The journal: postgresql://USER:PASSWORD@HOST/DATABASE.")  # fmt: skip
 @click.option("--slots", type=click.IntRange(min=1), default=8, show_default=True, metavar="N",
-              help="How many runs are at work at once.")  # fmt: skip
+              help="How many runs execute concurrently.")  # fmt: skip
 @click.option("--lease", type=click.FloatRange(min=1), default=30, show_default=True, metavar="SECONDS",
-              help="For how long a worker may be silent before its runs go to others; the same for all.")  # fmt: skip
+              help="Seconds of silence after which others take a worker's runs; use the same for all.")  # fmt: skip
 @click.option("--limit", "limits", multiple=True, callback=_parse_model_limits, metavar="MODEL=N",
-              help="Ask a model at most N times a minute, all workers together; `openai/*` is all.")  # fmt: skip
-@click.option("--status", is_flag=True, help="Only say how it goes, on all machines.")
-@click.option("--json", "as_json", is_flag=True, help="With `--status`: as JSON.")
-@click.option("--metrics", metavar="[HOST:]PORT", help="Serve the numbers of `--status` to Prometheus, at /metrics.")
+              help="Send at most N requests a minute to a model, from all workers; `openai/*` is allowed.")  # fmt: skip
+@click.option("--status", is_flag=True, help="Print the status of all workers and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve the status to Prometheus at /metrics.")
 def worker(
     db: str,
     slots: int,
@@ -53,10 +54,10 @@ def worker(
     as_json: bool,
     metrics: str | None,
 ) -> None:
-    """Execute runs of a journal in PostgreSQL, until stopped.
+    """Execute runs of a journal in PostgreSQL until stopped.
 
-    Any number of workers share the runs. SIGTERM and Ctrl-C let it finish its current runs and take no
-    more. A second signal ends it at once, and other workers resume its runs. Start it in the directory of
+    Any number of workers share the runs. After SIGTERM or Ctrl-C, a worker finishes its current runs and takes
+    no more. A second signal ends it at once, and other workers resume its runs. Start it in the directory of
     the programs.
     """
     from antiphon.durable import Dispatcher, Journal, RateLimits
@@ -64,7 +65,7 @@ def worker(
     from antiphon.providers.prewarming import Prewarming
 
     if as_json and not status:
-        raise click.UsageError("`--json` says how it goes, with `--status`")
+        raise click.UsageError("`--json` needs `--status`")
     dispatcher = Dispatcher(db, lease=lease)
     if status:
         _print_status(dispatcher.metrics(), as_json)
@@ -75,7 +76,7 @@ def worker(
     # Report configuration errors before announcing that it works.
     dispatcher.metrics()
     with _serve_metrics(dispatcher, metrics):
-        click.echo(f"antiphon: works on up to {slots} runs at a time", err=True)
+        print_message(f"executes up to {slots} runs at a time")
         context = click.get_current_context()
 
         def execute(id: str) -> None:
@@ -115,10 +116,7 @@ def _execute_run(
         found, program = _load_run_program(begun)
     except (AntiphonError, ProgramErrors) as error:
         kept.finish("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
-        click.echo(
-            f"antiphon: run {escape_unprintable_line(id)} cannot be run here: {escape_unprintable_line(str(error))}",
-            err=True,
-        )
+        print_message(f"run {escape_unprintable_line(id)} cannot be run here: {escape_unprintable_line(str(error))}")
         return
     is_shared = entry.kind == "row"
     execute_headless(program, found, kept, *others, prewarming=prewarming if is_shared else None)
@@ -141,7 +139,7 @@ def _load_run_program(begun: LaunchSpec) -> tuple[LaunchSpec, Program]:
         return replace(begun, file=file), _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
     program = _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
     if not untrusted and (refused := explain_untrusted_program(program.modules.compiled, file)):
-        raise ConfigurationError(f"{refused}; `antiphon trust` shows all of it and allows it")
+        raise ConfigurationError(f"{refused}; trust it with `antiphon trust`")
     return replace(begun, file=file), program
 
 
@@ -168,14 +166,14 @@ def _print_status(metrics: Metrics, as_json: bool) -> None:
     states = ", ".join(f"{number} {state}" for state, number in sorted(metrics.runs.items())) or "none"
     click.echo(f"runs     {states}")
     if metrics.lost:
-        click.echo(f"lost     {metrics.lost} of the failed were set aside: their workers died with them")
+        click.echo(f"lost     {metrics.lost} failed runs killed their workers")
     if metrics.oldest is not None:
-        click.echo(f"waiting  the oldest ready run for {metrics.oldest:.0f} s")
-    click.echo(f"effects  {metrics.effects_per_second:.1f} a second in the last minute")
+        click.echo(f"waiting  {metrics.oldest:.0f} s for the oldest ready run")
+    click.echo(f"effects  {metrics.effects_per_second:.1f} per second in the last minute")
     click.echo(f"cost     {format_cost(metrics.cost) or 'none'} in the last hour")
     click.echo(f"workers  {len(metrics.workers)} with {metrics.slots} slots")
     for each in metrics.workers:
-        click.echo(f"  {escape_unprintable(each.process)}  {each.slots} slots, heard of {each.silent:.0f} s ago")
+        click.echo(f"  {escape_unprintable(each.process)}  {each.slots} slots, seen {each.silent:.0f} s ago")
 
 
 @contextmanager
@@ -219,6 +217,6 @@ def _make_metrics_server(dispatcher: Dispatcher, where: str) -> Any:
     try:
         return ThreadingHTTPServer((host or "127.0.0.1", int(port)), Handler)
     except (ValueError, OverflowError):
-        raise click.BadParameter(f"{where!r} is no port", param_hint="--metrics") from None
+        raise click.BadParameter(f"{where!r} is not a port", param_hint="--metrics") from None
     except OSError as error:
         raise ConfigurationError(f"metrics cannot be served at {where}: {error.strerror or error}") from None

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The settings for a directory and a user: files of a trusted project, the user's own, variables and
-    keys.
+    """The settings for a directory and a user: project files, user files, variables and keys.
 
     `environment` is what `connect` takes: the variables for keys and addresses. `notes` are messages for the
     user. Nothing is written into the process, so several configurations can be in use.
@@ -77,8 +76,7 @@ class Configuration:
         return [(each.path, each.renderers) for each in found if each.renderers is not None]
 
     def mcp_servers(self) -> list[McpServer]:
-        """Return all MCP servers by precedence: the project's own file, its `mcp.json`, then the user's
-        file.
+        """Return all MCP servers by precedence: the project's file, its `mcp.json`, the user's file.
 
         `${VAR}` in their texts is replaced from the environment, and in the project's also from its `.env`. A
         provider's key is never passed to a server that a project names.

@@ -66,10 +66,10 @@ def list_provider_defaults() -> dict[str, str]:
 
 
 def default_model(configuration: Configuration, flag: str | None = None, program: str | None = None) -> ModelChoice:
-    """Return the model to use: from flag, program, project, user, `ANTIPHON_MODEL`, a provider with a key,
-    or local.
+    """Return the model to use, and how it was chosen.
 
-    The first source that names one decides; later ones are not read.
+    Sources are flag, program, project, user, `ANTIPHON_MODEL`, a provider with a key, and the local model. The first
+    that names a model decides; later ones are not read.
     """
     asked: list[tuple[str, Callable[[], tuple[str, str]]]] = [
         ("flag", lambda: _check_explicit(flag)),
@@ -81,7 +81,7 @@ def default_model(configuration: Configuration, flag: str | None = None, program
         ("user", lambda: _check_file(configuration.read_user_settings(), f"no {configuration.user_file}")),
         ("environment", lambda: _check_variable(configuration.environment)),
         ("key", lambda: _check_keys(configuration.environment)),
-        ("local", lambda: (LOCAL_MODEL, "the model that runs on this machine")),
+        ("local", lambda: (LOCAL_MODEL, "the model on this machine")),
     ]
     steps: list[ChoiceStep] = []
     for name, ask in asked:
@@ -95,7 +95,7 @@ def default_model(configuration: Configuration, flag: str | None = None, program
 def _check_explicit(model: str | None) -> tuple[str, str]:
     name = (model or "").strip()
     if name == "default":
-        return "", "the default is asked for"
+        return "", "the default was requested"
     return name, "named there" if name else "no model is named"
 
 

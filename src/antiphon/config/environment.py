@@ -64,8 +64,7 @@ class Environment(Mapping[str, str]):
 
 
 def apply_dotenv(environment: Environment, values: Mapping[str, str], path: Path) -> tuple[Environment, list[str]]:
-    """Return the environment with the allowed variables of a trusted project's `.env`, and notes for the
-    user.
+    """Return the environment with the allowed variables of a trusted `.env`, and notes for the user.
 
     Allowed are provider keys, provider addresses and `ANTIPHON_MODEL`, and only if the user has no such
     variable or stored key. An address is accepted only with a key from the same file, or if there is no key
@@ -82,8 +81,8 @@ def apply_dotenv(environment: Environment, values: Mapping[str, str], path: Path
             wanted.add(name)
             continue
         notes.append(
-            f"{path} sets {name}, but the key that would be sent there ({elsewhere}) is not from that file; "
-            "it is ignored: set it in the environment itself, or put the key into the file too"
+            f"{path} sets {name}, but the key for it ({elsewhere}) is not from that file; it is ignored:"
+            " set it in the environment, or add the key to the file"
         )
     taken = {name: value for name, value in values.items() if name in wanted and name not in environment.own}
     return replace(environment, taken=taken, dotenv=path), notes

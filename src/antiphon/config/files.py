@@ -56,9 +56,7 @@ def make_mcp_servers(
 
 
 def read_project_settings(project: Project) -> ConfigFile | None:
-    """Return the settings of the nearest `antiphon.toml`, or `pyproject.toml` with `[tool.antiphon]`, going
-    upwards.
-    """
+    """Return the settings of the nearest `antiphon.toml`, or `pyproject.toml` with `[tool.antiphon]`."""
     for directory in project.directories:
         for name in ("antiphon.toml", "pyproject.toml"):
             path = directory / name
@@ -108,7 +106,7 @@ def write_user_model(path: Path, model: str) -> None:
     except tomllib.TOMLDecodeError:
         is_as_wanted = False
     if not is_as_wanted:
-        raise ConfigurationError(f"{path} sets `model` in a way that only you can change; write it there yourself")
+        raise ConfigurationError(f"{path} sets `model` in a form that cannot be changed automatically; edit the file")
     write_private_text(path, new)
 
 

@@ -27,9 +27,7 @@ def check_key(name: str, key: str) -> str:
     """Return a key without surrounding spaces. Raise a ConfigurationError if it cannot be a key."""
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigurationError(
-            f"that is no key for {name}: a key is one line of letters, digits and signs, not empty"
-        )
+        raise ConfigurationError(f"that is not a key for {name}: a key is one line of letters, digits and signs")
     return key
 
 
@@ -79,15 +77,15 @@ def restrict_keys_file(path: Path) -> str:
         return ""
     except OSError as error:
         raise ConfigurationError(
-            f"{path} can be read by others, and that cannot be changed: {error.strerror or error}; delete the file"
+            f"others can read {path}, and its mode cannot be changed: {error.strerror or error}; delete the file"
         ) from None
-    return f"{path} could be read by others (mode {mode & 0o777:o}); it is now 600, but consider new keys"
+    return f"others could read {path} (mode {mode & 0o777:o}); the mode is now 600; consider replacing the keys"
 
 
 def read_stored_keys(path: Path) -> dict[str, str]:
     """Return the stored keys by variable; those in the keyring are empty."""
     restrict_keys_file(path)
-    return read_own_json(path, lambda entry: isinstance(entry, str), "`antiphon keys` writes; mend or delete it")
+    return read_own_json(path, lambda entry: isinstance(entry, str), "`antiphon keys` writes; repair or delete it")
 
 
 def _load_keyring() -> Any:
@@ -121,7 +119,7 @@ def read_keyring_key(variable: str) -> str:
         return package.get_password(_SERVICE, variable) or ""
     except Exception as error:
         raise ConfigurationError(
-            f"the system's keyring did not give {variable}: {type(error).__name__}; unlock it, or set the variable"
+            f"the system's keyring did not return {variable}: {type(error).__name__}; unlock it, or set the variable"
         ) from None
 
 

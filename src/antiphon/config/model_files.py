@@ -27,9 +27,7 @@ def apply_fact_files(directory: Path) -> None:
 
 
 def read_facts_file(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the facts of a TOML file: tables by `provider/name`, inside `models` or at the top; empty
-    without a file.
-    """
+    """Return the facts of a TOML file by `provider/name`, inside `models` or at the top; empty without a file."""
     import tomllib
 
     if not path.is_file():
@@ -62,9 +60,7 @@ def merge_facts_file(directory: Path, added: Mapping[str, Mapping[str, Any]]) ->
 
 
 def read_refreshed_facts(directory: Path) -> dict[str, dict[str, Any]]:
-    """Return the facts that vendors reported, by `provider/name`: `on` is the day, `facts` are by dotted
-    field.
-    """
+    """Return the facts that vendors reported, by `provider/name`: the day `on`, and `facts` by dotted field."""
     path = directory / REFRESHED_FILE_NAME
     found = read_own_json(path, _is_valid_entry, "`antiphon models refresh` wrote; delete it and run that again")
     for name, entry in found.items():

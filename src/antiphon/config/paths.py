@@ -40,7 +40,7 @@ def read_config_bytes(path: Path) -> bytes:
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
     if len(data) > _MAX_BYTES:
-        raise ConfigurationError(f"{path} is larger than {_MAX_BYTES // 1_000_000} MB; that is no configuration")
+        raise ConfigurationError(f"{path} is larger than {_MAX_BYTES // 1_000_000} MB, the maximum for configuration")
     return data
 
 
@@ -54,13 +54,11 @@ def decode_config_text(path: Path, data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is not UTF-8: byte {error.start} is no text") from None
+        raise ConfigurationError(f"{path} is not UTF-8 at byte {error.start}") from None
 
 
 def read_own_json(path: Path, is_entry: Callable[[object], bool], told: str) -> dict[str, Any]:
-    """Return a JSON file that we wrote ourselves; empty if there is none. `told` says how to repair a
-    damaged one.
-    """
+    """Return a JSON file that we wrote; empty if there is none. `told` says how to repair a damaged one."""
     try:
         data: object = json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -61,10 +61,10 @@ class PromptTemplate:
         """Return whether the template has the placeholder `$input`."""
         return INPUT_PLACEHOLDER in self.placeholders
 
-    def filled(self, name: str, asked: str, given: Mapping[str, str]) -> tuple[str, str]:
+    def fill(self, name: str, asked: str, given: Mapping[str, str]) -> tuple[str, str]:
         """Return the prompt and the system text with placeholders filled in; `name` is the template's name."""
-        filled = {**self._values(name, given), INPUT_PLACEHOLDER: asked}
-        prompt, system = Form(self.prompt).substitute(filled), Form(self.system).substitute(filled)
+        values = {**self._values(name, given), INPUT_PLACEHOLDER: asked}
+        prompt, system = Form(self.prompt).substitute(values), Form(self.system).substitute(values)
         if not self.needs_input:
             prompt = "\n\n".join(each for each in (prompt, asked) if each.strip())
         return prompt, system
@@ -74,9 +74,8 @@ class PromptTemplate:
         values = self._values(name, given)
         if INPUT_PLACEHOLDER in Form(self.system).get_identifiers():
             raise OptionError(
-                f"template `{name}` has `${INPUT_PLACEHOLDER}` in its system text, which a chat has"
-                f" before anything is said:"
-                f" `antiphon ask -t {name}`"
+                f"template `{name}` uses `${INPUT_PLACEHOLDER}` in its system text, which a chat needs"
+                f" before the first message; use `antiphon ask -t {name}`"
             )
         return Form(self.system).substitute(values)
 
@@ -99,9 +98,7 @@ class PromptTemplate:
         return values
 
     def find_schema_path(self) -> str:
-        """Return the path of its schema, relative to the template. A project's schema must be inside the
-        project.
-        """
+        """Return the path of its schema; that of a project must be inside the project."""
         if not self.schema:
             return ""
         place = self.path.parent / Path(self.schema).expanduser()
@@ -163,16 +160,16 @@ def check_template(template: PromptTemplate) -> None:
         if not Form(text).is_valid():
             place = next(found.start() for found in Form.pattern.finditer(text) if found["invalid"] is not None)
             raise OptionError(
-                f"`{text[place : place + 10]}` is no placeholder: write `$$` for a dollar, `$name` for one"
+                f"`{text[place : place + 10]}` is not a placeholder: write `$$` for a dollar, `$name` for a placeholder"
             )
     if template.tools and template.tools not in _TOOL_SETS:
         raise OptionError(f"`tools` is one of {', '.join(_TOOL_SETS)}, not {template.tools!r:.40}")
     if not all(isinstance(each, str) for each in (*template.tool, *template.mcp)):
         raise OptionError("`tool` and `mcp` are lists of texts")
     if template.is_projects and (template.tool or template.mcp):
-        raise OptionError("a project's template runs no files and starts no servers; its servers are in `[mcp]`")
+        raise OptionError("a project's template must not have `tool` or `mcp`; configure servers in `[mcp]`")
     if template.returns and template.schema:
-        raise OptionError("`returns` and `schema` both say of which type the answer is; keep one of them")
+        raise OptionError("`returns` and `schema` exclude each other; keep one of them")
     if not all(isinstance(value, str) for value in template.defaults.values()):
         raise OptionError("`defaults` are texts")
 
@@ -200,7 +197,7 @@ def find_template(configuration: Configuration, name: str) -> PromptTemplate:
     if not path.is_file():
         names = list_template_names(configuration)
         near = suggest_name(name, names)
-        there = f"there are {', '.join(names[:12])}" if names else f"`antiphon ask … --save {name}` makes one"
+        there = f"there are {', '.join(names[:12])}" if names else f"save one with `antiphon ask … --save {name}`"
         raise ConfigurationError(f"there is no template `{name}`; " + (f"did you mean `{near}`?" if near else there))
     return _load_template(path)
 
@@ -208,7 +205,7 @@ def find_template(configuration: Configuration, name: str) -> PromptTemplate:
 def get_template_path(configuration: Configuration, name: str) -> Path:
     """Return the path of the user's own template of this name, which need not exist."""
     if not _TEMPLATE_NAME.match(name):
-        raise OptionError(f"a template is called by letters, digits, `_` and `-`, such as `review`, not {name!r:.60}")
+        raise OptionError(f"a template name has letters, digits, `_` and `-`, such as `review`, not {name!r:.60}")
     return _get_template_directory(configuration) / f"{name}.toml"
 
 
@@ -260,7 +257,7 @@ def _format_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_format_value, cast("list[Any]", value))) + "]"
     if value is None:
-        raise OptionError("a template has no place for `null`")
+        raise OptionError("a template cannot contain `null`")
     return json.dumps(value)
 
 

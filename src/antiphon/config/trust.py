@@ -186,12 +186,12 @@ def format_trust_advice(project: Project) -> str:
         return ""
     names = ", ".join(project.files)
     why = "changed since you trusted it" if project.state == "changed" and project.trusted else "not trusted"
-    return f"{names} in {project.root}: {why}, and ignored; `antiphon trust` shows what it does, and allows it"
+    return f"{names} in {project.root}: {why}, and ignored; review and trust it with `antiphon trust`"
 
 
 def _read_entries(path: Path) -> dict[str, dict[str, Any]]:
     if _is_writable_by_others(path):
-        raise ConfigurationError(f"{path} could have been written by others; delete it and decide again")
+        raise ConfigurationError(f"others can write {path}; delete it and decide again")
     return read_own_json(path, _is_valid_entry, "`antiphon trust` writes; delete it and decide again")
 
 

@@ -37,7 +37,7 @@ def describe_config_file(path: Path, text: str, dotenv: Mapping[str, str] | None
     dotenv = dotenv or {}
     lines = list(_describe_model(settings.model, dotenv)) if settings.model else []
     if settings.renderers is not None:
-        lines.append(f"modules in {settings.renderers} run in the page, and may do there what you may")
+        lines.append(f"modules in {settings.renderers} run in the page with your permissions")
     for name, stated in settings.models.items():
         lines.append(f"facts about the model {name}: {', '.join(stated)}")
     for name, each in settings.templates.items():
@@ -71,7 +71,7 @@ def _describe_dotenv(text: str) -> Iterator[str]:
             asked = ", ".join(each.name for each in PROVIDERS.values() if name in each.url_env)
             yield f"{name}: requests for {asked} go to {values[name] or '(nowhere)'}"
     if keys:
-        yield f"keys, where you have none of your own: {', '.join(keys)}"
+        yield f"keys, unless you have your own: {', '.join(keys)}"
     if "ANTIPHON_MODEL" in values:
         yield from _describe_model(values["ANTIPHON_MODEL"], values)
     rest = [name for name in values if name not in keys and name not in addresses and name != "ANTIPHON_MODEL"]
@@ -83,7 +83,7 @@ def _describe_model(name: str, dotenv: Mapping[str, str]) -> Iterator[str]:
     try:
         provider = resolve(name)[0]
     except ConfigurationError:
-        yield f"model {name}, which nobody here serves"
+        yield f"model {name} of an unknown provider"
         return
     yield (
         f"model {name}: prompts go to"
@@ -93,7 +93,7 @@ def _describe_model(name: str, dotenv: Mapping[str, str]) -> Iterator[str]:
 
 def _describe_template(name: str, template: PromptTemplate, dotenv: Mapping[str, str]) -> Iterator[str]:
     tools = f" with the tools `{template.tools}`" if template.tools not in ("", "none") else ""
-    yield f"template {name}: a question{tools}, when you ask `-t {name}`"
+    yield f"template {name}: a prompt{tools}, for `-t {name}`"
     if template.model:
         yield from (f"  {line}" for line in _describe_model(template.model, dotenv))
 
@@ -104,7 +104,7 @@ def _predict_address(provider: Provider, dotenv: Mapping[str, str]) -> str:
     try:
         return provider.address(apply_dotenv(own, dotenv, Path(".env"))[0])
     except ConfigurationError:
-        return "an address that is yet to be set"
+        return "an address that is not set"
 
 
 def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Ite
         return
     fields = cast("dict[str, Any]", entry)
     if fields.get("disabled") is True:
-        yield f"MCP server {name}: switched off"
+        yield f"MCP server {name}: disabled"
         return
     if fields.get("command"):
         arguments: Any = fields.get("args") or []
@@ -130,7 +130,7 @@ def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Ite
         yield f"  with headers: {', '.join(headers)}"
     used = dict.fromkeys(_VARIABLE.findall(json.dumps(fields, default=str)))
     if used := [each for each in used if each not in dotenv or each in os.environ]:
-        yield f"  gets your variables: {', '.join(used)}"
+        yield f"  receives your variables: {', '.join(used)}"
 
 
 def _get_table(fields: dict[str, Any], key: str) -> dict[str, object]:
@@ -145,9 +145,7 @@ def _format_variable(name: str, value: object, dotenv: Mapping[str, str]) -> str
 
 
 def _substitute_dotenv(text: object, dotenv: Mapping[str, str]) -> str:
-    """Return a text with the project's own variables substituted. The user's variables, which take
-    precedence, stay names.
-    """
+    """Return a text with the project's variables substituted; names of the user's own variables stay."""
 
     def replace_reference(found: re.Match[str]) -> str:
         is_own = found[1] not in os.environ and found[1] not in list_key_variables()

@@ -11,9 +11,9 @@ from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.terminal.approval_prompt import Person
 from antiphon.terminal.custom_renderers import Renderer, page_description, register_renderer
 from antiphon.terminal.layout import Lines, TextRow, fold, hang_indent
-from antiphon.terminal.render_context import Context, console
-from antiphon.terminal.result_renderable import ResultRenderable, ordered, print_result, renderable
-from antiphon.terminal.sanitizer import safe, sanitize_line
+from antiphon.terminal.render_context import Context, make_console
+from antiphon.terminal.result_renderable import ResultRenderable, make_renderable, print_result, sort_results
+from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
 
 if TYPE_CHECKING:
     from antiphon.terminal.live_view import LiveView
@@ -26,16 +26,16 @@ __all__ = [
     "Renderer",
     "ResultRenderable",
     "TextRow",
-    "console",
     "fold",
     "hang_indent",
-    "ordered",
+    "make_console",
+    "make_renderable",
     "page_description",
     "print_result",
     "register_renderer",
-    "renderable",
-    "safe",
     "sanitize_line",
+    "sanitize_text",
+    "sort_results",
 ]
 
 publish_exports(globals())

@@ -23,8 +23,8 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import HumanAnswer
 from antiphon.session import Question
 from antiphon.session.human_input import is_question_closed
-from antiphon.terminal.render_context import console
-from antiphon.terminal.sanitizer import safe, sanitize_line
+from antiphon.terminal.render_context import make_console
+from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
 from antiphon.tools import Before
 from antiphon.views.line_diff import CONTEXT_LINES, diff_lines
 
@@ -66,10 +66,10 @@ class Person:
         above = "\n" if apart else ""
         who = f"{above}{sanitize_line(question.who)[:120]}: " if question.who else above
         if question.kind == "question":
-            self._show(Text(f"{who}{_truncate_question(safe(question.text))}"))
+            self._show(Text(f"{who}{_truncate_question(sanitize_text(question.text))}"))
             return HumanAnswer(self._line("> "))
         if question.call is None:
-            self._show(Text(f"{who}{_truncate_question(safe(question.text, exact=True))}"))
+            self._show(Text(f"{who}{_truncate_question(sanitize_text(question.text, exact=True))}"))
             return HumanAnswer(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES_WORDS)
         return self._decision(question, question.call, above)
 
@@ -184,7 +184,7 @@ def _join_lines(lines: list[Text]) -> Text:
 
 def make_visible(text: str) -> str:
     """Return the text with escapes, unusual spaces, long gaps and empty lines written out."""
-    text = safe(text.replace("\r\n", "\n"), exact=True)
+    text = sanitize_text(text.replace("\r\n", "\n"), exact=True)
     if not text.isascii():
         text = "".join(
             escape_character(each) if each != " " and unicodedata.category(each) == "Zs" else each for each in text
@@ -221,7 +221,7 @@ def _truncate_question(text: str) -> str:
 
 def _print_to_stderr(text: Text) -> None:
     # Let the terminal wrap lines, so that copied text is unchanged.
-    console(sys.stderr).print(text, soft_wrap=True)
+    make_console(sys.stderr).print(text, soft_wrap=True)
 
 
 def _read_typed_line(prompt: str) -> str:

@@ -31,8 +31,7 @@ page_description: dict[str, str] = {kind: make.__doc__ or "" for kind, make in B
 
 
 def register_renderer(kind: str, *, page: str = "") -> Callable[[R], R]:
-    """Register a function as the renderer of a kind: `@register_renderer("git.status", page="Branch and
-    files")`.
+    """Register a function as the renderer of a kind: `@register_renderer("git.status")`.
 
     It receives the result and a `Context` and returns something rich can print, or `Lines`. A later
     registration replaces an earlier one. `page` describes the display in words, for the web page.

@@ -67,9 +67,7 @@ def detect_image_protocol(console: Console, environment: Mapping[str, str] = os.
 
 
 def make_image_sequence(content: bytes, how: str, columns: int) -> str:
-    """Return the sequence that draws an image; "" if it cannot be drawn. The data is always encoded again by
-    us.
-    """
+    """Return the sequence that draws an image; "" if it cannot be drawn. The data is always encoded again."""
     encoded = base64.b64encode(content).decode()
     if how == "kitty" and content.startswith(_PNG_SIGNATURE):
         pieces = [encoded[start : start + 4096] for start in range(0, len(encoded), 4096)]

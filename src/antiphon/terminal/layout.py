@@ -68,9 +68,7 @@ class Lines:
 
 
 def _take_first_lines(taken: list[list[Text]], room: int) -> tuple[list[Text], int, int]:
-    """Return the lines that fit, how many complete rows they are, and how many lines of the next row are
-    cut.
-    """
+    """Return the lines that fit, the number of complete rows, and the number of cut lines of the next row."""
     top: list[Text] = []
     for whole, lines in enumerate(taken):
         if len(top) + len(lines) > room:

@@ -123,9 +123,7 @@ class LiveRegion:
                 self.lock.release()
 
     def _change(self, begin: str = "", end: str = "") -> None:
-        """Print pending text in place of the region and redraw the region below it, from the first changed
-        row.
-        """
+        """Print pending text in place of the region, and redraw the region below it from the first changed row."""
         printed = "".join(self._printed.popleft() for _ in range(len(self._printed)))
         rows = self._rows() if self.is_active else []
         kept = 0 if printed or not rows or self._is_resized() else _count_equal_rows(self._drawn, rows)
@@ -153,9 +151,7 @@ class LiveRegion:
         return self._console.width != self._width
 
     def _move_up_to(self, row: int) -> str:
-        """Return the sequence that moves the cursor from the end of the last row to the start of a drawn
-        row.
-        """
+        """Return the sequence that moves the cursor from the end of the last row to the start of a drawn row."""
         size, rows = self._console.size, self._drawn[row:]
         up = len(rows) - 1
         if size.width < self._width and reflows_on_resize():
@@ -165,9 +161,7 @@ class LiveRegion:
 
     @contextmanager
     def _redirect_output(self) -> Generator[None]:
-        """Redirect all terminal output through the region; an incomplete line is printed when the region
-        ends.
-        """
+        """Redirect all terminal output through the region; at its end, print an incomplete line."""
         before = sys.stdout, sys.stderr
         above = _RedirectedStream(self._file, self._print)
         self._console.file = cast(IO[str], above)
@@ -186,9 +180,7 @@ class LiveRegion:
 
 
 class _RedirectedStream(TextIOBase):
-    """A stream for output while the region is active. Only complete lines are passed on, each batch in one
-    piece.
-    """
+    """A stream for output while the region is active; it passes on only complete lines, in one piece."""
 
     def __init__(self, file: Any, put: Callable[[str], None]) -> None:
         self._file = file

@@ -1,6 +1,4 @@
-"""Live display of a run: finished items scroll by as ordinary lines, the last lines show the current
-activity.
-"""
+"""Live display of a run: finished items are ordinary lines, the last lines show the current activity."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from antiphon.session.typed_output import parse_untyped_answer
 from antiphon.terminal import state_lines as lines
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
-from antiphon.terminal.render_context import console as make_console
+from antiphon.terminal.render_context import make_console
 from antiphon.terminal.scrollback import ConsentText, Scrollback, make_expanded, make_markdown
 from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot, make_status_snapshot
 from antiphon.views.run_state import RunningCall, RunView, RunViews, describe_attempt, describe_wrong_fact

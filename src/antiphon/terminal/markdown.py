@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from antiphon.terminal.sanitizer import safe
+from antiphon.terminal.sanitizer import sanitize_text
 from antiphon.terminal.texts import find_lexer
 from antiphon.terminal.theme import ACCENT, make_code_theme
 from antiphon.views.markdown_tokens import covers_source, flatten_tokens, is_parsable, parse_tokens
@@ -170,8 +170,10 @@ def _is_not_empty(elements: object) -> bool:
 
 def _sanitize_token(token: Token) -> None:
     """Sanitize the decoded text of a token."""
-    token.content, token.info = safe(token.content), safe(token.info)
-    token.attrs = {name: safe(value) if isinstance(value, str) else value for name, value in token.attrs.items()}
+    token.content, token.info = sanitize_text(token.content), sanitize_text(token.info)
+    token.attrs = {
+        name: sanitize_text(value) if isinstance(value, str) else value for name, value in token.attrs.items()
+    }
 
 
 def _has_room(tokens: list[Token], width: int) -> bool:

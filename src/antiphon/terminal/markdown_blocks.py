@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from antiphon.terminal.sanitizer import safe
+from antiphon.terminal.sanitizer import sanitize_text
 from antiphon.views.markdown_tokens import begins_block
 
 _FENCE_MARK = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -113,7 +113,7 @@ class MarkdownBlocks:
             return False
         # Whether a line belongs to the list needs a full parse. A long list is not parsed for each line.
         self._next_parse_length = 2 * len(self._lines)
-        return begins_block([*map(safe, self._lines)], safe(line))
+        return begins_block([*map(sanitize_text, self._lines)], sanitize_text(line))
 
     def _is_complete(self, is_empty: bool) -> bool:
         """Return whether no following line can belong to the current block."""

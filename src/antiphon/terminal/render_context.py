@@ -71,7 +71,7 @@ class Context:
         return Text(self.line(text), style)
 
 
-def console(file: IO[str] | None = None, width: int | None = None, color: bool | None = None) -> Console:
+def make_console(file: IO[str] | None = None, width: int | None = None, color: bool | None = None) -> Console:
     """Make a console that prints all text literally: no markup, no emoji codes, no highlighting.
 
     `color` is detected from the terminal and the environment (`NO_COLOR`) unless given.

@@ -18,7 +18,7 @@ from antiphon.terminal.custom_renderers import RenderedBody, find_renderer
 from antiphon.terminal.images import DrawnImage
 from antiphon.terminal.layout import MAX_COUNTED_LINES, Lines, format_omitted_note
 from antiphon.terminal.render_context import DEFAULT_HEIGHT, FULL_HEIGHT, SIDE_BY_SIDE_WIDTH, Context
-from antiphon.terminal.sanitizer import is_sanitized, is_unicode_encoding, safe, sanitize_line
+from antiphon.terminal.sanitizer import is_sanitized, is_unicode_encoding, sanitize_line, sanitize_text
 from antiphon.terminal.state_lines import StateLine, format_duration
 from antiphon.terminal.view_renderers import render_body
 from antiphon.views import InvalidField, headline
@@ -149,7 +149,7 @@ class ResultRenderable:
         failures = [f"(the renderer of {self.result.kind} failed: {unfit})"] if unfit else []
         if view is None:
             return None, failures
-        lines, more = _try_render(f"the drawer of {view.type}", lambda: render_body(view, context), context)
+        lines, more = _try_render(f"the renderer of {view.type}", lambda: render_body(view, context), context)
         return lines, failures + more
 
     def _context(self, console: Console, width: int, terminal: int) -> Context:
@@ -159,7 +159,7 @@ class ResultRenderable:
         return Context(console, width, height, self.full, pairs)
 
 
-def renderable(
+def make_renderable(
     result: Result,
     *,
     full: bool = False,
@@ -181,12 +181,12 @@ def renderable(
 
 def print_result(result: Result, console: Console | None = None, *, full: bool = False) -> None:
     """Print a result, by default to the terminal."""
-    console = console if console is not None else contexts.console()
+    console = console if console is not None else contexts.make_console()
     if not result.display.hidden or full:
-        console.print(renderable(result, full=full), end="", soft_wrap=False)
+        console.print(make_renderable(result, full=full), end="", soft_wrap=False)
 
 
-def ordered(results: Iterable[Result]) -> list[Result]:
+def sort_results(results: Iterable[Result]) -> list[Result]:
     """Return results by priority, the highest first; the order of equals is kept."""
     return sorted(results, key=lambda result: -(result.display.priority or 0))
 
@@ -215,7 +215,7 @@ def _layout_rendered(body: RenderedBody, context: Context) -> list[SegmentLine]:
         lines = body.fit(context.console, context.width, context.height)
         return [*_iter_image_lines(drawn), *_render_texts(context.console, lines, context.width)]
     if isinstance(body, str):
-        body = Text(safe(body, context.encoding))
+        body = Text(sanitize_text(body, context.encoding))
     from antiphon.terminal.markdown import SafeMarkdown
 
     rendered = _render_with_rich(context.console, body, context.width)
@@ -252,7 +252,7 @@ def _sanitize_line(line: SegmentLine, width: int, encoding: str) -> SegmentLine:
         if control:
             continue
         if not is_sanitized(text) or "\t" in text:
-            text = safe(text, encoding)
+            text = sanitize_text(text, encoding)
         if not is_unicode_encoding(encoding) and not text.isascii():
             text = text.translate(_ASCII_REPLACEMENTS).encode(encoding, "replace").decode(encoding)
         if style is not None and (style.link or style.meta):

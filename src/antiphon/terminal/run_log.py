@@ -15,7 +15,7 @@ from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned
 from antiphon.errors import ContentError
 from antiphon.results import Result, text
 from antiphon.results import error as error_result
-from antiphon.terminal.render_context import console as make_console
+from antiphon.terminal.render_context import make_console
 from antiphon.terminal.scrollback import Scrollback, make_expanded
 from antiphon.terminal.state_lines import (
     StateLine,

@@ -26,7 +26,7 @@ _JOINER = re.compile(f"(?<={_JOINED})[\u200c\u200d](?={_JOINED})")
 _SGR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-def safe(text: str, encoding: str = "utf-8", *, exact: bool = False) -> str:
+def sanitize_text(text: str, encoding: str = "utf-8", *, exact: bool = False) -> str:
     """Return the text with dangerous or invisible characters as visible escapes; newlines stay.
 
     Tabs become spaces. Characters that the terminal's encoding lacks are escaped as well. Variation selectors
@@ -47,10 +47,8 @@ def safe(text: str, encoding: str = "utf-8", *, exact: bool = False) -> str:
 
 
 def sanitize_line(text: str, limit: int = 2000, encoding: str = "utf-8", *, exact: bool = False) -> str:
-    """Return the text as one sanitized line, newlines as escapes; characters beyond the limit are only
-    counted.
-    """
-    shown = safe(text[:limit].replace("\r\n", "\n"), encoding, exact=exact).replace("\n", "\\n")
+    """Return the text as one sanitized line, with newlines escaped; characters beyond the limit are counted."""
+    shown = sanitize_text(text[:limit].replace("\r\n", "\n"), encoding, exact=exact).replace("\n", "\\n")
     return shown if len(text) <= limit else f"{shown}[+{len(text) - limit:,} characters]"
 
 

@@ -13,7 +13,7 @@ from antiphon.conversation import ToolCall, ToolResult
 from antiphon.results import Result
 from antiphon.results import text as text_result
 from antiphon.terminal.result_renderable import ResultRenderable
-from antiphon.terminal.sanitizer import safe
+from antiphon.terminal.sanitizer import sanitize_text
 from antiphon.terminal.state_lines import (
     StateLine,
     format_duration,
@@ -81,7 +81,7 @@ class Scrollback:
 
     def text(self, text: str, style: str = "") -> Text:
         """Return sanitized text with long lines folded."""
-        return Text(safe(text, self.console.encoding), style, overflow="fold")
+        return Text(sanitize_text(text, self.console.encoding), style, overflow="fold")
 
     def line(self, line: StateLine) -> None:
         """Print one line; consecutive lines have no gap between them."""

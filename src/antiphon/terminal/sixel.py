@@ -16,9 +16,7 @@ PixelRows = list[list[int]]
 
 
 def encode_sixel(content: bytes, most: int) -> str:
-    """Return the image as sixels, no wider than `most` pixels; "" for large or rare ones (interlaced, 16
-    bits).
-    """
+    """Return the image as sixels, at most `most` pixels wide; "" for large or rare ones (interlaced, 16 bits)."""
     try:
         rows = _decode_downscaled(content, most)
     except (ValueError, zlib.error, struct.error, IndexError):

@@ -13,7 +13,7 @@ from rich.text import Text
 from antiphon._base.json import dump_json
 from antiphon.conversation import Image, ToolCall, ToolResult
 from antiphon.errors import ContentError
-from antiphon.terminal.sanitizer import is_unicode_encoding, safe
+from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_text
 from antiphon.views import headline
 from antiphon.views.cost_format import format_cost
 from antiphon.wire import Usage
@@ -89,7 +89,7 @@ def first_safe_line(given: str, encoding: str = "utf-8") -> str:
     start = given[: _MAX_SCAN * 4].lstrip()
     if not is_unicode_encoding(encoding):
         start = start.replace("…", "...").replace(" · ", " - ")
-    return " ".join(safe(start.partition("\n")[0][:_MAX_SCAN], encoding).split())
+    return " ".join(sanitize_text(start.partition("\n")[0][:_MAX_SCAN], encoding).split())
 
 
 def format_tool_call(call: ToolCall) -> str:

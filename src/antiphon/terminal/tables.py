@@ -94,9 +94,7 @@ def _limit_width(column: _SizedColumn, limit: int) -> int:
 
 
 def _render_row(cells: Sequence[tuple[str, str]], columns: Sequence[_SizedColumn], context: Context) -> list[Text]:
-    """Render a row: one line with long cells cut, or if everything is wanted, as many as the longest cell
-    needs.
-    """
+    """Render a row: one line with long cells cut, or all lines of its cells if everything is wanted."""
     folded = [_fold_cell(text, column.width, context) for (text, _), column in zip(cells, columns, strict=True)]
     lines: list[Text] = []
     for parts in zip_longest(*folded, fillvalue=""):

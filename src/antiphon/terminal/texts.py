@@ -10,7 +10,7 @@ from rich.text import Text
 from antiphon import views
 from antiphon.terminal.layout import Lines, TextRow, hang_indent
 from antiphon.terminal.render_context import MAX_LINE_CHARACTERS, Context
-from antiphon.terminal.sanitizer import safe
+from antiphon.terminal.sanitizer import sanitize_text
 from antiphon.terminal.theme import make_code_theme
 from antiphon.views import MaybeTruncated
 
@@ -85,6 +85,6 @@ def render_markdown_view(view: views.Markdown, context: Context) -> RenderableTy
     lines = [line for line in view.lines if isinstance(line, str) and len(line) <= MAX_LINE_CHARACTERS]
     if len(lines) < len(view.lines):
         return render_text(view, context)
-    shown = "\n".join(safe(line, context.encoding) for line in lines)
+    shown = "\n".join(sanitize_text(line, context.encoding) for line in lines)
     body = SafeMarkdown(shown, context.width, view.more)
     return body if body.whole else render_text(view, context)

@@ -1,6 +1,4 @@
-"""A printed transcript of a saved conversation: speakers, texts, and each call in a line with its result
-collapsed.
-"""
+"""A printed transcript of a saved conversation: speakers, texts, and each call as one line."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from antiphon.conversation import (
 from antiphon.conversation.interruption import INTERRUPTED_TEXT, is_after_interruption
 from antiphon.conversation.parts import collect_sources
 from antiphon.results import Result, image
-from antiphon.terminal.render_context import console as make_console
+from antiphon.terminal.render_context import make_console
 from antiphon.terminal.scrollback import Scrollback, make_expanded, make_markdown
 from antiphon.terminal.state_lines import (
     StateLine,
@@ -42,9 +40,7 @@ from antiphon.views.server_tools import format_plain_sources, format_server_call
 
 
 class TranscriptPrinter:
-    """Prints conversations and results. `full` expands everything; `kind` is a pattern to print matching
-    results only.
-    """
+    """Prints conversations and results. `full` expands everything; `kind` selects results by pattern."""
 
     def __init__(self, console: Console | None = None, *, full: bool = False, kind: str | None = None) -> None:
         self._scrollback = Scrollback(console if console is not None else make_console())

@@ -31,7 +31,7 @@ BODY_RENDERERS: dict[type, BodyRenderer] = {
 }
 
 if missing := set(get_args(views.ViewBody)) ^ set(BODY_RENDERERS):
-    raise TypeError(f"no drawer, or no view, for {', '.join(sorted(each.__name__ for each in missing))}")
+    raise TypeError(f"no renderer, or no view, for {', '.join(sorted(each.__name__ for each in missing))}")
 
 
 def render_body(view: views.ViewBody, context: Context) -> RenderedBody:

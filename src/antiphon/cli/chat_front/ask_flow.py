@@ -1,4 +1,4 @@
-"""`antiphon ask` from the question to the answer: asked, shown while it comes, and printed as it is wanted."""
+"""Send the prompt of `antiphon ask`, display the events, and print the answer in the requested form."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable
-from antiphon.cli.chat_front.failure_report import NO_ANSWER, report_failure, where
+from antiphon.cli.chat_front.failure_report import NO_ANSWER, describe_answer_location, report_failure
 from antiphon.cli.chat_front.local_models import prepare_model
-from antiphon.cli.chat_front.output import (
+from antiphon.cli.configuration import current_configuration
+from antiphon.cli.output import (
     AnswerWriter,
     is_terminal,
     print_json,
@@ -21,7 +22,6 @@ from antiphon.cli.chat_front.output import (
     print_text,
     print_verbatim,
 )
-from antiphon.cli.configuration import current_configuration
 from antiphon.cli.style import style_faint
 from antiphon.errors import AntiphonError
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskOutput:
-    """What is asked, and how the answer is to be given."""
+    """A prompt, and the form in which its answer is printed."""
 
     text: str = ""
     attachments: Sequence[Attachment] = ()
@@ -48,29 +48,29 @@ class AskOutput:
     stream: bool | None = None
     extract: bool = False
     usage: bool = False
-    #: A run that is gone on with, in place of a question.
+    #: The id of a run that is resumed; then there is no prompt.
     run: str = ""
 
     @property
     def is_text(self) -> bool:
-        """Whether the answer is printed as it was said."""
+        """Return whether the answer is printed as text."""
         return self.returns is None and not self.as_json and not self.extract
 
     @property
     def is_streamed(self) -> bool:
-        """Whether it is printed as it comes."""
+        """Return whether the answer is printed while it arrives."""
         return self.is_text and (is_terminal(sys.stdout) if self.stream is None else self.stream)
 
 
-def answer(wishes: ChatOptions, wanted: AskOutput) -> int:
-    """Ask, and print the answer; gives the exit code."""
+def run_ask(wishes: ChatOptions, wanted: AskOutput) -> int:
+    """Send the prompt, print the answer, and return the exit code."""
     from antiphon.chat.startup import choose_chat_tools, open_chat
     from antiphon.chat.tool_selection import ToolRegistry
 
     with ExitStack() as stack:
         opened = open_chat(wishes, current_configuration(), stack, print_message)
         talk, person = opened.chat, _find_approver(stack)
-        # A model that cannot be given what goes along is not even loaded.
+        # Reject unsupported attachments before a model is loaded.
         message = [] if wanted.run else _build_message(talk, wanted)
         used = choose_chat_tools(wishes, opened, ToolRegistry(current_configuration(), stack, print_message))
         wishes.about.update(used.to_json())
@@ -84,7 +84,7 @@ def answer(wishes: ChatOptions, wanted: AskOutput) -> int:
 
 
 def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
-    """Go on with what was asked, here; gives the exit code. `place` is the journal, if it is not the user's own."""
+    """Resume an interrupted `ask` and return the exit code. `place` is the journal, unless it is the user's own."""
     from antiphon._base.json_access import as_object
     from antiphon.chat.startup import ChatOptions
     from antiphon.chat.tool_selection import ToolSelection
@@ -103,7 +103,9 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
         tools=ToolSelection.from_json(about),
         options=as_object(about.get("options")),
     )
-    return answer(wishes, AskOutput(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id))
+    return run_ask(
+        wishes, AskOutput(returns=returns, as_json=as_json, extract=bool(about.get("extract")), run=entry.id)
+    )
 
 
 def _print_answer(
@@ -116,8 +118,7 @@ def _print_answer(
         prepare_model(talk.session.model)
         result = _follow_events(talk, wanted, message, person)
     except BaseException as error:
-        # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
-        # the log keeps what was said.
+        # Remove the prompt from a continued conversation, unless it waits for a person. A new one keeps it.
         if before.turns and not isinstance(error, NeedsHuman):
             talk.restore(before)
         if not isinstance(error, AntiphonError):
@@ -139,18 +140,18 @@ def _print_answer(
 
 
 def _follow_events(talk: SavedChat, wanted: AskOutput, message: list[UserPart], person: Person | None) -> AIResult:
-    """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
+    """Run to the end and return the result. Display events in a terminal, and print text but no values."""
     from antiphon.cli.chat_front.screen import Screen
-    from antiphon.terminal import console
+    from antiphon.terminal import make_console
 
     events = talk.resume_run(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
     if wanted.is_streamed and is_terminal(sys.stdout):
-        Screen(console(), person).follow(talk, events)
+        Screen(make_console(), person).follow(talk, events)
         return talk.result()
     write = AnswerWriter() if wanted.is_streamed else None
     if write is not None:
-        events = write.through(events)
-    display = Screen(console(sys.stderr), person) if is_terminal(sys.stderr) else None
+        events = write.write_through(events)
+    display = Screen(make_console(sys.stderr), person) if is_terminal(sys.stderr) else None
     try:
         if display:
             display.follow(talk, events, with_text=False)
@@ -172,7 +173,7 @@ def _drain(events: Generator[Event, None, None]) -> None:
 
 
 def _print_first_code(result: AIResult, talk: SavedChat) -> int:
-    """Print the first code block; an answer without one is not lost."""
+    """Print the first code block and return the exit code. Without one, say where the answer is."""
     from antiphon.views.markdown_tokens import extract_first_code
 
     said = str(result.value)
@@ -180,7 +181,7 @@ def _print_first_code(result: AIResult, talk: SavedChat) -> int:
     if code is not None:
         print_verbatim(code)
         return 0
-    print_message(f"there is no code block in the answer; {where(said, talk.id)}")
+    print_message(f"the answer has no code block; {describe_answer_location(said, talk.id)}")
     return NO_ANSWER
 
 
@@ -189,11 +190,11 @@ def _print_usage(talk: SavedChat) -> None:
     from antiphon.terminal.status_line import sum_run_usage
 
     used = format_usage(*sum_run_usage(talk.usage_history))
-    print_message(f"{talk.session.model.name}: {', '.join(used) or 'what it took is not known'}")
+    print_message(f"{talk.session.model.name}: {', '.join(used) or 'usage is unknown'}")
 
 
 def _build_message(talk: SavedChat, wanted: AskOutput) -> list[UserPart]:
-    """The message: what goes along, in the form in which the model takes it, and the words."""
+    """Return the parts of the message: attachments in the form of the model's API, and the text."""
     from antiphon.chat.attachments import make_attachment_part
     from antiphon.conversation import Text
 
@@ -203,7 +204,7 @@ def _build_message(talk: SavedChat, wanted: AskOutput) -> list[UserPart]:
 
 
 def _find_approver(stack: ExitStack) -> Person | None:
-    """Whoever can see questions on standard error and has a keyboard, though standard input may be something else."""
+    """Return the user at the terminal, if there is one; `/dev/tty` is read if standard input is redirected."""
     if not is_terminal(sys.stderr):
         return None
     from antiphon.terminal import Person

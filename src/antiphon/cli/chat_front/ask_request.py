@@ -1,4 +1,4 @@
-"""What is asked: words, what is piped in, what goes along, and the type of the answer."""
+"""A request of `ask` or `chat`: prompt, piped input, attachments, options and answer type."""
 
 from __future__ import annotations
 
@@ -12,84 +12,86 @@ from antiphon.errors import ContentError, OptionError
 if TYPE_CHECKING:
     from antiphon.chat.attachments import Attachment
 
-#: What is attached by this name comes by standard input.
-_PIPED = "-"
+#: The attachment name of standard input.
+_STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked and how: what the command line says, and for what it does not say, the template."""
+class AskRequest:
+    """A prompt and its options, from the command line and then from a template."""
 
     text: str = ""
     attachments: Sequence[Attachment] = ()
     model: str | None = None
     system: str | None = None
-    #: A bundle of tools; besides them files of one's own, and MCP servers.
+    #: A set of built-in tools; and Python files and MCP servers with further ones.
     tools: str | None = None
     own: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    #: The type of the answer: as it is written, or where it is declared.
+    #: The type of the answer: as text, or as the place of its declaration.
     returns: str | None = None
     schema: str | None = None
     extract: bool = False
 
 
-#: What the command line says of a question besides its words; a chat has no types.
-_SAID = ("model", "system", "tools", "own", "mcp", "returns", "schema", "extract")
+#: The options of a request; those for types are missing in a chat.
+_OPTION_NAMES = ("model", "system", "tools", "own", "mcp", "returns", "schema", "extract")
 
 
-def said(given: Mapping[str, Any]) -> Question:
-    """What the command line says of a question besides its words."""
+def read_request(given: Mapping[str, Any]) -> AskRequest:
+    """Return the request that the command-line options describe, without a prompt."""
     from antiphon.chat.request_options import parse_options
 
-    return Question(**{name: given[name] for name in _SAID if name in given}, options=parse_options(given["options"]))
+    return AskRequest(
+        **{name: given[name] for name in _OPTION_NAMES if name in given}, options=parse_options(given["options"])
+    )
 
 
-def asked(said: Question, words: Sequence[str], attached: Sequence[str]) -> Question:
-    """A question of words, of what comes by standard input, and of what goes along: its texts are part of the words."""
-    piped = "" if _PIPED in attached else _piped_text()
-    attachments = _attachments(attached)
-    text = _joined(" ".join(words), piped, *(each.text for each in attachments))
+def add_prompt(said: AskRequest, words: Sequence[str], attached: Sequence[str]) -> AskRequest:
+    """Return the request with its prompt: the arguments, standard input, and texts of attachments."""
+    piped = "" if _STDIN in attached else _read_piped_text()
+    attachments = _read_attachments(attached)
+    text = _join_texts(" ".join(words), piped, *(each.text for each in attachments))
     return replace(said, text=text, attachments=attachments)
 
 
-def check_prompt(question: Question) -> None:
-    """Without any words it is none."""
+def check_prompt(question: AskRequest) -> None:
+    """Raise an error if the prompt is empty."""
     if not question.text.strip():
-        raise OptionError('there is no question: `antiphon ask "…"`, or `echo … | antiphon ask`')
+        raise OptionError('the prompt is empty; use `antiphon ask "…"` or `echo … | antiphon ask`')
 
 
 def resolve_answer_type(returns: str | None, schema: str | None) -> Any:
-    """The type of the answer, if one is wanted."""
+    """Return the type of the answer; `None` for text."""
     if schema is not None:
         from antiphon.chat.output_schema import load_output_type
 
         return load_output_type(schema)
-    return None if returns is None else _written_type(returns)
+    return None if returns is None else _parse_type(returns)
 
 
-def _written_type(text: str) -> Any:
-    """A type of the language, such as `{name: text, age: number}`, as Python's; what is wrong with it is an error."""
+def _parse_type(text: str) -> Any:
+    """Return the Python type for a type of the language, such as `{name: text, age: number}`."""
     from antiphon.lang import parse_type_text
     from antiphon.lang.runtime.tools_and_types import to_python_type
 
     wanted = to_python_type(parse_type_text(text, name="--returns"))
     if wanted is None:
-        raise OptionError("`--returns null` asks for nothing; name the type of the answer")
+        raise OptionError("`--returns null` has no value; name the type of the answer")
     return wanted
 
 
-def _attachments(attached: Sequence[str]) -> list[Attachment]:
+def _read_attachments(attached: Sequence[str]) -> list[Attachment]:
     if not attached:
         return []
     from antiphon.chat.attachments import fetch_attachment, is_web_url, make_attachment, read_attachment
 
-    if attached.count(_PIPED) > 1:
-        raise OptionError("standard input can be attached once: `-a -`")
+    if attached.count(_STDIN) > 1:
+        raise OptionError("standard input can be attached only once; use one `-a -`")
     return [
-        make_attachment("standard input", _piped())
-        if each == _PIPED
+        make_attachment("standard input", _read_attached_input())
+        if each == _STDIN
         else fetch_attachment(each)
         if is_web_url(each)
         else read_attachment(each)
@@ -97,10 +99,10 @@ def _attachments(attached: Sequence[str]) -> list[Attachment]:
     ]
 
 
-def _piped() -> bytes:
-    """What is attached by way of standard input."""
+def _read_attached_input() -> bytes:
+    """Return the bytes of standard input, as an attachment."""
     if not _is_piped():
-        raise OptionError("`-a -` is what comes by standard input, and nothing does: `cat FILE | antiphon ask … -a -`")
+        raise OptionError("`-a -` attaches standard input, which is a terminal; use `cat FILE | antiphon ask … -a -`")
     from antiphon.chat.attachments import MAX_ATTACHMENT_BYTES
 
     try:
@@ -109,7 +111,7 @@ def _piped() -> bytes:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
 
 
-def _piped_text() -> str:
+def _read_piped_text() -> str:
     if not _is_piped():
         return ""
     from antiphon.chat.attachments import MAX_ATTACHMENT_BYTES
@@ -122,14 +124,14 @@ def _piped_text() -> str:
 
     if len(data) > MAX_ATTACHMENT_BYTES:
         raise ContentError(
-            f"standard input has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB, which no provider takes"
+            f"standard input has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB, more than any provider accepts"
         )
     if kind := detect_binary_kind(data):
-        raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
+        raise ContentError(f"standard input is {kind}, not UTF-8 text; attach images and PDFs with `-a -`")
     try:
         return data.decode("utf-8-sig").strip("\n")
     except UnicodeDecodeError as error:
-        from antiphon.cli.chat_front.output import print_message
+        from antiphon.cli.output import print_message
 
         line = data.count(b"\n", 0, error.start) + 1
         print_message(
@@ -142,5 +144,5 @@ def _is_piped() -> bool:
     return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()
 
 
-def _joined(*texts: str) -> str:
+def _join_texts(*texts: str) -> str:
     return "\n\n".join(each.strip() if n == 0 else each for n, each in enumerate(texts) if each.strip())

@@ -1,4 +1,4 @@
-"""The chat itself: what is typed goes to the model or to a command, until somebody leaves."""
+"""The loop of a chat: typed lines go to the model or to a slash command, until the user quits."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session import Event, NoAnswer, ReturnError
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line
 
-#: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
+#: A Ctrl-C this soon after one that stopped an answer is ignored: it was meant for the answer.
 _IMPATIENT_SECONDS = 2.0
 
 
-#: Words that leave a chat, as they leave shells.
-_LEAVING = ("exit", "quit")
+#: Words that quit a chat, as in shells.
+_QUIT_WORDS = ("exit", "quit")
 
 
 class ChatLoop:
-    """A talk at a terminal. `tools` is how those in use were chosen; `about` is told, for who goes on with it.
+    """A chat at a terminal. `about` is saved, so that the chat can be resumed with the same tools.
 
-    The `opening` makes the first message of what is typed.
+    `opening` turns the first typed line into the first message.
     """
 
     def __init__(
@@ -55,21 +55,21 @@ class ChatLoop:
         self._was_interrupted = False
 
     def run(self, first: Callable[[], None] | None = None) -> None:
-        """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt; `first` is done before."""
+        """Read and answer until the end of the input, `/quit`, or Ctrl-C twice at the prompt; call `first` before."""
         is_over = False
         while not is_over:
             try:
                 if first is not None:
                     begun, first, self._is_answering = first, None, True
-                    self._try(begun)
+                    self._run_reporting_errors(begun)
                 is_over = self._take_turn()
             except KeyboardInterrupt:
-                is_over = self._interrupt()
+                is_over = self._handle_interrupt()
 
     def _take_turn(self) -> bool:
-        """A message and what comes of it. Whether it was the last."""
+        """Read one input and handle it. Return whether the chat is over."""
         self._is_answering = False
-        said = self.reader.message(self._prompt())
+        said = self.reader.read_message(self._format_prompt())
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
             if self.reader.is_terminal:
@@ -77,23 +77,23 @@ class ChatLoop:
             return True
         self._is_answering = True
         try:
-            self._try(lambda: self._take(said))
+            self._run_reporting_errors(lambda: self._handle_input(said))
         except QuitChat:
             return True
         return False
 
-    def _interrupt(self) -> bool:
-        """Ctrl-C: an answer is stopped, a prompt warns and then leaves. Those that come meanwhile mean the same one."""
+    def _handle_interrupt(self) -> bool:
+        """Handle Ctrl-C and return whether the chat is over; ignore further ones meanwhile."""
         while True:
             try:
-                return self._tell_interrupt()
+                return self._report_interrupt()
             except KeyboardInterrupt:
                 continue
 
-    def _tell_interrupt(self) -> bool:
+    def _report_interrupt(self) -> bool:
         if self._is_answering:
             self._is_answering, self._stopped = False, time.monotonic()
-            self.display.note(f"stopped{self._ways_on()}", "yellow")
+            self.display.print_note(f"stopped{self._describe_next_steps()}", "yellow")
             return False
         self.display.console.print()
         if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
@@ -101,47 +101,49 @@ class ChatLoop:
         if self._was_interrupted:
             return True
         self._was_interrupted = True
-        self.display.note("Ctrl-C again leaves")
+        self.display.print_note("press Ctrl-C again to quit")
         return False
 
-    def say(self, text: str) -> None:
-        """A message to the model, with the files it names, and its answer; whatever goes wrong is told."""
+    def send(self, text: str) -> None:
+        """Send a message with the files it mentions, and display the answer; errors are printed."""
         person, model = self.display.person, self.talk.session.model
         said = expand_mentions(text, person.confirm if person else lambda _: False, getattr(model, "target", None))
         for note in said.notes:
-            self.display.note(note)
-        # What a template says is not looked through for files: whoever types has not seen it.
-        first = said.parts[0] if self._opening is None else Text(self._opening.made(text))
+            self.display.print_note(note)
+        # Mentions in a template are not read: the user has not seen its text.
+        first = said.parts[0] if self._opening is None else Text(self._opening.render(text))
 
-        def send() -> Generator[Event, None, None]:
+        def begin() -> Generator[Event, None, None]:
             self._opening = None
             return self.talk.send((first, *said.parts[1:]))
 
-        self._follow(send)
+        self._follow(begin)
 
-    def open(self) -> None:
-        """Say what needs nothing to be typed."""
+    def send_opening(self) -> None:
+        """Send the first message of a template that needs no input."""
         if self._opening is not None:
-            self.display.note(self._opening.made(""), "")
-        self.say("")
+            self.display.print_note(self._opening.render(""), "")
+        self.send("")
 
-    def ask_again(self) -> None:
-        """The last message once more, whatever came of it."""
+    def retry(self) -> None:
+        """Send the last message again."""
         events = self.talk.ask_again()
         self._follow(lambda: events)
 
-    def go_on(self) -> None:
-        """Go on with what was left open: people are asked again, calls are run, the model answers."""
+    def resume(self) -> None:
+        """Resume an unfinished answer: ask open questions again, run open calls, and let the model answer."""
         if missing := self.talk.missing_tools:
             names = ", ".join(f"`{name}`" for name in missing)
-            raise NotReadyError(f"what is open needs {names}: choose with /tools, then /go; or /retry asks again")
+            raise NotReadyError(
+                f"the open calls need {names}: enable them with /tools, then /go; or send the message again with /retry"
+            )
         self._follow(self.talk.continue_answer)
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
         began = time.monotonic()
         self.display.console.print()
         try:
-            self.load()
+            self.load_model()
             self.display.follow(self.talk, begin())
             run = self.talk.result().run
         except NoAnswer as error:
@@ -149,17 +151,17 @@ class ChatLoop:
             if isinstance(error, ReturnError):
                 raise
         except AntiphonError as error:
-            self.display.error(f"{error}{self._ways_on()}")
+            self.display.print_error(f"{error}{self._describe_next_steps()}")
             return
         self.display.console.print()
-        self.display.account(run, time.monotonic() - began)
+        self.display.print_summary(run, time.monotonic() - began)
 
-    def load(self) -> None:
-        """Fetch and load a model of this machine while nothing else moves on the screen."""
+    def load_model(self) -> None:
+        """Download and load a local model before the live display starts."""
         prepare_model(self.talk.session.model)
 
     def use_tools(self, chosen: ToolSelection) -> None:
-        """Let the model use these tools from now on."""
+        """Offer these tools to the model from now on."""
         self.talk.session.tools = self.toolbox.load_tools(chosen)
         self.tools = chosen
         self._about.update(chosen.to_json())
@@ -167,30 +169,30 @@ class ChatLoop:
         provided = [spec for spec in conversation.tools if spec.is_provider_defined]
         conversation.tools = [*provided, *(tool.spec for tool in self.talk.session.tools)]
         if self.talk.id:
-            # Whoever goes on with it has the tools that were chosen last, though nothing was said with them.
+            # A resumed chat has the tools that were chosen last, even if no message followed.
             self.talk.save_now()
 
-    def _take(self, said: str) -> None:
+    def _handle_input(self, said: str) -> None:
         if said.startswith("/"):
             run_command(self, said)
-        elif said.strip().lower() in _LEAVING:
+        elif said.strip().lower() in _QUIT_WORDS:
             raise QuitChat
         elif said.strip():
-            self.say(said)
+            self.send(said)
 
-    def _try(self, what: Callable[[], None]) -> None:
+    def _run_reporting_errors(self, what: Callable[[], None]) -> None:
         try:
             what()
         except AntiphonError as error:
-            self.display.error(error)
+            self.display.print_error(error)
 
-    def _ways_on(self) -> str:
-        """Say what can be done about a message that has no answer, or only the beginning of one."""
+    def _describe_next_steps(self) -> str:
+        """Return a hint for a message without a complete answer."""
         if self.talk.is_interrupted:
-            return "; what was said stays: /go continues it, /retry asks again, /undo takes it back"
-        return "; /retry asks again, /undo takes the message back" if self.talk.is_unanswered else ""
+            return "; the partial answer is kept: /go continues it, /retry asks again, /undo removes it"
+        return "; /retry asks again, /undo removes the message" if self.talk.is_unanswered else ""
 
-    def _prompt(self) -> str:
+    def _format_prompt(self) -> str:
         console = self.display.console
         room = max(console.width // 3, 4)
         name = sanitize_line(self.talk.session.model.name.rpartition("/")[2], encoding=console.encoding)
@@ -198,5 +200,5 @@ class ChatLoop:
         sign = "›" if is_unicode_encoding(console.encoding) else ">"
         if console.color_system is None or console.no_color:
             return f"{name} {sign} "
-        # The marks tell the line editor what takes no room.
+        # The marks tell the line editor which characters have no width.
         return f"\001\033[36m\002{name} {sign}\001\033[0m\002 "

@@ -1,4 +1,4 @@
-"""What Tab offers in a chat: commands at the beginning of a line, and paths behind an @."""
+"""Tab completion of a chat: slash commands, their arguments, and paths after an `@`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from antiphon.tools.tool import ToolFailure
 
 _MOST = 200
 _SECONDS = 2.0
-#: With it, git refuses to say what it ignores.
+#: With this variable, `git check-ignore` fails.
 _LITERAL = "GIT_LITERAL_PATHSPECS"
-#: As a mention is written, up to where one types.
+#: A mention up to the cursor.
 _BEGUN = re.compile(r"""(?<![\w.+\-/@`\\])@(?P<path>(?!@)(?:\\ |[^\s"'`<>|,;])*)\Z""", re.ASCII)
 
 
 def list_completions(line: str, commands: Sequence[str]) -> tuple[int, list[str]]:
-    """Where the word begins that one is about to type, and what could stand in its place."""
+    """Return where the word at the end of a line begins, and its completions."""
     if found := _BEGUN.search(line):
-        return found.start(), [f"@{each}" for each in _paths(found["path"].replace("\\ ", " "))]
+        return found.start(), [f"@{each}" for each in _list_paths(found["path"].replace("\\ ", " "))]
     begin = line.rfind(" ") + 1
-    names = commands if begin == 0 and line.startswith("/") else _arguments(line.partition(" ")[0], line[begin:])
+    names = commands if begin == 0 and line.startswith("/") else _list_arguments(line.partition(" ")[0], line[begin:])
     return begin, [f"{each} " for each in names if each.startswith(line[begin:])]
 
 
-def _arguments(command: str, word: str) -> Iterable[str]:
+def _list_arguments(command: str, word: str) -> Iterable[str]:
     if command == "/model":
         return MODEL_PARAM.names(word)
     if command != "/tools":
@@ -38,7 +38,7 @@ def _arguments(command: str, word: str) -> Iterable[str]:
     return (*BUNDLE_NAMES, "on", "off", *(tool.name for tool in all_tools()))
 
 
-def _paths(begun: str) -> list[str]:
+def _list_paths(begun: str) -> list[str]:
     directory, slash, start = begun.rpartition("/")
     try:
         with SandboxRoots().locate(directory or ("/" if slash else ".")) as place:
@@ -49,7 +49,7 @@ def _paths(begun: str) -> list[str]:
     hidden = start.startswith(".")
     names = {each.parts[-1]: each.kind for each in entries if each.parts[-1] not in SKIPPED_DIRECTORIES}
     names = {name: kind for name, kind in names.items() if hidden or not name.startswith(".")}
-    ignored = _ignored(here, list(names))
+    ignored = _find_ignored(here, list(names))
     return [
         f"{directory}{slash}{name}".replace(" ", "\\ ") + ("/" if kind == "directory" else " ")
         for name, kind in list(names.items())[:_MOST]
@@ -57,8 +57,8 @@ def _paths(begun: str) -> list[str]:
     ]
 
 
-def _ignored(directory: str, names: Sequence[str]) -> set[str]:
-    """Which of them git does not look at; none where there is no git to say."""
+def _find_ignored(directory: str, names: Sequence[str]) -> set[str]:
+    """Return the names that git ignores; none without git."""
     from antiphon.tools.builtin.git import SAFE_GIT_SETTINGS, make_git_environment
     from antiphon.tools.process_runner import find_program
 

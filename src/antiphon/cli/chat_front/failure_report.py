@@ -1,10 +1,10 @@
-"""What `antiphon ask` says where there is no answer, and the exit codes of that."""
+"""Messages, JSON and exit codes of `antiphon ask` without an answer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.cli.chat_front.output import print_json, print_message
+from antiphon.cli.output import print_json, print_message
 
 if TYPE_CHECKING:
     from antiphon.chat.chat_journal import ChatJournal
@@ -17,9 +17,9 @@ NO_ANSWER, MISTAKE, WAITING, INTERRUPTED = 1, 2, 3, 130
 def report_failure(
     error: AntiphonError, talk: SavedChat, kept: ChatJournal | None, *, as_json: bool, is_seen: bool, saved: str
 ) -> int:
-    """Say why there is no answer, and how there could be one; gives the exit code.
+    """Print why there is no answer and what to do, and return the exit code.
 
-    Half an answer that nobody has seen is not lost: it is `saved` under that name, or is told.
+    A partial answer that was not displayed is named by its id `saved`, or printed.
     """
     from antiphon.session import NeedsHuman, NoAnswer, ReturnError
 
@@ -27,24 +27,24 @@ def report_failure(
     if isinstance(error, NoAnswer) and not isinstance(error, ReturnError):
         said = f"{error.run.outcome}: {said}"
     if isinstance(error, NoAnswer) and error.run.outcome == "truncated" and not is_seen:
-        said = f"{said}; {where(error.run.said, saved)}"
+        said = f"{said}; {describe_answer_location(error.run.said, saved)}"
     if isinstance(error, NeedsHuman) and talk.id:
-        said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
+        said = f"{said} (`antiphon chat --resume {talk.id}` asks you and continues)"
     if isinstance(error, NeedsHuman) and kept is not None and kept.running is not None:
-        said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to go on"
+        said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to resume it"
     print_message(said)
     if as_json:
         print_json(make_failure_json(str(error), talk, error))
-    return _code(error)
+    return _get_exit_code(error)
 
 
-def where(said: str, id: str) -> str:
-    """Where something that was said can be seen, if it is not on standard output; `id` is where it is saved."""
-    return f"`antiphon logs show {id}` shows it" if id else f"it is nowhere saved, so here it is:\n{said}"
+def describe_answer_location(said: str, id: str) -> str:
+    """Return a hint where an answer can be read: in the saved conversation `id`, or here."""
+    return f"`antiphon logs show {id}` shows it" if id else f"it is not saved; this is the text:\n{said}"
 
 
 def make_failure_json(reason: str, talk: SavedChat | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
-    """What `--json` prints where there is no result at all; without a `talk` nothing was even asked."""
+    """Return the JSON object for a failure; without a `talk`, nothing was sent."""
     from dataclasses import asdict
 
     from antiphon.session import RunRecord
@@ -67,8 +67,8 @@ def make_failure_json(reason: str, talk: SavedChat | None = None, error: Antipho
     }
 
 
-def _code(error: AntiphonError) -> int:
-    """Whether the user has something to mend, or there just was no answer."""
+def _get_exit_code(error: AntiphonError) -> int:
+    """Return the exit code: a mistake of the user, a pending approval, or no answer."""
     from antiphon import errors
     from antiphon.session import NeedsHuman
 

@@ -1,4 +1,4 @@
-"""What is typed: lines with editing and history where there is a terminal, messages of several lines, pasted text."""
+"""Line input of a chat: editing, history, messages of several lines, and pasted text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-Offers = Callable[[str], tuple[int, list[str]]]
+ListCompletions = Callable[[str], tuple[int, list[str]]]
 
 _QUOTES = '"""'
 _MORE = "... "
@@ -19,26 +19,25 @@ _PASTE_SECONDS = 0.03
 
 
 class LineEditor:
-    """Reads from standard input. `history` is the file that messages are kept in.
+    """Reads from standard input; `history` is the file for messages.
 
-    What Tab offers is said by `offers`: of a line up to the cursor, where its last word begins, and what could stand
-    there.
+    `completions` maps the line up to the cursor to the start of its last word, and words that fit there.
     """
 
-    def __init__(self, offers: Offers | None = None, history: Path | None = None) -> None:
+    def __init__(self, completions: ListCompletions | None = None, history: Path | None = None) -> None:
         self.is_terminal = sys.stdin is not None and sys.stdin.isatty()
-        self._readline: Any = _editing() if self.is_terminal else None
+        self._readline: Any = _import_readline() if self.is_terminal else None
         self._history = history
-        self._offers = offers
-        self._offered: list[str] = []
+        self._completions = completions
+        self._completed_words: list[str] = []
         if sys.stdin is not None and hasattr(sys.stdin, "reconfigure"):
-            # A byte that is no text must not end the chat.
+            # Invalid bytes must not end the chat.
             sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
         if self._readline is not None:
             self._prepare(self._readline)
 
-    def message(self, prompt: str) -> str | None:
-        """What the user says: a line, lines that end in a backslash, or lines between triple quotes; `None` is the end.
+    def read_message(self, prompt: str) -> str | None:
+        """Return a line, lines that end in a backslash, or lines between triple quotes; `None` at the end.
 
         Ctrl-C raises KeyboardInterrupt.
         """
@@ -46,17 +45,17 @@ class LineEditor:
         if line is None:
             return None
         if line.lstrip().startswith(_QUOTES):
-            text = self._quoted(line.lstrip().removeprefix(_QUOTES))
+            text = self._read_quoted(line.lstrip().removeprefix(_QUOTES))
         else:
-            text = self._continued(line)
+            text = self._read_continued(line)
         self._remember(text)
         return text
 
-    def line(self, prompt: str) -> str:
-        """A short answer, which is not kept; nothing at the end of the input."""
+    def read_line(self, prompt: str) -> str:
+        """Return a short answer, which is not added to the history; "" at the end of the input."""
         return self._line(prompt) or ""
 
-    def _quoted(self, line: str) -> str:
+    def _read_quoted(self, line: str) -> str:
         lines: list[str] = []
         while not line.rstrip().endswith(_QUOTES):
             lines.append(line)
@@ -66,8 +65,8 @@ class LineEditor:
             line = following
         return "\n".join([*lines, line.rstrip().removesuffix(_QUOTES)]).strip("\n")
 
-    def _continued(self, line: str) -> str:
-        lines = [line, *self._pasted()]
+    def _read_continued(self, line: str) -> str:
+        lines = [line, *self._read_pasted()]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1][:-1]
             following = self._line(_MORE)
@@ -88,8 +87,8 @@ class LineEditor:
         except EOFError:
             return None
 
-    def _pasted(self) -> list[str]:
-        """The other lines of what was pasted; GNU's library gives all of it as one line by itself."""
+    def _read_pasted(self) -> list[str]:
+        """Return further pasted lines; GNU readline returns all of them as one line by itself."""
         if not self.is_terminal or os.name != "posix" or _is_gnu(self._readline):
             return []
         import select
@@ -107,10 +106,10 @@ class LineEditor:
     def _prepare(self, readline: Any) -> None:
         readline.set_auto_history(False)
         readline.set_history_length(_LONGEST_HISTORY)
-        readline.set_completer(self._completed)
+        readline.set_completer(self._complete)
         readline.set_completer_delims(" \t\n")
         readline.parse_and_bind("tab: complete" if _is_gnu(readline) else "bind ^I rl_complete")
-        # Python turns off what makes pasted lines one message instead of several.
+        # Python disables bracketed paste, which makes pasted lines one message.
         if os.environ.get("TERM") not in ("dumb", "unknown"):
             readline.parse_and_bind("set enable-bracketed-paste on")
         if self._history is not None:
@@ -129,16 +128,16 @@ class LineEditor:
                 os.close(os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600))
                 readline.append_history_file(1, self._history)
 
-    def _completed(self, _: str, state: int) -> str | None:
-        """What could be typed, for the editor, which knows only of the last word; a name may have blanks in it."""
-        if state == 0 and self._offers is not None:
+    def _complete(self, _: str, state: int) -> str | None:
+        """Return the completion number `state` for the editor, whose word may be only the end of a name with spaces."""
+        if state == 0 and self._completions is not None:
             readline = self._readline
-            begin, found = self._offers(readline.get_line_buffer()[: readline.get_endidx()])
-            self._offered = [each[max(readline.get_begidx() - begin, 0) :] for each in found]
-        return self._offered[state] if state < len(self._offered) else None
+            begin, found = self._completions(readline.get_line_buffer()[: readline.get_endidx()])
+            self._completed_words = [each[max(readline.get_begidx() - begin, 0) :] for each in found]
+        return self._completed_words[state] if state < len(self._completed_words) else None
 
 
-def _editing() -> Any:
+def _import_readline() -> Any:
     try:
         import readline
     except ImportError:

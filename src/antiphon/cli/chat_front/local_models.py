@@ -1,4 +1,4 @@
-"""A model of this machine is got ready: fetched if somebody agrees, and loaded while a line moves."""
+"""Download and load local models, with a spinner."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from antiphon._base.escape import escape_unprintable_line
 from antiphon._base.terminal import hide_typed_input
-from antiphon.cli.chat_front.output import is_terminal
+from antiphon.cli.output import is_terminal
 
-#: The runtime lets no other thread of this process go on while it loads: what moves meanwhile is another process.
-#: It ends with ours, however that ends, because then its input does.
-_MOVING = """
+#: The spinner is another process, because the runtime blocks all threads of this one while it loads.
+#: It ends when its input is closed, however our process ends.
+_SPINNER_PROGRAM = """
 import select, signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 text, frames, began = sys.argv[1], sys.argv[2], time.monotonic()
@@ -31,7 +31,7 @@ _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 def prepare_model(model: Any) -> None:
-    """Fetch and load a model, if it is one of this machine and that was not done yet."""
+    """Download and load a model if it is local and not loaded yet."""
     from antiphon.local.model import LocalModel
 
     if not isinstance(model, LocalModel) or model.is_loaded:
@@ -41,24 +41,24 @@ def prepare_model(model: Any) -> None:
         model.load()
 
 
-def check_runtime(model: Any) -> None:
-    """An error, where nothing here can run a model of this machine: nobody should type a question first."""
+def require_runtime(model: Any) -> None:
+    """Raise an error before the first question if the runtime of a local model is not installed."""
     from antiphon.local.engine import load_runtime
     from antiphon.local.model import LocalModel
 
-    # To load it takes a while; what is there, but broken, is told when it is asked.
+    # Loading takes a while, so a broken installation is reported at the first question.
     if isinstance(model, LocalModel) and find_spec("xllamacpp") is None:
         load_runtime()
 
 
 @contextmanager
 def show_spinner(text: str) -> Generator[None]:
-    """A line that says so on standard error, where that is a terminal that can."""
+    """Show a spinner with a text on standard error, if that is a suitable terminal."""
     encoding = (getattr(sys.stderr, "encoding", "") or "").lower()
     if not is_terminal(sys.stderr) or not encoding.startswith("utf") or sys.platform == "win32":
         yield
         return
-    command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _MOVING, escape_unprintable_line(text), _FRAMES]
+    command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _SPINNER_PROGRAM, escape_unprintable_line(text), _FRAMES]
     process: subprocess.Popen[bytes] | None = None
     with suppress(OSError):
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=sys.stderr.fileno())

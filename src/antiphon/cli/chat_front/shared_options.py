@@ -1,4 +1,4 @@
-"""The options that `ask` and `chat` share: what is asked by, with which tools, and what becomes of it."""
+"""The options that `ask` and `chat` share."""
 
 from __future__ import annotations
 
@@ -23,21 +23,26 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def add_question_options(otherwise: str) -> Callable[[_Command], _Command]:
-    """What a question is asked by; `otherwise` says which tools there are where none are given."""
-    return _all_of(
+    """Add the options of a question; `otherwise` describes the tools used without `--tools`."""
+    return _combine_options(
         click.option(
             "-m", "--model", type=MODEL_PARAM, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b."
         ),
-        click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else."),
+        click.option("-s", "--system", metavar="TEXT", help="Instructions to the model, sent before all messages."),
         click.option(
             "-t",
             "--template",
             type=TEMPLATE_PARAM,
             metavar="NAME",
-            help="Ask by a template; `antiphon templates` has them.",
+            help="Use a saved template; `antiphon templates` lists them.",
         ),
         click.option(
-            "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="What `$NAME` is in the template."
+            "-p",
+            "--param",
+            "params",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Set the value of `$NAME` in the template.",
         ),
         click.option(
             "-o",
@@ -46,12 +51,12 @@ def add_question_options(otherwise: str) -> Callable[[_Command], _Command]:
             type=OPTION_PARAM,
             multiple=True,
             metavar="NAME=VALUE",
-            help="What goes along with every request: temperature=0, max_tokens=500, extra.seed=42.",
+            help="Set an option of every request: temperature=0, max_tokens=500, extra.seed=42.",
         ),
         click.option(
             "--tools",
             type=click.Choice(["none", "read", "all"]),
-            help="What the model may use: to read this directory, or also to write, to run commands, and MCP servers."
+            help="Tools for the model: `read` reads this directory; `all` also writes, runs commands, uses MCP."
             f" [default: {otherwise}]",
         ),
         click.option(
@@ -60,44 +65,48 @@ def add_question_options(otherwise: str) -> Callable[[_Command], _Command]:
             multiple=True,
             metavar="FILE[:NAME]",
             type=FILE_PARAM,
-            help="Let the model call functions of this Python file, which is run: mytools.py, mytools.py:search.",
+            help="Offer functions of a Python file to the model; the file is run: mytools.py, mytools.py:search.",
         ),
         click.option(
             "--mcp",
             multiple=True,
             metavar="SERVER",
             type=SERVER_PARAM,
-            help="Let the model use an MCP server: one of your configuration, a command in quotes, or an address.",
+            help="Offer the tools of an MCP server: a configured name, a command in quotes, or a URL.",
         ),
     )
 
 
 def add_conversation_options(last: str) -> Callable[[_Command], _Command]:
-    """What is gone on with, what is kept and what is allowed; `last` is what `--continue` goes on with."""
-    return _all_of(
-        click.option("-c", "--continue", "go_on", is_flag=True, help=f"Go on with {last}."),
+    """Add the options for continuing, approving and saving; `last` is what `--continue` continues."""
+    return _combine_options(
+        click.option("-c", "--continue", "go_on", is_flag=True, help=f"Continue {last}."),
         click.option(
             "--resume",
             metavar="ID",
             type=CONVERSATION_PARAM,
-            help="Go on with this conversation; `antiphon logs` lists them.",
+            help="Continue this conversation; `antiphon logs` lists them.",
         ),
-        click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking."),
-        click.option("--no-log", is_flag=True, help="Save nothing."),
-        click.option("--no-journal", is_flag=True, help="Do not write down what is done for an answer while it comes."),
+        click.option("-y", "--yes", is_flag=True, help="Approve all tool calls without asking."),
+        click.option("--no-log", is_flag=True, help="Do not save the conversation."),
+        click.option(
+            "--no-journal", is_flag=True, help="Do not record steps; an interrupted answer then cannot be resumed."
+        ),
     )
 
 
 def check_exclusive_options(given: dict[str, Any], last: str, is_template: bool = False) -> None:
-    """Refuse what cannot be meant together. With `is_template`, a template is made."""
+    """Raise a usage error for options that exclude each other. With `is_template`, a template is saved."""
     if given["go_on"] and given["resume"] is not None:
-        raise click.UsageError(f"`--continue` is {last}, `--resume` another; give one of them")
+        raise click.UsageError(f"`--continue` continues {last}, `--resume` another conversation; use one of them")
     if given["params"] and given["template"] is None and not is_template:
-        raise click.UsageError("`--param` fills in a template; `--template` names one")
+        raise click.UsageError("`--param` sets a value of a template; name it with `--template`")
 
 
-def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tuple[ToolSelection | None, ToolSelection]:
-    """What was given, as the `tools` and the `more` of `Wishes`."""
+def select_tools(
+    tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]
+) -> tuple[ToolSelection | None, ToolSelection]:
+    """Return the values of the options as the `tools` and the `more` of `ChatOptions`."""
     from antiphon.chat.tool_selection import ToolSelection
     from antiphon.tools.user_tools import make_absolute_reference
 
@@ -105,10 +114,10 @@ def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tup
     return (None if tools is None else ToolSelection(tools)), more
 
 
-def _all_of(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
-    def added(command: _Command) -> _Command:
+def _combine_options(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    def add_options(command: _Command) -> _Command:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return added
+    return add_options
