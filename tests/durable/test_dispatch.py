@@ -720,6 +720,6 @@ def test_what_is_wrong_with_a_dispatcher_is_told(postgres: str) -> None:
     with pytest.raises(NotReadyError, match="between -1000 and 999"):
         Dispatcher(postgres).make_ready([], priority=1000)
     program = "import sys; sys.modules['procrastinate'] = None; from antiphon.durable import Dispatcher"
-    program += f"\ntry: Dispatcher({postgres!r}).ready([])\nexcept Exception as error: print(error)"
+    program += f"\ntry: Dispatcher({postgres!r}).make_ready([])\nexcept Exception as error: print(error)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ)
     assert done.stdout == "workers need `procrastinate`: pip install 'antiphon[postgres]'\n", done.stderr
