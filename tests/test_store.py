@@ -514,11 +514,11 @@ def test_a_damaged_row_does_not_hide_the_others(store: Store):
     ("change", "message"),
     [
         ("UPDATE turns SET body = '{' WHERE number = 2", "turn 2 is not JSON"),
-        ("UPDATE turns SET body = 5 WHERE number = 2", "turn 2 is no JSON object"),
-        ("UPDATE turns SET body = '[]' WHERE number = 2", "turn 2 is no JSON object"),
-        ("UPDATE turns SET body = x'00ff' WHERE number = 1", "turn 1 is no JSON object"),
+        ("UPDATE turns SET body = 5 WHERE number = 2", "turn 2 is not a JSON object"),
+        ("UPDATE turns SET body = '[]' WHERE number = 2", "turn 2 is not a JSON object"),
+        ("UPDATE turns SET body = x'00ff' WHERE number = 1", "turn 1 is not a JSON object"),
         ("DELETE FROM turns WHERE number = 2", "1 of 2 turns are there"),
-        ("DELETE FROM heads", "the system text and the tools is no JSON object"),
+        ("DELETE FROM heads", "the system text and the tools is not a JSON object"),
         ("UPDATE kept SET text = x'00'", "`kept`: `result-1` is text"),
     ],
 )

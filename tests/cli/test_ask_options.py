@@ -51,7 +51,7 @@ OPTIONS = {
     "temperature=": "is a number",
     "temperature": "`-o` takes name=value, such as `-o temperature=0`",
     "max_tokens=0": "`max_tokens` is at least 1",
-    "max_tokens=1.5": "is a whole number",
+    "max_tokens=1.5": "is an integer",
     "reasoning=lots": "`reasoning` is one of none, minimal",
     "cache=maybe": "is true or false",
     "schema=a.json": "use `--schema`",
@@ -68,7 +68,7 @@ def test_an_option_that_is_none_is_told_before_anything_is_asked(fake: Fake) -> 
 
 
 def test_an_option_inside_of_a_value_is_told() -> None:
-    assert "inside of `a`, which was given a value" in ask("Go.", "-o", "extra.a=1", "-o", "extra.a.b=2").err
+    assert "is a field of `a`, which already has a value" in ask("Go.", "-o", "extra.a=1", "-o", "extra.a.b=2").err
 
 
 def test_an_ask_that_is_gone_on_with_has_its_options_again(fake: Fake) -> None:

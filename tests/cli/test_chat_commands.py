@@ -162,7 +162,7 @@ def test_a_store_that_cannot_be_written_is_told_once(
     monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "file" / "logs.db"))
     fake.play("A.", "B.")
     shown = chat("a", "b")
-    assert "nothing was asked" in shown
+    assert "no request was sent" in shown
     assert "`ANTIPHON_LOGS=off` saves nothing" in " ".join(shown.split())
     assert fake.requests == []
     shown = chat("a", "b", arguments=("--no-journal",))
@@ -266,7 +266,7 @@ def test_messages_that_failed_do_not_go_along_with_the_next(fake: Fake) -> None:
     fake.play(*[Fail(400, "no")] * 3, "Here.")
     shown = chat("first", "second", "third", "fourth")
     assert last() == ["fourth", "Here."]
-    assert "the message before had no answer and does not go along: first" in " ".join(shown.split())
+    assert "the previous message had no answer and is not sent: first" in " ".join(shown.split())
     assert [word in str(fake.requests[-1].body) for word in ("first", "second", "third", "fourth")] == [False] * 3 + [
         True
     ]

@@ -193,7 +193,7 @@ class TestContinuing:
         chat("a", "/tools off now", arguments=("--tools", "read"))
         shown = chat("b", arguments=("--continue",))
         assert "tools: read without now, as before" in shown
-        assert "no longer to be had" not in shown
+        assert "no longer available" not in shown
         assert "now" not in tools_sent(fake)
 
     def test_a_chat_goes_on_with_its_tools(self, fake: Fake) -> None:
@@ -227,8 +227,8 @@ class TestContinuing:
         chat("a", arguments=("--tools", "read", "--tool", "mytools.py"))
         (place / "mytools.py").unlink()
         shown = " ".join(chat("b", arguments=("--continue",)).split())
-        assert "are no longer to be had: there is no file" in shown
-        assert "tools of this conversation that are no longer to be had: search" in shown
+        assert "are no longer available: there is no file" in shown
+        assert "tools of this conversation that are no longer available: search" in shown
         assert {"read_file", "search"} & {*tools_sent(fake)} == {"read_file"}
 
     def test_where_nobody_wrote_down_how_they_were_chosen_the_built_in_ones_stay(self, fake: Fake) -> None:

@@ -187,7 +187,7 @@ def test_what_was_written_down_without_a_value_that_is_gone_is_told_of(
     antiphon("runs", "answer", "last", "yes")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-next-key")
     ran = antiphon("runs", "resume")
-    assert (ran.code, "'OPENAI_API_KEY' had then" in ran.err, "--retry 1" in ran.err) == (2, True, True)
+    assert (ran.code, "'OPENAI_API_KEY', which has another value" in ran.err, "--retry 1" in ran.err) == (2, True, True)
     assert antiphon("runs", "resume", "--retry", "1").out == "sk-the-next-key\n"
 
 
@@ -247,4 +247,4 @@ def test_with_another_key_of_the_journal_that_is_what_is_said(fake: Fake, tmp_pa
     (key,) = (tmp_path / "data").glob("*.key")
     key.unlink()
     ran = antiphon("runs", "resume")
-    assert (ran.code, "was sealed with another key" in ran.err) == (2, True)
+    assert (ran.code, "was encrypted with another key" in ran.err) == (2, True)

@@ -73,7 +73,7 @@ def test_prose_and_code_name_no_files(said: str) -> None:
     [
         ("Read @note.md", "there is no `note.md`; did you mean `@notes.md`?"),
         ("Read @src/mian.py.", "there is no `src/mian.py`; did you mean `@src/main.py`?"),
-        ("@nothing/", "there is no `nothing/`; if it is no file, write"),
+        ("@nothing/", "there is no `nothing/`; if it is not a file, write"),
         ("@src/nothing", "there is no `src/nothing`"),
         ("@./nothing", "there is no `./nothing`"),
         ("@nothing.yaml:10-20", "there is no `nothing.yaml:10-20`"),

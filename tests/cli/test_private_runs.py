@@ -101,7 +101,7 @@ def test_without_its_key_nothing_of_it_is_read(fake: Fake, tmp_path: Path):
     (key,) = (tmp_path / "data").glob("*.key")
     key.unlink()
     ran = antiphon("runs", "resume")
-    assert (ran.code, "was sealed with another key" in ran.err) == (2, True)
+    assert (ran.code, "was encrypted with another key" in ran.err) == (2, True)
     assert antiphon("runs", "list").code == 0
     assert json.loads(antiphon("runs", "list", "--json").out)[0]["state"] in ("ready", "interrupted")
 
@@ -117,4 +117,4 @@ def test_a_key_of_the_environment_is_for_journals_that_are_shared(
     assert antiphon("runs", "resume").out == END
     assert list((tmp_path / "data").glob("*.key")) == []
     monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", "short")
-    assert "has no key" in antiphon("run", "p.vibe", "--set", "start=x").err
+    assert "has no valid key" in antiphon("run", "p.vibe", "--set", "start=x").err

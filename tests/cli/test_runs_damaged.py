@@ -117,7 +117,7 @@ def test_what_is_damaged_is_listed_with_what_is_wrong() -> None:
     (listed,) = json.loads(antiphon("runs", "list", "--json").out)
     assert "is not JSON" in listed["damage"]
     ran = antiphon("runs", "resume")
-    assert (ran.code, "cannot be gone on with" in ran.err) == (2, True)
+    assert (ran.code, "cannot be resumed" in ran.err) == (2, True)
 
 
 def test_a_journal_of_a_newer_release_is_told_of_and_not_touched() -> None:
@@ -170,7 +170,7 @@ LARGE = (
 def test_a_full_disk_stops_a_run_that_can_be_gone_on_with() -> None:
     child = subprocess.run([sys.executable, "-c", FULL, "run", program(LARGE)], capture_output=True, text=True)
     assert (child.returncode, child.stdout) == (2, "begun\n")
-    assert "what it does cannot be written down" in child.stderr
+    assert "its effects cannot be written to the journal" in child.stderr
     assert "full" in child.stderr
     assert "Traceback" not in child.stderr
     ran = antiphon("runs", "resume")
@@ -233,7 +233,7 @@ def test_a_run_of_another_machine_is_taken_from_it_where_that_is_said() -> None:
     change("UPDATE runs SET state = 'running', owner = 'elsewhere:12:34:ab'")
     antiphon("runs", "answer", "last", "me")
     refused = antiphon("runs", "resume")
-    assert (refused.code, "process 12 of elsewhere" in refused.err) == (2, True)
+    assert (refused.code, "process 12 on elsewhere" in refused.err) == (2, True)
     assert f"`antiphon runs resume {last_id()} --force`" in refused.err
     ran = antiphon("runs", "resume", "--force")
     assert (ran.code, ran.out) == (0, "me\n")

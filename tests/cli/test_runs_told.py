@@ -73,7 +73,7 @@ def test_a_run_that_goes_on_says_who_is_at_it(postgres: str) -> None:
         if place:
             owned(journal, "elsewhere:7:1:0000", running.id)
             (told,) = iter_next_steps(journal, running.id)
-            assert "is being run, last seen 0 s ago by process 7 of elsewhere, of which nothing is known" in told
+            assert "is being run, last seen 0 s ago by process 7 on elsewhere, which this machine cannot check" in told
         owned(journal, DEAD, running.id)
         (told,) = iter_next_steps(journal, running.id)
         assert f"`antiphon runs resume {running.id}`" in told

@@ -141,7 +141,7 @@ def test_all_workers_together_spend_no_more_on_a_batch_than_they_may(postgres: s
         each = next(row["cost"] for row in found if row["outcome"] == "done")
         # Who has begun to ask when the last of it is spent is not stopped.
         assert 0.0003 / each <= asked <= 0.0003 / each + 2
-        assert "not begun: the limit of $0.0003 is reached" in ran.err
+        assert "not started: the limit of $0.0003 is reached" in ran.err
         assert "--max-cost USD` continues" in ran.err
         ran = antiphon("runs", "--db", postgres, "resume", "last")
         assert (ran.code, len(fake.requests)) == (1, asked)
@@ -176,7 +176,7 @@ def test_a_row_whose_program_was_changed_meanwhile_is_told_of_and_not_waited_for
         Path("p.vibe").write_text('let n = 0\nask "What now of {n}?"\n')
         assert antiphon("runs", "--db", postgres, "answer", row["run"], "x").code == 0
         ran = antiphon("runs", "--db", postgres, "resume", "last")
-    assert "is not the one of the last time" in json.loads(ran.out)["error"]
+    assert "differs from the saved one" in json.loads(ran.out)["error"]
 
 
 def test_only_a_shared_journal_has_workers() -> None:
@@ -227,7 +227,7 @@ def test_the_second_signal_ends_a_worker_at_once_and_others_go_on(postgres: str,
         worker.send_signal(which)
         # It says so, and waits for what it runs.
         said = [worker.stderr.readline(), worker.stderr.readline()]
-        assert "the next signal ends it at once" in said[1]
+        assert "another signal stops at once" in said[1]
         assert worker.poll() is None
         worker.send_signal(which)
         assert worker.wait(PATIENCE) == -which
@@ -246,4 +246,4 @@ def test_what_is_wrong_with_the_options_is_told(postgres: str) -> None:
     assert "expected a model and a number" in antiphon("worker", "--db", postgres, "--limit", "x").err
     assert "is not a port" in antiphon("worker", "--db", postgres, "--metrics", "x").err
     bad = antiphon("worker", "--db", postgres.replace(PASSWORD, "other"), "--status")
-    assert (bad.code, "look at the URL" in bad.err, "other" in bad.err) == (2, True, False)
+    assert (bad.code, "check the URL" in bad.err, "other" in bad.err) == (2, True, False)

@@ -226,7 +226,7 @@ def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(worker
     assert dead == 1 + MAX_TAKEOVERS
     entry = workers.journal.find("deadly")
     said = (entry.ending or {})["error"]["message"]
-    assert f"{dead} workers died" in said
+    assert f"{dead} workers in a row died" in said
     assert "at step 2" in said
     assert "`antiphon runs resume deadly`" in said
     assert said in describe_run(entry)
@@ -615,7 +615,7 @@ def test_limits_are_kept_by_all_together(postgres: str) -> None:
     assert free_at >= start + 40 * 0.1 - 0.001
     assert min(delays) >= 0
     assert limits[0].delay(EffectCall("1", AskModel("unlimited", "", ()))) == 0
-    with pytest.raises(NotReadyError, match="never"):
+    with pytest.raises(NotReadyError, match="must be more than 0"):
         RateLimits(postgres, {"x": 0})
 
 
@@ -713,7 +713,7 @@ def test_the_tables_of_the_queue_are_brought_up_to_date(postgres: str) -> None:
 
 
 def test_what_is_wrong_with_a_dispatcher_is_told(postgres: str) -> None:
-    with pytest.raises(NotReadyError, match="at least a second"):
+    with pytest.raises(NotReadyError, match="at least one second"):
         Dispatcher(postgres, lease=0)
     with pytest.raises(NotReadyError, match="at least one slot"):
         Dispatcher(postgres).work(lambda _: None, slots=0)

@@ -163,7 +163,7 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
     running = journal.resume("r")
     journal.write_at_epoch(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq = ?", (gone,))
     running.finish("interrupted")
-    with pytest.raises(JournalFailed, match=f"what it did before step {gone + 2} is gone.*--edited"):  # noqa: SIM117
+    with pytest.raises(JournalFailed, match=f"steps before step {gone + 2} are missing.*--edited"):  # noqa: SIM117
         with journal.run("r"):
             work(journal)
     assert len(done) == 302
@@ -201,7 +201,7 @@ def test_last_steps_that_are_gone_are_told_of_and_not_repeated(path: str, kept: 
         journal.revoke_lease("r")
     remove_steps(path, kept)
     for _ in range(2):
-        with pytest.raises(JournalFailed, match=r"what it did last is gone.*--edited"):
+        with pytest.raises(JournalFailed, match=r"steps at the end are missing.*--edited"):
             work_again()
     assert len(done) == 302
     running = journal.resume("r")

@@ -58,7 +58,7 @@ def test_tables_of_an_older_release_are_brought_up_to_date_by_one_of_many(postgr
     added = ("ALTER TABLE things ADD COLUMN name TEXT",)
     with ThreadPoolExecutor(8) as pool:
         newer = [PostgresDatabase(postgres, migrations=(first, added)) for _ in range(8)]
-        assert list(pool.map(lambda each: each.read("SELECT name FROM things", ()), newer)) == [[]] * 8
+        assert list(pool.map(lambda each: each.query("SELECT name FROM things", ()), newer)) == [[]] * 8
     assert newer[0].query("SELECT version FROM schema ORDER BY version", ()) == [(1,), (2,)]
 
 
@@ -126,7 +126,7 @@ def test_a_server_that_stays_away_interrupts_the_run_and_does_not_fail_it(server
         with journal.run("r"):
             journal.step(server.stop)
 
-    with pytest.raises(StoreError, match="cannot be reached; look whether the server runs"):
+    with pytest.raises(StoreError, match="cannot be reached; check that the server runs"):
         go()
     server.start()
     assert [each.state for each in Journal(server.url).list_runs()] == ["running"]
@@ -243,10 +243,10 @@ def settled(journal: Journal, do: Callable[[int], object], n: int) -> object:
 
 def bad_urls(url: str) -> list[tuple[str, str]]:
     return [
-        (url.replace("postgres:", "nobody-of-this-name:"), "cannot be opened; look at the URL"),
-        (url.replace(PASSWORD, PASSWORD + "x"), "cannot be opened; look at the URL"),
-        (url + "-gone", "cannot be opened; look at the URL"),
-        (f"postgresql://me:{PASSWORD}@127.0.0.1:1/x", "cannot be reached; look whether the server runs"),
+        (url.replace("postgres:", "nobody-of-this-name:"), "cannot be opened; check the URL"),
+        (url.replace(PASSWORD, PASSWORD + "x"), "cannot be opened; check the URL"),
+        (url + "-gone", "cannot be opened; check the URL"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:1/x", "cannot be reached; check that the server runs"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1:1/x?wrong={PASSWORD}", "cannot be read; it is postgresql://"),
         (f"postgresql://me:{PASSWORD}@[::1", "cannot be read; it is postgresql://"),
         (f"postgresql://127.0.0.1:1/x?user=me&password={PASSWORD}", "cannot be reached"),

@@ -141,7 +141,7 @@ def test_only_what_is_written_down_can_be_resumed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
     with journal.run("plain"):
         pass
-    with pytest.raises(NotReadyError, match="none of a session"):
+    with pytest.raises(NotReadyError, match="was not started by a session"):
         Session(Scripted("x"), journal=journal).resume_run("plain")
 
 

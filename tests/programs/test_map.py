@@ -89,12 +89,12 @@ def test_files_are_rows_with_their_names_and_texts():
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("r.csv", "a,b\n1\n", "line 2 has not as many values as columns"),
-        ("r.csv", "a,a\n1,2\n", "names its columns, each once"),
-        ("r.csv", "", "names its columns"),
+        ("r.csv", "a,b\n1\n", "line 2 has another number of values than columns"),
+        ("r.csv", "a,a\n1,2\n", "name its columns, each once"),
+        ("r.csv", "", "name its columns"),
         ("r.csv", "z\n1\n", "row 1 has z; the program can start with: n, who"),
-        ("r.jsonl", "{\n", "line 1 is no JSON"),
-        ("r.jsonl", "[1]\n", "line 1 is no JSON object"),
+        ("r.jsonl", "{\n", "line 1 is not valid JSON"),
+        ("r.jsonl", "[1]\n", "line 1 is not a JSON object"),
         ("r.xml", "<a/>", "rows come from"),
         (None, "", "cannot read"),
     ],
@@ -202,7 +202,7 @@ def test_a_batch_that_is_killed_while_its_rows_are_written_loses_none():
     assert (ran.code, ran.out, "cannot read r.csv" in ran.err) == (2, "", True)
     write("r.csv", text.replace("\n7\n", "\n77\n"))
     ran = antiphon("runs", "resume", "last")
-    assert (ran.code, ran.out, "its row 7 is not in the rows any more" in ran.err) == (2, "", True)
+    assert (ran.code, ran.out, "its row 7 is no longer among the rows" in ran.err) == (2, "", True)
     write("r.csv", text)
     ran = antiphon("runs", "resume", "last", "--max-cost", "1")
     assert (ran.code, [each["value"] for each in lines(ran.out)]) == (0, list(range(1, 901)))
@@ -256,7 +256,7 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     assert outcomes[-1] == "limit"
     asked = len(fake.requests)
     assert asked < 20
-    assert "not begun: the limit of $0.0003 is reached" in ran.err
+    assert "not started: the limit of $0.0003 is reached" in ran.err
     assert "runs resume" in ran.err
     assert "--max-cost USD` continues" in ran.err
     # Rows that were not begun are as they were, and what was spent counts when it is gone on with.
@@ -298,7 +298,7 @@ class TestFromPython:
         with pytest.raises(StoreError, match="disk is full"):
             library.map("p.vibe", broken(), journal=journal, id="nightly")
         assert journal.find("nightly").state == "preparing"
-        with pytest.raises(NotReadyError, match="row 1 is not in the rows any more"):
+        with pytest.raises(NotReadyError, match="row 1 is no longer among the rows"):
             library.map("p.vibe", rows[1:], journal=journal, id="nightly")
         found = library.map("p.vibe", rows, journal=journal, id="nightly")
         assert [each.value for each in found] == list(range(1, 601))

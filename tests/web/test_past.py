@@ -302,10 +302,10 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
         ("team", None, "antiphon team fork"),
         ("turn", "t1", "antiphon team fork t1"),
         ("map", None, "each row of it is a run of its own"),
-        ("python", None, "only the code that began it"),
-        ("session", None, "only the code that began it"),
-        ("earlier", "first", "what run first did before"),
-        ("program", None, "was not begun as a program"),
+        ("python", None, "only the code that started it"),
+        ("session", None, "only the code that started it"),
+        ("earlier", "first", "the steps of run first before its restart"),
+        ("program", None, "is not a program; resume it"),
     ],
 )
 def test_what_cannot_be_forked_says_why(journal: Journal, gone: list[str], kind: str, parent: str | None, said: str):

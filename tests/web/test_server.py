@@ -518,9 +518,9 @@ def test_what_cannot_go_on_says_why(journal: Journal):
     going = RunLauncher(journal)
     assert going.go_on("r")
     wait_until(lambda: bool(going.failure("r")))
-    assert "not begun as a program" in going.failure("r")
+    assert "it is not a program" in going.failure("r")
     (run,) = [data for _, name, data in told(EventFeed(journal, going, "r")) if name == "run"]
-    assert "not begun as a program" in run["stuck"]
+    assert "it is not a program" in run["stuck"]
 
 
 @pytest.mark.parametrize(

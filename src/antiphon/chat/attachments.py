@@ -1,4 +1,4 @@
-"""What people send along: files, addresses and what is piped in, known by how they begin, whatever they are called.
+"""Attachments: files, URLs and standard input, whose type is detected by their first bytes.
 
 Text goes into the message, images are shown to models that can see, PDFs go to those whose API has a place for them.
 """
@@ -30,26 +30,26 @@ _PDF_PREFIX = b"%PDF-"
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Something that goes along: a text, an image, or the bytes of a PDF. `name` is what a message calls it."""
+    """An attachment: a text, an image, or the bytes of a PDF, with its name in the message."""
 
     name: str
     content: str | Image | bytes
 
     @property
     def text(self) -> str:
-        """What of it is put into the message."""
+        """The text for the message; empty for images and PDFs."""
         if not isinstance(self.content, str):
             return ""
         return f"{self.name}:\n{fence_text(self.content)}"
 
 
 def is_web_url(named: str) -> bool:
-    """Whether this is fetched: it begins like `https://`."""
+    """Return whether this is a URL: it begins like `https://`."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", named) is not None
 
 
 def make_attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachment:
-    """What these bytes are; an error where no model can be given them. A page of the web is reduced to its text."""
+    """Return an attachment from bytes; a ContentError if no model accepts them. A web page is reduced to its text."""
     if len(data) > MAX_ATTACHMENT_BYTES:
         raise ContentError(
             f"{name!r} has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB, which no provider takes; make it smaller"
@@ -74,10 +74,10 @@ def make_attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachm
 
 
 def read_attachment(path: str) -> Attachment:
-    """A file that goes along."""
+    """Read an attachment from a file."""
     try:
         with open_named_file(path) as file:
-            # A device may have no end.
+            # A device may be endless.
             data = file.read(MAX_ATTACHMENT_BYTES + 1)
     except (OSError, ValueError) as error:
         raise ContentError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from None
@@ -85,7 +85,7 @@ def read_attachment(path: str) -> Attachment:
 
 
 def fetch_attachment(url: str) -> Attachment:
-    """What is at an address that a person named: of this machine only if the address says so, of no private network."""
+    """Fetch an attachment from a URL. Private networks are rejected; this machine must be named explicitly."""
     from antiphon.tools import ToolFailure
 
     async def fetched() -> tuple[bytes, bool]:
@@ -124,7 +124,7 @@ async def _download(url: str) -> tuple[bytes, bool]:
 
 
 def _list_local_hosts(url: str) -> list[str]:
-    """This machine, where the address itself names it: a name that leads here, or a redirect, does not count."""
+    """Return this machine as a permitted host if the URL itself names it; other names and redirects do not count."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

@@ -1,4 +1,4 @@
-"""The models that a talk can be had with at once."""
+"""The models that a chat can use now."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def list_usable_models(configuration: Configuration) -> list[tuple[str, str]]:
-    """Models that could be asked now, and why: a key was found, or their weights are on this machine."""
+    """Return the models that can be asked now, and why: the source of a key, or local weights."""
     from antiphon.config.default_model import list_provider_defaults
     from antiphon.local import weights
     from antiphon.providers.registry import PROVIDERS

@@ -1,4 +1,4 @@
-"""Talks in the user's journal: an answer that was interrupted, or waits for somebody, is gone on with."""
+"""The journal of a chat: interrupted answers and open questions can be resumed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from antiphon.session import Question, UsageChanged
 from antiphon.session.tool_calls import QUESTION_SUFFIXES
 from antiphon.storage.store_location import get_store_path, is_saving_off
 
-#: How often the journal is looked at for what somebody has said, in seconds.
+#: Seconds between checks for answers in the journal.
 _POLL_SECONDS = 0.2
-#: So many runs are looked through at once, the newest of them.
+#: The number of newest runs that are listed.
 _MAX_RUNS = 200
 
 
 class ChatJournal(Journal):
-    """The journal of one talk. `about` is what it takes to open the talk again."""
+    """The journal of one chat. `about` returns the launch data to open the chat again."""
 
     def __init__(self, command: str, about: Callable[[], dict[str, Any]], place: str | None = None) -> None:
         super().__init__(place)
         self._command = command
         self._about = about
         self._is_off = place is None and is_saving_off()
-        #: What was begun or gone on with last.
+        #: The run that was started or resumed last.
         self.running: ActiveRun | None = None
 
     def begin_request(
@@ -42,7 +42,7 @@ class ChatJournal(Journal):
         kind: str = "",
         about: Mapping[str, Any] | None = None,
     ) -> ActiveRun | None:
-        """A run for each message; none, where nothing is to be saved."""
+        """Create a run for a message, or return None if saving is off."""
         if self._is_off:
             return None
         about = {**self._about(), **(about or {}), "directory": os.getcwd()}
@@ -50,19 +50,19 @@ class ChatJournal(Journal):
             self.running = super().begin_request(conversation, mode, prompt, title, kind or self._command, about)
         except StoreError as error:
             raise JournalFailed(
-                f"nothing was asked, because what is done for the answer cannot be written down: {error};"
-                " `--no-journal` asks all the same"
+                f"no request was sent, because the journal cannot be written: {error};"
+                " ask without a journal with `--no-journal`"
             ) from error
         return self.running
 
     def resume(self, id: str, *, by_force: bool = False, other_model: bool = False) -> ActiveRun:
-        """Take a run that is there; a fork may have asked another model before."""
+        """Acquire an existing run. A fork may have asked another model before."""
         other_model = other_model or bool(self.find(id).begun_as.get("every_model"))
         self.running = super().resume(id, by_force=by_force, other_model=other_model)
         return self.running
 
     def find_unfinished_run(self, conversation: str) -> str:
-        """The last run of a saved conversation, if it is not over; its name."""
+        """Return the id of a conversation's last run if it has not ended, or an empty string."""
         rows = self.query("SELECT id FROM runs WHERE kind IN ('ask', 'chat') ORDER BY created DESC LIMIT 50", ())
         for entry in (self.find(id) for (id,) in rows):
             if entry.begun_as.get("conversation") == conversation:
@@ -70,7 +70,7 @@ class ChatJournal(Journal):
         return ""
 
     def iterate_chat_runs(self, after: str = "") -> Generator[RunEntry]:
-        """Runs of talks that came after one, the oldest first: the newest of those that there are."""
+        """Yield the newest chat runs after the run `after`, oldest first."""
         rows = self.query(
             f"SELECT id FROM runs WHERE kind IN ('ask', 'chat') AND id > ? ORDER BY id DESC LIMIT {_MAX_RUNS}",
             (after,),
@@ -78,7 +78,7 @@ class ChatJournal(Journal):
         return (self.find(id) for (id,) in reversed(rows))
 
     async def wait_for_answer(self, question: Question) -> HumanAnswer | None:
-        """What somebody says to a question of the run that goes on, wherever he does."""
+        """Wait until the question of the current run is answered in the journal, from any process."""
         while True:
             is_open, said = await asyncio.to_thread(self._find_answer, question)
             if not is_open:
@@ -86,7 +86,7 @@ class ChatJournal(Journal):
             await asyncio.sleep(_POLL_SECONDS)
 
     def _find_answer(self, question: Question) -> tuple[bool, HumanAnswer | None]:
-        """Whether a question is open still, and what was said to it."""
+        """Return whether a question is still open, and its answer."""
         rows = self.query(
             "SELECT path, effects.state, outcome, runs.state FROM effects JOIN runs ON id = run"
             " WHERE run = ? AND effects.kind = 'person' ORDER BY seq DESC",
@@ -104,12 +104,12 @@ class ChatJournal(Journal):
         return False, None
 
     def on_saved(self, id: str) -> None:
-        """The conversation has this name in the store."""
+        """Save the id of the conversation with the run."""
         if self.running is not None:
             self.running.update_launch_data(conversation=id)
 
     def on_interrupted(self, said: str) -> None:
-        """Note what was said of an answer. The conversation has it: the run is not gone on with."""
+        """Save the partial answer, and cancel the run, because the conversation contains the text."""
         if self.running is not None:
             with suppress(AntiphonError):
                 self.running.update_launch_data(interrupted=said)
@@ -117,7 +117,7 @@ class ChatJournal(Journal):
                 self.cancel(self.running.id)
 
     def on_used(self, spent: UsageChanged) -> None:
-        """This is what the answer took. What of it is not written down is only not known later."""
+        """Save the usage of the answer. A failure only loses the numbers."""
         usage = spent.usage
         if self.running is not None:
             with suppress(AntiphonError):
@@ -125,7 +125,7 @@ class ChatJournal(Journal):
 
 
 def get_journal_location(journal: Journal) -> str | None:
-    """Where a journal is, if that is not the user's own file."""
+    """Return the location of a journal, or None for the default file."""
     if journal.is_shared:
         return journal.url
     return None if journal.file.path == get_store_path() else str(journal.file.path)

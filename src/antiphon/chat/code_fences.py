@@ -1,4 +1,4 @@
-"""Texts of files as a part of what is said: between marks that nothing in them can pass for."""
+"""Code fences around texts of files in messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def fence_text(text: str) -> str:
-    """The text between fences that are longer than any in it."""
+    """Return the text between fences that are longer than any in it."""
     longest = max((len(found) for found in re.findall("`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"

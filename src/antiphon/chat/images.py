@@ -1,21 +1,21 @@
-"""Images that people send along: known by how they begin, whatever somebody says they are."""
+"""Detection of images by their first bytes, whatever their name."""
 
 from __future__ import annotations
 
 from antiphon.conversation import Image
 
-#: How files begin that models can be shown.
+#: Media types of images that models accept, by their first bytes.
 _TYPE_BY_PREFIX = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF8": "image/gif",
 }
-#: The types of those.
+#: Media types that `detect_image` recognizes.
 IMAGE_TYPES = (*_TYPE_BY_PREFIX.values(), "image/webp")
 
 
 def detect_image(data: bytes) -> Image | None:
-    """The image in these bytes; nothing, where it is none that models can be shown."""
+    """Return the image in these bytes, or None if it is not an image that models accept."""
     for start, kind in _TYPE_BY_PREFIX.items():
         if data.startswith(start):
             return Image.from_bytes(data, kind)

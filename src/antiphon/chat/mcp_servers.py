@@ -1,4 +1,4 @@
-"""An MCP server that somebody names: one of the configuration, an address, or a command to start."""
+"""MCP servers named by users: a name from the configuration, a URL or a command."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from antiphon.errors import OptionError
 if TYPE_CHECKING:
     from antiphon.tools.mcp import McpServer
 
-#: Words of a command that start something else, which gives the server its name.
+#: Words of launchers; the server is named after the first other word of its command.
 _LAUNCHER_WORDS = re.compile(
     r"-.*|npx|bunx|uvx|uv|pipx|run|exec|node|deno|bun|docker|env|sh|bash|py|python[\d.]*", re.IGNORECASE
 )
 
 
 def resolve_mcp_server(given: str, configured: Mapping[str, McpServer]) -> McpServer:
-    """The server that is meant; a name of the configuration comes first."""
+    """Return the server with this name, URL or command; configured names come first."""
     if given in configured:
         return configured[given]
     from antiphon.tools.mcp import McpServer
@@ -43,7 +43,7 @@ def resolve_mcp_server(given: str, configured: Mapping[str, McpServer]) -> McpSe
 
 
 def _choose_server_name(words: list[str]) -> str:
-    """What a server is called after: the first word of its command that is no program to start others with."""
+    """Return a name for a server: the first word of its command that is not a launcher."""
     named = next((word for word in words if not _LAUNCHER_WORDS.fullmatch(PurePath(word).name)), words[0])
     return _sanitize_server_name(PurePath(re.sub(r"(?<=.)@[^/@]*$", "", named)).stem)
 

@@ -1,6 +1,6 @@
-"""Files and directories that are named in what somebody types: `@notes.md`, `@src/`, `@long.txt:100-200`, `@"a b.txt"`.
+"""Files and directories mentioned in messages: `@notes.md`, `@src/`, `@long.txt:100-200`, `@"a b.txt"`.
 
-They are read as the tools read them, and confined as these are; what was typed stays as it is, and they follow it.
+The built-in tools read them, with the same restrictions. Their texts follow the message, which stays unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from antiphon.tools.tool import ToolFailure
 if TYPE_CHECKING:
     from antiphon.wire import Target
 
-#: What begins after a letter is an address of somebody's mail, and what stands in backquotes is code.
+#: An @ after a letter belongs to a mail address, and one in backquotes is code.
 _MENTION = re.compile(
     r"""(?<![\w.+\-/@`\\])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>(?!@)(?:\\[ ]|[^\s"'`<>|,;])+))""", re.ASCII
 )
@@ -30,7 +30,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{0,9}))?")
 _TRAILING_SIGNS = ".:!?)]}*_("
 _LARGEST_IMAGE = 20_000_000
-#: Endings that nobody gives to anything but a file, whatever else is written with an @ and a dot.
+#: Suffixes that mark a mention as a file, unlike other words with an @ and a dot.
 _FILE_SUFFIXES = re.compile(
     "bat|c|cc|cfg|conf|cpp|cs|css|csv|cxx|diff|docx?|env|gif|go|gz|h|hpp|html?|ini|ipynb|java|jpe?g|jsonl?|jsx?|kt|lock"
     "|log|lua|mdx?|mjs|patch|pdf|php|pl|png|proto|ps1|pyi?|r|rb|rs|rst|scss|sh|sql|svg|swift|tar|tex|toml|tsv|tsx?|txt"
@@ -41,7 +41,7 @@ _FILE_SUFFIXES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExpandedMessage:
-    """A message with what is named in it. `notes` say what goes along."""
+    """A message with the mentioned files. `notes` describe them for the user."""
 
     parts: tuple[UserPart, ...]
     notes: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class ExpandedMessage:
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A path as it was written, with the lines that are wanted of it."""
+    """A mentioned path and the requested lines."""
 
     path: str
     first: int = 1
@@ -59,8 +59,9 @@ class _Mention:
 def expand_mentions(
     said: str, agrees: Callable[[str], bool], target: Target | None, root: str = "."
 ) -> ExpandedMessage:
-    """A message as it is to be sent: what is named in it follows it. One that is not there is an error, and so is one
-    that cannot be read; whoever `agrees` is asked about files that look like secrets.
+    """Return a message with the contents of mentioned files. A missing or unreadable file is a ContentError.
+
+    `agrees` is called before a file is sent that looks like a secret.
     """
     roots = SandboxRoots([root])
     found = dict.fromkeys(_find_mentions(said, roots))
@@ -79,7 +80,7 @@ def expand_mentions(
 
 
 def extract_headline(text: str) -> str:
-    """What a file that went along is called and how long it is; empty for a text that somebody typed."""
+    """Return the name and length of an expanded file; empty for typed text."""
     found = re.match(r"(@\S.*):\n(`{3,})\n(?s:.*)\n\2\Z", text)
     return found[1] if found else ""
 
@@ -102,7 +103,7 @@ def _find_mentions(said: str, roots: SandboxRoots) -> Iterator[_Mention]:
 
 
 def _interpret_mention(written: str, roots: SandboxRoots) -> Iterator[_Mention]:
-    """What is there of that name: as it stands, else without the lines that are wanted."""
+    """Yield the interpretation of a mention that exists: a path, or a path with lines."""
     if _is_existing(roots, written):
         yield _Mention(written)
     elif (lines := _LINES.fullmatch(written)) and _is_existing(roots, lines["path"]):
@@ -120,7 +121,7 @@ def _is_existing(roots: SandboxRoots, path: str) -> bool:
 
 
 def _looks_like_path(written: str, roots: SandboxRoots) -> bool:
-    """Whether what is not there can only be meant for a path: `@decorator`, `@app.get`, `@scope/name` are not."""
+    """Return whether a missing mention must be a path; `@decorator`, `@app.get` and `@scope/name` are not."""
     path = lines["path"] if (lines := _LINES.fullmatch(written)) else written
     if path.startswith(("./", "../", "/", "~/")) or path.endswith("/"):
         return len(path) > 1
@@ -172,7 +173,7 @@ def _check_image(image: Image, path: str, target: Target | None) -> Image:
 
 
 def _suggest_path(roots: SandboxRoots, path: str) -> str:
-    """What was probably meant, and how to write what is no path at all."""
+    """Return a hint with a similar path, or how to write a word that is not a path."""
     directory, _, name = path.rstrip("/").rpartition("/")
     try:
         with roots.locate(directory or ".") as place:
@@ -180,11 +181,11 @@ def _suggest_path(roots: SandboxRoots, path: str) -> str:
     except ToolFailure:
         meant = None
     if meant is None:
-        return f"; if it is no file, write `` `@{path}` ``"
+        return f"; if it is not a file, write `` `@{path}` ``"
     return f"; did you mean `@{directory + '/' if directory else ''}{meant}`?"
 
 
 def _describe_remainder(mention: _Mention, text: str) -> str:
-    """How to send what was cut off, for the one who typed it; the model is told how to read it."""
+    """Return a hint for the user how to send the rest of a cut file."""
     found = re.match(r"\[[^\n]*more from start_line=(\d+)", text)
     return f"; `@{mention.path}:{found[1]}-` sends what follows" if found and mention.last is None else ""

@@ -1,4 +1,4 @@
-"""The type of an answer by where it is declared: a JSON Schema, or a name in a file of Python or of the language."""
+"""Output types from files: a JSON Schema, or a type in a Python or Vibe file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ACCEPTED_FORMS = "`person.json` (JSON Schema), `models.py:Person` (pydantic, da
 
 
 def load_output_type(named: str, *, runs_python: bool = True) -> Any:
-    """The type behind `person.json`, `models.py:Person` or `types.vibe:Person`; the Python file is run, if it may."""
+    """Load the type from `person.json`, `models.py:Person` or `types.vibe:Person`. A Python file is executed."""
     path, name = _split_reference(named)
     if path.suffix in (".py", ".vibe") and not name:
         raise OptionError(f"`{named}` names no type in it: write `{named}:NAME`")
@@ -77,7 +77,7 @@ def _load_vibe_type(path: Path, name: str) -> Any:
     from antiphon.lang.runtime.tools_and_types import to_python_type
     from antiphon.lang.syntax.diagnostics import ProgramErrors
 
-    # Nothing of it is run: a program that does more than declare types is as good.
+    # The program is checked but not run, so it may do more than declare types.
     source, modules = read_program_source(path), ModuleLoader()
     text = analyse(source, imports=lambda other: modules.exports(other, source))
     if not text.is_compilable:

@@ -1,4 +1,4 @@
-"""Instructions of a project: what its `AGENTS.md` and `ANTIPHON.md` say, as a part of a system text."""
+"""Instructions of a project from `AGENTS.md` and `ANTIPHON.md`, as part of a system text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from antiphon.config.trust import Project
     from antiphon.tools.file_sandbox import SandboxRoots
 
-#: Of two in one directory, the later one counts more.
+#: In one directory, the later file has precedence.
 INSTRUCTION_FILES = ("AGENTS.md", "ANTIPHON.md")
 _MAX_CHARACTERS = 40_000
 _HEAD = (
@@ -30,7 +30,7 @@ _FILE_SECTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ProjectInstructions:
-    """What one file says, or as much of it as there is room for. `size` is how long it is, in words."""
+    """The text of one file, which may be cut. `size` describes its length."""
 
     name: str
     text: str
@@ -38,14 +38,14 @@ class ProjectInstructions:
 
 
 def find_trusted_instructions(project: Project) -> list[ProjectInstructions]:
-    """What a repository says to models; nothing, where the user does not trust it."""
+    """Return the instructions of a repository; none if the user does not trust it."""
     return find_instructions(project) if project.is_repository and project.state == "trusted" else []
 
 
 def find_instructions(project: Project) -> list[ProjectInstructions]:
-    """The files from the root of a repository down to where one is: the nearer, the later.
+    """Return the instructions from the root of a repository down to the current directory.
 
-    What lies outside of the repository is not read, by whatever link.
+    Links to files outside the repository are not followed.
     """
     from antiphon.tools.file_sandbox import SandboxRoots
 
@@ -56,24 +56,24 @@ def find_instructions(project: Project) -> list[ProjectInstructions]:
 
 
 def add_instructions(system: str, found: Sequence[ProjectInstructions]) -> str:
-    """A system text with these behind what it says of its own, in the place of those it had."""
+    """Return a system text with these instructions at the end, instead of earlier ones."""
     files = [f"{each.name}, {each.size}:\n{fence_text(each.text)}" for each in found]
     return "\n\n".join(filter(None, [remove_instructions(system), "\n\n".join([_HEAD, *files]) if files else ""]))
 
 
 def remove_instructions(system: str) -> str:
-    """A system text without the instructions of a project."""
+    """Return a system text without the instructions of a project."""
     return system.partition(_HEAD)[0].rstrip("\n")
 
 
 def replace_own_text(system: str, own: str) -> str:
-    """A system text that says something else of its own, with the same instructions."""
+    """Return a system text with another own text and the same instructions."""
     _, head, files = system.partition(_HEAD)
     return "\n\n".join(filter(None, [own, head + files]))
 
 
 def list_instruction_files(system: str) -> list[str]:
-    """Which files a system text has instructions of, and how long they are."""
+    """Return the names and lengths of the instruction files in a system text."""
     return [f"{found['name']}, {found['size']}" for found in _FILE_SECTION.finditer(system.partition(_HEAD)[2])]
 
 

@@ -1,4 +1,4 @@
-"""Options of requests as people write them: `temperature=0`, `stop=END`, `extra.seed=42`."""
+"""Options of requests on the command line: `temperature=0`, `stop=END`, `extra.seed=42`."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def _parse_effort(text: str) -> str | int:
     return int(text) if text.strip().isdigit() else text.strip()
 
 
-#: How the text of each option is read, and what it is said to be where it cannot be.
+#: The parser of each option, and the description for its error message.
 _PARSERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "temperature": (_parse_number, "a number, such as 0.2"),
     "top_p": (_parse_number, "a number, such as 0.9"),
-    "max_tokens": (int, "a whole number, such as 500"),
+    "max_tokens": (int, "an integer, such as 500"),
     "stop": (str, "a text"),
     "reasoning": (_parse_effort, "a word such as low, or a number of tokens"),
     "tool_choice": (str, "auto, none, required, or the name of a tool"),
     "parallel_tool_calls": (_parse_flag, "true or false"),
     "cache": (_parse_flag, "true or false"),
 }
-#: How each begins.
+#: The beginning of each option, for completion.
 OPTION_PREFIXES = (*(f"{name}=" for name in _PARSERS), f"{_EXTRA}.")
-#: What people call some of them elsewhere, in other programs or for other providers.
+#: Names of these options in other programs and APIs.
 _FOREIGN_NAMES = {
     "max_output_tokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
@@ -56,7 +56,7 @@ _FOREIGN_NAMES = {
 
 
 def parse_options(written: Iterable[str]) -> dict[str, Any]:
-    """What `name=value` says, as often as it is given: of a name the last one counts, of `stop` all."""
+    """Parse `name=value` options. If a name is repeated, the last value wins; values of `stop` are collected."""
     out: dict[str, Any] = {}
     for each in written:
         name, equals, text = each.partition("=")
@@ -78,7 +78,7 @@ def parse_options(written: Iterable[str]) -> dict[str, Any]:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Tell now of what no model takes."""
+    """Raise an OptionError for options that no model accepts."""
     if options:
         from antiphon.providers.model import merge_options
         from antiphon.wire import Options
@@ -106,11 +106,11 @@ def _make_hint(name: str, text: str) -> str:
 
 
 def _set_field(place: dict[str, Any], path: list[str], value: Any, name: str) -> None:
-    """Put a value into a field, or into one inside of that."""
+    """Set a field, which may be nested."""
     *outer, last = path
     for step in outer:
         if not isinstance(place.setdefault(step, {}), dict):
-            raise OptionError(f"`-o {name}=…` is inside of `{step}`, which was given a value of its own")
+            raise OptionError(f"`-o {name}=…` is a field of `{step}`, which already has a value")
         place = place[step]
     if not all(path):
         raise OptionError(f"`-o {name}=…` names no field")
@@ -118,7 +118,7 @@ def _set_field(place: dict[str, Any], path: list[str], value: Any, name: str) ->
 
 
 def _parse_json_or_text(text: str) -> Any:
-    """A value as JSON, or else a text."""
+    """Parse a value as JSON; anything else is a text."""
     try:
         return json.loads(text, parse_constant=str)
     except ValueError:

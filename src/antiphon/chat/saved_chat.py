@@ -1,4 +1,4 @@
-"""A conversation that is kept: messages go to a session, what comes of them is saved, and they can be taken back."""
+"""A chat whose conversation is saved as it grows, and whose messages can be undone."""
 
 from __future__ import annotations
 
@@ -27,17 +27,14 @@ from antiphon.wire import CacheReport, TextDelta
 
 @dataclass(frozen=True, slots=True)
 class _SentMessage:
-    """What was said, and the conversation as it was before."""
+    """A sent message, and the conversation before it."""
 
     parts: tuple[UserPart, ...]
     before: Conversation
 
 
 class SaveListener(Protocol):
-    """Whoever writes the answers of a talk down is told where it is saved, and what each answer took.
-
-    Of an answer that was interrupted, `interrupted` is told what was said.
-    """
+    """Notified when the conversation gets an id, when an answer has used tokens, and when one is interrupted."""
 
     def on_saved(self, id: str) -> None: ...
     def on_used(self, spent: UsageChanged) -> None: ...
@@ -45,10 +42,10 @@ class SaveListener(Protocol):
 
 
 class SavedChat:
-    """A session whose conversation is saved as it grows; `id` is its name in the store, empty while it has none.
+    """A session whose conversation is saved as it grows; `id` is its id in the store, empty before the first save.
 
-    `tell` is given what people should know besides the answers, `journal` the id once there is one. `tools` says how
-    the tools are chosen, which is saved along.
+    `tell` receives notices for the user, `journal` the id once there is one. `tools` returns the selection of tools,
+    which is saved too.
     """
 
     def __init__(
@@ -63,36 +60,36 @@ class SavedChat:
     ) -> None:
         self.session = session
         self.id = id
-        #: What was started last.
+        #: The run that was started last.
         self.run: Run[Any] | None = None
-        #: What each run since the start has used.
+        #: The usage of each run since the start.
         self.usage_history: list[UsageChanged] = []
         self._store = store
         self._command = command
         self._tell = tell
         self._messages: list[_SentMessage] = []
-        #: What came from the provider's cache, as far as it is not saved.
+        #: Cache reports that are not saved yet.
         self._reports: list[tuple[str, CacheReport]] = []
         self._journal = journal
         self._tools = tools
-        #: A run in the session's journal in which the conversation was left.
+        #: The id of a journal run that the conversation was left in.
         self.unfinished_run = ""
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation as it is now."""
+        """The current conversation."""
         return self.session.conversation
 
     def save_now(self) -> str:
-        """Save it before anything is said, so that it has a name from now on; the name, if anything is saved."""
+        """Save the conversation now, and return its id; it is empty if nothing is saved."""
         self._write()
         return self.id
 
     def send(self, said: str | Sequence[UserPart], returns: Any = None) -> Generator[Event, None, None]:
-        """Say something, and iterate over what happens. Leaving early cancels the answer; the message stays.
+        """Send a message, and yield the events. Closing the generator cancels the answer; the message stays.
 
-        People are told when a message before it that nothing came of is taken back, and when a conversation that is
-        too long for the model is made shorter; the whole of that is kept.
+        An earlier message without an answer is removed. If the conversation is compacted, the full one is saved as a
+        copy. Both are reported with `tell`.
         """
         self.unfinished_run = ""
         parts = normalize_user_parts(said, None)
@@ -102,40 +99,40 @@ class SavedChat:
         return self._events(lambda: self.session.start(parts, mode=mode, returns=returns))
 
     def ask_again(self) -> Generator[Event, None, None]:
-        """Take the last message back, and say it once more."""
+        """Undo the last message, and send it again."""
         message = self._find_last_message()
         if message is None:
-            raise OptionError("there is nothing to ask again")
+            raise OptionError("there is no message to send again")
         self.undo()
         return self.send(message.parts)
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether nothing came of the last message, not even the beginning of an answer."""
+        """True if the last message has no answer, not even a partial one."""
         turns = self._turns()
         return bool(turns) and isinstance(turns[-1], UserTurn) and bool(turns[-1].visible_parts)
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether the last answer was interrupted: `go_on` continues it."""
+        """True if the last answer was interrupted; `continue_answer` continues it."""
         return is_last_answer_interrupted(self.conversation)
 
     def _drop_unanswered(self) -> None:
-        """Take back a message that nothing came of: it would go along with every later one."""
+        """Remove an unanswered message, because it would be sent with every later one."""
         if self.is_unanswered and (message := self._find_last_message()) is not None:
             self.undo()
             said = " ".join(UserTurn(message.parts).text.split())
             shown = said if len(said) <= 60 else f"{said[:59]}…"
-            self._tell(f"the message before had no answer and does not go along: {shown}")
+            self._tell(f"the previous message had no answer and is not sent: {shown}")
 
     @property
     def missing_tools(self) -> list[str]:
-        """The tools that open calls need and that are not there."""
+        """The names of tools that open calls need and the session does not have."""
         there = {tool.name for tool in self.session.tools} | {"read_result" for _ in self.conversation.kept}
         return [*dict.fromkeys(call.name for call in self.conversation.open_calls if call.name not in there)]
 
     def continue_answer(self) -> Generator[Event, None, None]:
-        """Go on with a conversation that was left in the middle of something: of a run that is written down, if so."""
+        """Continue an interrupted conversation; resume its run if the journal has one."""
         if self.unfinished_run:
             run, self.unfinished_run = self.unfinished_run, ""
             return self.resume_run(run)
@@ -143,12 +140,12 @@ class SavedChat:
         return self._events(lambda: self.session.start(prompt, mode="chat"))
 
     def resume_run(self, run: str, returns: Any = None) -> Generator[Event, None, None]:
-        """Go on with a run of the session's journal."""
+        """Resume a run of the session's journal."""
         return self._events(lambda: self.session.resume_in_background(run, returns=returns))
 
     def result(self) -> AIResult[Any]:
-        """The answer to what was said last; what came instead is raised."""
-        assert self.run is not None, "something was said"
+        """Return the last answer, or raise the error of its run."""
+        assert self.run is not None, "no message was sent"
         try:
             return self.run.wait()
         except ContextOverflow as error:
@@ -157,7 +154,7 @@ class SavedChat:
             raise ContentError(f"the message does not fit the model, so it was taken back: {reason}") from None
 
     def undo(self, count: int = 1) -> list[str]:
-        """Take back the last messages and all that came of them; gives their texts, the newest first."""
+        """Remove the last messages and their answers; return the texts of the messages, newest first."""
         taken: list[str] = []
         while len(taken) < count and (message := self._find_last_message()) is not None:
             if self._messages:
@@ -170,13 +167,13 @@ class SavedChat:
         return taken
 
     def restore(self, before: Conversation) -> None:
-        """Take back all that was said since the conversation was as `before`."""
+        """Replace the conversation by an earlier state."""
         self._messages.clear()
         self.session.conversation = before
         self._save()
 
     def fork(self) -> str:
-        """Go on in a copy; what was saved up to now stays as it is. Gives the old id, empty if nothing is saved."""
+        """Continue in a copy, and return the id of the saved original; it is empty if nothing is saved."""
         old = self.id
         if self._store is not None and old:
             self.id = self._store.fork(old)
@@ -197,7 +194,7 @@ class SavedChat:
                     spent = event.body
                     self._save()
                 elif isinstance(event.body, QuestionAsked | RequestStarted):
-                    # Whoever is asked may take long: what is asked about is there, whatever happens meanwhile.
+                    # A person may take long to answer, so save before.
                     self._save()
                 elif isinstance(event.body, Compacted):
                     self._keep_before_compaction(event.body)
@@ -215,7 +212,7 @@ class SavedChat:
             self._save(spent)
 
     def _add_interrupted_answer(self, said: str) -> None:
-        """Keep what was said of an answer that did not come to its end."""
+        """Add the partial text of an interrupted answer to the conversation."""
         if not said.strip() or self.conversation.open_calls:
             return
         add_interrupted_answer(self.conversation, said)
@@ -223,7 +220,7 @@ class SavedChat:
             self._journal.on_interrupted(said)
 
     def _find_last_message(self) -> _SentMessage | None:
-        """The last message: of this process, or of the conversation that was resumed."""
+        """Return the last message, of this process or of the resumed conversation."""
         if self._messages:
             return self._messages[-1]
         turns = self.conversation.turns
@@ -234,16 +231,16 @@ class SavedChat:
         return None
 
     def _keep_before_compaction(self, compacted: Compacted) -> None:
-        """The conversation goes on shorter, in a copy; what was saved up to now stays whole."""
+        """Save the full conversation before compaction, and continue in a copy."""
         self._save(conversation=compacted.before)
         whole = self.fork()
         count = compacted.dropped
         left = "1 older turn was left out" if count == 1 else f"{count} older turns were left out"
-        kept = f"; the whole is kept as {whole}" if whole else ""
+        kept = f"; the full one is saved as {whole}" if whole else ""
         self._tell(f"the conversation no longer fits the model: {left if count else 'long results were cut'}{kept}")
 
     def _save(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
-        """Save what there is once the model has spoken; a store that fails is told of once and left alone."""
+        """Save the conversation once the model has answered. A failing store is reported once and not used again."""
         if self.id or any(isinstance(each, AssistantTurn) for each in self._turns()):
             self._write(spent, conversation)
 
@@ -275,7 +272,7 @@ class SavedChat:
 
 
 def _collect_text(said: list[str], event: Event) -> None:
-    """Gather what is said of an answer until it is there."""
+    """Collect the text of an answer until it is complete."""
     match event.body:
         case TextDelta(text):
             said.append(text)

@@ -1,4 +1,4 @@
-"""How a talk begins: which model, which conversation, and whether it is saved."""
+"""Opening of chats: the model, the conversation, the store and the journal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_KEY_REASON = "no key was found"
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """What is said of a talk to open. `go_on` is with the last one of this command, `resume` with a named one."""
+    """Options for opening a chat. `resume_last` continues the last one of this command, `resume` a named one."""
 
     command: str
     model: str | None = None
@@ -39,24 +39,24 @@ class ChatOptions:
     allow_all: bool = False
     log: bool = True
     limits: Limits | None = None
-    #: Whether answers can be gone on with; what more must be known to do so is `about`.
+    #: Whether answers are saved in a journal, with `about` as more launch data.
     journal: bool = False
     about: dict[str, Any] = field(default_factory=dict[str, Any])
-    #: Where conversations and runs are kept, if that is not the user's own file.
+    #: The file or database of conversations and runs, if it is not the default.
     location: str | None = None
-    #: Whether people are asked by way of the journal: whoever looks at it answers.
+    #: Whether questions are answered in the journal, from any process.
     has_inbox: bool = False
-    #: The tools to use and no others; without them it is those of before, or what a new talk has by itself. The files
-    #: and servers of `more` come to them.
+    #: The tools to use. None means the previous ones, or the default of a new chat. The files and servers of `more`
+    #: are added.
     tools: ToolSelection | None = None
     more: ToolSelection = NO_TOOLS
-    #: What goes along with every request, such as `temperature`.
+    #: Options of every request, such as `temperature`.
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
 class OpenChat:
-    """A talk, why it has this model, and what was known of the conversation if it is resumed."""
+    """An open chat, the reason for its model, and the saved metadata if it is resumed."""
 
     chat: SavedChat
     model_reason: str
@@ -66,7 +66,7 @@ class OpenChat:
 
 
 def open_chat(wishes: ChatOptions, settings: Configuration, stack: ExitStack, tell: Callable[[str], None]) -> OpenChat:
-    """Begin or resume a talk; the store is closed when the `stack` is left."""
+    """Start or resume a chat. The `stack` closes the store."""
     store = _open_store(wishes, stack, tell)
     entry = _find_entry(wishes, store) if store else None
     conversation = store.load(entry.id) if store and entry else Conversation()
@@ -108,24 +108,24 @@ def open_chat(wishes: ChatOptions, settings: Configuration, stack: ExitStack, te
 def choose_chat_tools(
     wishes: ChatOptions, opened: OpenChat, toolbox: ToolRegistry, otherwise: str = "none"
 ) -> ToolSelection:
-    """Give a talk its tools, and say how they were chosen. Of those it had, the ones that are gone are told."""
+    """Set the tools of a chat, and return the selection. Tools that no longer exist are reported."""
     is_kept = opened.entry is not None and wishes.tools is None
     chosen = toolbox.keep_available(_find_previous_tools(opened)) if is_kept else ToolSelection(otherwise)
     chosen = (chosen if wishes.tools is None else wishes.tools).add_sources(wishes.more)
     session = opened.chat.session
     session.tools = toolbox.load_tools(chosen)
     if opened.model_reason == _NO_KEY_REASON and session.tools:
-        # Nobody chose a model, and the smallest is no good at tools.
+        # No model was chosen, and the smallest local one is bad at tools.
         session.model = LOCAL_TOOL_MODEL
     there = {*(tool.name for tool in session.tools), "read_result"}
     specs = session.conversation.tools if is_kept else ()
     if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
-        toolbox.tell(f"tools of this conversation that are no longer to be had: {', '.join(lost)}")
+        toolbox.tell(f"tools of this conversation that are no longer available: {', '.join(lost)}")
     return chosen
 
 
 def _find_previous_tools(opened: OpenChat) -> ToolSelection:
-    """What a conversation was had with; where nobody wrote that down, the built-in ones of those the model was told."""
+    """Return the saved selection of tools, or the built-in tools that the conversation lists."""
     if opened.entry is not None and opened.entry.tools is not None:
         return ToolSelection.from_json(opened.entry.tools)
     from antiphon.tools.builtin import all_tools
@@ -149,7 +149,7 @@ def _open_journal(wishes: ChatOptions, stack: ExitStack, now: Callable[[], dict[
 
 
 def _describe_now(talk: SavedChat) -> dict[str, Any]:
-    """What a run is begun with: `turn` is the number of the turn in which its message is said."""
+    """Return launch data of a run; `turn` is the number of the turn with its message."""
     turns = talk.conversation.turns
     turn = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
     return {"model": talk.session.model.name, "conversation": talk.id, "turn": turn}

@@ -1,4 +1,4 @@
-"""The tools a talk may use: a bundle by name, files and servers that somebody named, and single ones on or off."""
+"""Tools of a chat: a named bundle, files and MCP servers, and single tools switched on or off."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUNDLE_NAMES = ("none", "read", "all")
 
 @dataclass(frozen=True, slots=True)
 class ToolSelection:
-    """Which tools. `own` are files or functions of files, `mcp` servers, and `on` and `off` the names of tools."""
+    """A selection of tools: `own` are files or their functions, `mcp` servers, `on` and `off` names of tools."""
 
     bundle: str = "none"
     own: tuple[str, ...] = ()
@@ -40,13 +40,13 @@ class ToolSelection:
         return ", ".join(there) + (f" without {', '.join(self.off)}" if self.off else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The choice as JSON data, every part of it."""
+        """Return the selection as JSON data."""
         more = {"own": self.own, "mcp": self.mcp, "on": self.on, "off": self.off}
         return {"tools": self.bundle, **{name: list(given) for name, given in more.items()}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ToolSelection:
-        """A choice from what `to_json` made; what is damaged or missing in it is as if nothing was chosen."""
+        """Return the selection from JSON data. Damaged or missing fields count as empty."""
         bundle = as_string(data.get("tools"))
         parts = [
             tuple(as_string(each) for each in as_array(data.get(name)) if as_string(each))
@@ -55,12 +55,12 @@ class ToolSelection:
         return cls(bundle if bundle in BUNDLE_NAMES else "none", *parts)
 
     def add_sources(self, more: ToolSelection) -> ToolSelection:
-        """The same and the files and servers of another choice."""
+        """Return a copy with the files and servers of another selection added."""
         own, mcp = dict.fromkeys((*self.own, *more.own)), dict.fromkeys((*self.mcp, *more.mcp))
         return replace(self, own=tuple(own), mcp=tuple(mcp))
 
     def switch(self, names: Iterable[str], on: bool) -> ToolSelection:
-        """The same with these tools on, or off."""
+        """Return a copy with these tools switched on or off."""
         now = dict.fromkeys(names)
         rest = [tuple(name for name in each if name not in now) for each in (self.on, self.off)]
         rest[0 if on else 1] += tuple(now)
@@ -71,9 +71,9 @@ NO_TOOLS = ToolSelection()
 
 
 class ToolRegistry:
-    """Gives tools. Files are run and servers started when they are first wanted; servers stop as the `stack` is left.
+    """Loads tools. Files are executed and servers started on first use; the `stack` stops the servers.
 
-    With `all` come the servers of the `configuration`: the user's own, and those of a project that is trusted.
+    The bundle `all` includes the servers of the `configuration`: those of the user and of a trusted project.
     """
 
     def __init__(self, configuration: Configuration, stack: ExitStack, tell: Callable[[str], None]) -> None:
@@ -84,13 +84,13 @@ class ToolRegistry:
         self._server_tools: dict[str, list[Tool]] = {}
 
     def load_tools(self, chosen: ToolSelection) -> list[Tool]:
-        """The tools that are chosen; what was named and is not to be had is an error. One's own come before others."""
+        """Return the selected tools; an unavailable named source is an error. Files override built-in tools."""
         from antiphon.tools.tool import as_tools
 
         if chosen.bundle == "all":
             self._start_configured()
         self._start_required({each: self._resolve_server(each) for each in chosen.mcp})
-        # What was named on purpose may be among all that is configured, too.
+        # A named server may also be configured.
         servers = dict.fromkeys([*(self.configured_servers if chosen.bundle == "all" else ()), *chosen.mcp])
         brought = [tool for each in servers for tool in self._server_tools.get(each, [])]
         brought = as_tools([*brought, *(tool for each in chosen.own for tool in self._load_file(each))])
@@ -99,29 +99,29 @@ class ToolRegistry:
         return [tool for name, tool in there.items() if name not in chosen.off]
 
     def keep_available(self, chosen: ToolSelection) -> ToolSelection:
-        """The same without files and servers that are no longer to be had; people are told which and why."""
+        """Return the selection without unavailable files and servers, which are reported."""
         own = tuple(each for each in chosen.own if self._is_available(each, lambda each: self._load_file(each)))
         mcp = tuple(each for each in chosen.mcp if self._is_available(each, lambda each: self._start_server(each)))
         return replace(chosen, own=own, mcp=mcp)
 
     @property
     def known_tools(self) -> list[Tool]:
-        """Every tool that could be turned on: the built-in ones, and those of files and servers that are there."""
+        """All tools that can be switched on: built-in ones and those of loaded files and servers."""
         from antiphon.tools.builtin import all_tools
 
         return [*all_tools(), *(tool for _, tools in self.list_sources() for tool in tools)]
 
     def list_sources(self) -> list[tuple[str, list[Tool]]]:
-        """The files that were run and the servers that were started, with what they gave."""
+        """Return the loaded files and started servers with their tools."""
         return [*self._file_tools.items(), *self._server_tools.items()]
 
     @property
     def configured_servers(self) -> dict[str, McpServer]:
-        """The servers of the configuration."""
+        """The servers of the configuration by name."""
         return {server.name: server for server in self._configuration.mcp_servers()}
 
     def find_tools(self, pattern: str) -> list[str]:
-        """The names of the tools that are meant by a name or a pattern; by the name of a server, all of its tools."""
+        """Return the names of the tools that match a name, a pattern or the name of a server."""
         if pattern in self.configured_servers:
             self._start_server(pattern)
         if pattern in self._server_tools:
@@ -158,7 +158,7 @@ class ToolRegistry:
         self._start_required({given: self._resolve_server(given)})
 
     def _start_configured(self) -> None:
-        """Start what is configured; what cannot be started was not asked for by name, and is only told."""
+        """Start the configured servers. Failures are only reported, because nobody named these servers."""
         wanted = {name: server for name, server in self.configured_servers.items() if name not in self._server_tools}
         try:
             failures = self._start(wanted)
@@ -175,7 +175,7 @@ class ToolRegistry:
             raise ConfigurationError(reason)
 
     def _start(self, wanted: Mapping[str, McpServer]) -> dict[str, str]:
-        """Start servers, all at once; gives why some could not be."""
+        """Start servers concurrently, and return the reasons of failures."""
         if not wanted:
             return {}
         from antiphon.session import entered
@@ -191,6 +191,6 @@ class ToolRegistry:
         try:
             take(named)
         except AntiphonError as error:
-            self.tell(f"the tools of {named} are no longer to be had: {error}")
+            self.tell(f"the tools of {named} are no longer available: {error}")
             return False
         return True

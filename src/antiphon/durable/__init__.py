@@ -1,8 +1,7 @@
-"""Effects on disk: what a run has done is not done again when it is begun anew, after a crash or a week of waiting.
+"""Durable execution: a journal saves the effects of runs, so that a resumed run replays instead of repeating them.
 
-`Journal` is where to begin. This room knows effects and where they are stored, and nothing of the language: programs,
-sessions and plain code inside `with journal.run("nightly-7"):` come to the same point by themselves, because what they
-did before gives the outcomes of then.
+Start with `Journal`. This package knows effects and where they are stored, but not the language. Programs, sessions
+and plain code inside `with journal.run("nightly-7"):` reach the point of interruption again by replay.
 """
 
 from __future__ import annotations

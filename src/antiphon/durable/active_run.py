@@ -1,4 +1,4 @@
-"""A run in the hands of whoever is at it."""
+"""A run that this process owns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ActiveRun:
-    """A run that is ours for now. Its effects are written down by whoever stands in the door."""
+    """A run that this process owns until `finish`, or until another process takes it. Its middleware saves effects."""
 
     def __init__(
         self, journal: Journal, id: str, epoch: int, *, other_model: bool = False, printed: int | None = None
@@ -27,7 +27,7 @@ class ActiveRun:
         self._epoch = epoch
 
     def record_outcome(self, path: str, outcome: Outcome) -> None:
-        """Say what came of a step of it."""
+        """Set the outcome of a step."""
         state = "failed" if outcome.error is not None else "done"
         self.journal.write_at_epoch(
             self.id,
@@ -37,7 +37,7 @@ class ActiveRun:
         )
 
     def update_launch_data(self, **about: Any) -> None:
-        """Say more of how it was begun."""
+        """Add to the data that the run was started with."""
         body = self.journal.encode_launch_data(
             self.id, dump_ascii_json({**self.journal.find(self.id).begun_as, **about})
         )
@@ -47,11 +47,11 @@ class ActiveRun:
 
     @property
     def fence(self) -> tuple[str, int]:
-        """What holds as long as the run is ours."""
+        """The run id and the epoch, which stays valid while this process owns the run."""
         return self.id, self._epoch
 
     def save_conversation(self, conversation: Conversation) -> None:
-        """Keep a conversation as the one that this run has led to; `Journal.asked` gives it back."""
+        """Save a conversation as the current one of this run; `Journal.load_request` returns it."""
         key = self.journal.save_turns(conversation.turns)
         body = dump_ascii_json(
             {**self.journal.find(self.id).begun_as, **session_request_to_json(conversation, "vibe", None)}
@@ -64,17 +64,17 @@ class ActiveRun:
         )
 
     def clear_failure(self) -> None:
-        """Let it ask a model again that failed to answer, if that is where it ended."""
+        """Remove the last step if it is a failed model request, so that the model is asked again."""
         self.journal.remove_failed_request(self.id, self._epoch)
         self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
 
     def set_aside(self, about: Mapping[str, Any]) -> str:
-        """Begin anew: what was done is kept as a run that is part of this one; its name. `about` says what for."""
+        """Restart the run. Its effects move to a new child run, whose id is returned; `about` is saved with it."""
         name = self.journal.set_aside(self.id, self._epoch, dump_ascii_json(about))
         self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
         return name
 
     def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
-        """Let go of it in this state; `ending` is how it ended, as JSON data."""
+        """Release the run in a state; `ending` describes how it ended, as JSON data."""
         body = None if ending is None else self.middleware.protect(dump_ascii_json(ending))
         self.journal.release(self.id, self._epoch, state, body)

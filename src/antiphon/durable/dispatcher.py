@@ -1,4 +1,4 @@
-"""Runs for many machines: whoever has runs makes them ready, and workers anywhere execute them."""
+"""Distribution of runs to workers on many machines."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from antiphon.errors import NotReadyError, StoreError
 if TYPE_CHECKING:
     from antiphon.durable.worker import RunWorker
 
-#: For how long a worker may be silent before its runs are given to others, in seconds.
+#: Seconds without a heartbeat after which the runs of a worker go to others.
 LEASE = 30.0
 
 
 class Dispatcher:
-    """Hands out the runs of a journal in PostgreSQL. What is true of a run is in the journal; this only wakes workers.
+    """Distributes the runs of a journal in PostgreSQL. The journal holds their state; the queue only wakes workers.
 
-    `lease` is for how long a worker may be silent before its runs are taken over: the same for all workers.
+    `lease` is the time without a heartbeat after which other workers take over; it must be the same for all workers.
     """
 
     def __init__(self, url: str, *, lease: float = LEASE) -> None:
         if lease < 1:
-            raise NotReadyError(f"a lease is at least a second, not {lease:g}")
+            raise NotReadyError(f"a lease is at least one second, not {lease:g}")
         self._url = url
         self._lease = lease
         self._runner: RunWorker | None = None
 
     def make_ready(self, runs: Iterable[str], priority: int = 0) -> int:
-        """Have runs gone on with by whoever is free; how many of them may be, and were not at work already.
+        """Queue runs for workers, and return how many were queued; running and ended runs are not.
 
-        Those of a higher `priority` (-1000 to 999) are first. Among equals the rows of a batch take turns with those of
-        others: the n-th of one comes with the n-th of the next.
+        Runs of a higher `priority` (-1000 to 999) come first. At equal priority, batches take turns: the n-th row of
+        one batch comes with the n-th row of the next.
         """
         return run_queue.make_runs_ready(self._database, list(runs), priority)
 
     def cancel(self, runs: Iterable[str]) -> int:
-        """End runs; whoever is at one does nothing more from its next effect on. How many had not ended."""
+        """Cancel runs, and return how many had not ended. A running one stops at its next effect."""
         return run_queue.cancel_runs(self._database, list(runs))
 
     def work(self, execute: Callable[[str], object], slots: int = 8) -> None:
-        """Execute runs, `slots` at a time, until `stop` or a signal; those that are running are ended first.
+        """Execute runs, `slots` at a time, until `stop` or a signal; running ones finish first.
 
-        `execute` is given the id of a run and goes on with it in a `Journal` of the same place.
+        `execute` receives the id of a run, and resumes it in a `Journal` of the same URL.
         """
         if slots < 1:
             raise NotReadyError(f"a worker needs at least one slot, not {slots}")
@@ -59,16 +59,16 @@ class Dispatcher:
         self._runner.run()
 
     def stop(self) -> None:
-        """Let `work` end: no more runs are taken."""
+        """Make `work` return after the current runs."""
         if self._runner is not None:
             self._runner.stop()
 
     def metrics(self) -> Metrics:
-        """How it goes, on all machines."""
+        """Return the current numbers of all machines."""
         return measure_metrics(self._database, self._lease)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database."""
         self._database.close()
 
     @cached_property

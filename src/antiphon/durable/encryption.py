@@ -1,4 +1,4 @@
-"""What is private, sealed: whoever has the file of the journal, and not the key beside it, cannot read it."""
+"""Encryption of private data in the journal. The key lies in a file beside it, or in an environment variable."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from antiphon.errors import StoreError
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
 
-#: The environment variable that has the key, for journals that several machines share.
+#: The environment variable with the key, for journals that several machines share.
 KEY_VARIABLE = "ANTIPHON_JOURNAL_KEY"
-#: What a text begins with that is sealed; no JSON does.
+#: The prefix of encrypted texts; no JSON begins with it.
 ENCRYPTED_MARK = "!"
 
 
 class JournalCipher:
-    """Seals texts with the key in a file of the user's alone, which is made when it is first needed."""
+    """Encrypts texts with a key from a private file, which is created on first use."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def encrypt(self, text: str) -> str:
-        """The text, sealed."""
+        """Return the text, encrypted."""
         return ENCRYPTED_MARK + self._fernet.encrypt(text.encode()).decode()
 
     def decrypt(self, sealed: str) -> str:
-        """What was sealed."""
+        """Return the text that was encrypted."""
         from cryptography.fernet import InvalidToken
 
         try:
             return self._fernet.decrypt(sealed.removeprefix(ENCRYPTED_MARK).encode()).decode()
         except InvalidToken:
-            raise self.make_wrong_key_error("what is private in this journal") from None
+            raise self.make_wrong_key_error("the private data of this journal") from None
 
     def hash(self, text: str) -> str:
-        """What two texts have in common that are the same; nobody without the key finds the text by trying."""
+        """Return a keyed hash, so that nobody without the key finds the text by trying."""
         return hmac.new(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
     @cached_property
     def key_id(self) -> str:
-        """What tells this key from others."""
+        """A short name that distinguishes this key from others."""
         return self.hash("the name of the key")[:8]
 
     def make_wrong_key_error(self, what: str) -> StoreError:
-        """What is said where something was written down with another key."""
-        return StoreError(f"{what} was sealed with another key than that of {self._describe_key_source()}")
+        """Return the error for data that was encrypted with another key."""
+        return StoreError(f"{what} was encrypted with another key than the one in {self._describe_key_source()}")
 
     def _describe_key_source(self) -> str:
         return f"`{KEY_VARIABLE}`" if os.environ.get(KEY_VARIABLE) else str(self._file)
 
     @cached_property
     def _fernet(self) -> Fernet:
-        # Only what is private needs it, and it takes its time to load.
+        # The import is slow, and only private data needs it.
         from cryptography.fernet import Fernet
 
         return Fernet(self._key)
@@ -73,7 +73,7 @@ class JournalCipher:
                 return key
         except ValueError:
             pass
-        raise StoreError(f"{self._describe_key_source()} has no key: 32 bytes in URL-safe base64 are wanted")
+        raise StoreError(f"{self._describe_key_source()} has no valid key; it must be 32 bytes in URL-safe base64")
 
     def _read_key_file(self) -> bytes:
         try:
@@ -85,7 +85,7 @@ class JournalCipher:
             raise StoreError(f"the key of the journal, {self._file}, cannot be used: {error.strerror}") from None
 
     def _create_key_file(self) -> None:
-        """Put a whole key there, unless somebody else was faster: half of one would be another key."""
+        """Create the file with a complete key at once, unless another process was faster."""
         handle, new = tempfile.mkstemp(prefix=f".{self._file.name}.", dir=self._file.parent)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""Runs side by side in a worker, and one alone where it may be what kills workers."""
+"""A lock for the runs of a worker: they run concurrently, except one that may have killed workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class IsolationLock:
-    """Lets any number of runs be at work at once, or one alone. Whoever wants to be alone is let in before others."""
+    """A lock that admits any number of runs, or one exclusive run. Exclusive runs have priority."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -18,7 +18,7 @@ class IsolationLock:
 
     @contextmanager
     def enter(self, alone: bool, note_waiting: Callable[[bool], None]) -> Generator[None]:
-        """Be at work, once that may be; where it has to be waited for, note that, and when it is over."""
+        """Hold the lock inside the block. If that takes waiting, call `note_waiting` before and after the wait."""
         if has_waited := not self._try_enter(alone):
             note_waiting(True)
             self._wait(alone)

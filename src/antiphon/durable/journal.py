@@ -1,4 +1,4 @@
-"""The journal: runs in the user's database, each begun, left and gone on with by its name."""
+"""The journal: it starts, resumes, releases, forks and removes runs."""
 
 from __future__ import annotations
 
@@ -33,20 +33,18 @@ R = TypeVar("R")
 
 
 class Journal(JournalWriter):
-    """Runs, and what each has done. Without a place it is the file in which conversations are kept.
+    """Runs and their effects. Without a place, it is the file of the store of conversations.
 
     A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
 
-    `with journal.run("nightly-7"):` begins a run or goes on with it: what it has done already gives the outcomes of
-    then, errors included, and only the rest is done. Requests and calls of sessions, and all that programs do, are
-    written down by themselves; `step` does it for a function of your own.
+    `with journal.run("nightly-7"):` starts or resumes a run. Finished effects give their saved outcomes, errors
+    included, and only the others are performed. The effects of sessions and programs are saved automatically; `step`
+    saves a call of your own function.
     """
-
-    # Being in a run
 
     @contextmanager
     def run(self, id: str) -> Generator[None]:
-        """Be in this run. Whatever is raised passes through, and the run can be gone on with."""
+        """Start or resume a run inside the block. After an exception, the run can be resumed."""
         running = self.resume(id) if self.has_run(id) else self.begin("python", id, id=id)
         state = "failed"
         try:
@@ -57,7 +55,7 @@ class Journal(JournalWriter):
             state = "waiting"
             raise
         except StoreError:
-            # Not the run has failed, but the place where it is written down.
+            # The journal has failed, not the run.
             state = "interrupted"
             raise
         except Exception:
@@ -69,17 +67,15 @@ class Journal(JournalWriter):
             running.finish(state)
 
     def step(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a function, once for all: the next time its value is that of now. Its value has a JSON form."""
+        """Call a function once; later runs get the saved value. The value must have a JSON form."""
         where = current_context()
         if not any(isinstance(each, JournalMiddleware) for each in where.performers):
-            raise NotReadyError("`step` belongs into `with journal.run(…):`")
-        # Methods of built-in types have no module, and objects that can be called no name.
+            raise NotReadyError("call `step` inside `with journal.run(…):`")
+        # Methods of built-in types have no module, and callable objects have no name.
         owner = getattr(function, "__module__", None) or "builtins"
         name = f"{owner}.{getattr(function, '__qualname__', type(function).__qualname__)}"
         effect = RunPython(name, {"args": list(args), **({"kwargs": kwargs} if kwargs else {})})
         return perform(EffectCall(where.node.next(), effect), lambda: function(*args, **kwargs))
-
-    # Runs, whoever is in them
 
     def begin(
         self,
@@ -95,9 +91,9 @@ class Journal(JournalWriter):
         is_private: bool = False,
         printed: Sequence[PrintedLine] = (),
     ) -> ActiveRun:
-        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data.
+        """Create a run that this process owns. `begun_as` is its launch data: what it takes to resume it, as JSON data.
 
-        What it has `printed` is written with it, at once: so no line is printed again when it is gone on with.
+        The lines that it has `printed` are saved in the same transaction, so that a resumed run does not repeat them.
         """
         _check_id(id or "run")
         now, body, owner = (
@@ -114,7 +110,7 @@ class Journal(JournalWriter):
         tried: list[str] = []
 
         def make(connection: Any) -> str:
-            # It is done again where the server went away; whether it was done before that, it could not say.
+            # After a lost connection this runs again, and the first attempt may have been committed.
             for each in tried:
                 if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
                     return each
@@ -132,7 +128,7 @@ class Journal(JournalWriter):
                     self._insert_lines(connection, chosen, lines, now)
                     return chosen
                 if id:
-                    raise RunInUse(f"there is a run {id!r} already, which somebody has just begun; go on with that one")
+                    raise RunInUse(f"another process has just started run {id!r}; resume that one")
 
         return ActiveRun(self, self._database.transact(make), 1, printed=len(lines))
 
@@ -145,21 +141,21 @@ class Journal(JournalWriter):
         kind: str = "session",
         about: Mapping[str, Any] | None = None,
     ) -> ActiveRun | None:
-        """A run in which a session is asked; `about` is what else it takes to go on with it."""
+        """Create a run for a request of a session; `about` is more launch data."""
         key = self.save_turns(conversation.turns)
         return self.begin(
             kind, title, {**session_request_to_json(conversation, mode, prompt), **(about or {})}, said=key
         )
 
     def save_turns(self, turns: Sequence[Turn]) -> str:
-        """Keep the turns of a conversation, each once; the name of them all."""
+        """Save the turns of a conversation, each once, and return the key of the history."""
         key, new = chain_turns(self, turns, self.secret_refs)
         if new:
             self._database.transact(lambda connection: _insert_turns(connection, new))
         return key
 
     def resume(self, id: str, *, by_force: bool = False, other_model: bool = False) -> ActiveRun:
-        """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
+        """Acquire an existing run. A living owner is an error, unless the run is taken `by_force`."""
         from antiphon.durable.replay_cache import load_replay_cache
 
         running = ActiveRun(self, id, self._acquire(id, by_force=by_force), other_model=other_model)
@@ -167,11 +163,11 @@ class Journal(JournalWriter):
         return running
 
     def resume_preparing(self, id: str) -> ActiveRun:
-        """Take a batch whose rows are not all written, to write the rest."""
+        """Acquire a batch whose rows are not all written, to write the others."""
         return ActiveRun(self, id, self._acquire(id, into=PREPARING))
 
     def revoke_lease(self, id: str) -> None:
-        """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
+        """Take a run and its children from their owners, which stop at their next effect."""
         with self._database.write_transaction() as connection:
             connection.execute(
                 "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
@@ -183,7 +179,7 @@ class Journal(JournalWriter):
             )
 
     def release(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
-        """Let go of a run, unless somebody else has taken it; `body` is how it ended, as it is written down."""
+        """Release a run that this process still owns; `body` is the stored form of its ending."""
 
         def let_go(connection: Any) -> None:
             if body is not None:
@@ -197,10 +193,10 @@ class Journal(JournalWriter):
         self._database.transact(let_go)
 
     def answer(self, id: str, path: str, said: HumanAnswer) -> None:
-        """Answer a question of a run that waits, once; it counts when the run is gone on with."""
+        """Answer an open question of a run. The run reads the answer when it is resumed."""
         body = self.encode_outcome(id, path, Outcome(said))
         with self._database.write_transaction() as connection:
-            # Who takes the run now comes before this moment or after it, and sees the answer in the latter case.
+            # The lock orders this before or after an acquisition of the run, which then sees the answer.
             connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.taken, (id,))
             changed = connection.execute(
                 "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
@@ -215,14 +211,14 @@ class Journal(JournalWriter):
             raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
 
     def cancel(self, id: str) -> None:
-        """End a run: whoever is at it writes nothing more, and does nothing more from its next effect on."""
+        """Cancel a run. Its owner can write no more, and stops at its next effect."""
         with self._database.write_transaction() as connection:
             asked = "SELECT state FROM runs WHERE id = ?" + self._database.taken
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}")
             if found[0] in ENDED_STATES:
-                raise NotReadyError(f"run {id!r} is over already: {found[0]}")
+                raise NotReadyError(f"run {id!r} has already ended: {found[0]}")
             connection.execute(
                 "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
                 " WHERE id = ?",
@@ -231,7 +227,7 @@ class Journal(JournalWriter):
         self._database.finish_batch_of(id)
 
     def set_aside(self, id: str, epoch: int, about: str) -> str:
-        """Give what a run has done so far to a run of its own, which is part of it and used until that is over."""
+        """Move the effects of a run to a new child run, which serves for replay until the run is done."""
         with self._database.write_transaction() as connection:
             self._check_epoch(connection, id, epoch)
             ((count,),) = connection.execute(
@@ -245,12 +241,12 @@ class Journal(JournalWriter):
                 (name, about, id),
             )
             connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
-            # Whoever goes on with it when this process is gone does not begin anew once more.
+            # If this process dies, whoever resumes the run must not restart it again.
             connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
         return name
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
-        """A new run that has done what another had done before a step; of that step comes what is `given`."""
+        """Create a run that replays the steps of another before a step, whose outcome may be `given`."""
         body, now = None if begun_as is None else self.encode_launch_data(id, dump_ascii_json(begun_as)), self.now()
         outcome = None if given is None else self.encode_outcome(id, at, given)
         with self._database.write_transaction() as connection:
@@ -277,23 +273,21 @@ class Journal(JournalWriter):
         return name
 
     def remove(self, *ids: str) -> None:
-        """Remove runs and all that they have done, and those that were begun as a part of them."""
+        """Remove runs, their effects and their child runs."""
         with self._database.write_transaction() as connection:
             for id in ids:
                 connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
                 for table in () if self.is_shared else ("messages", "deliveries"):
-                    # What was said in a team: its channels are all names that begin with its own and a slash.
+                    # The names of a team's channels begin with its id and a slash.
                     connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
             connection.execute(_DELETE_UNUSED_TEXTS)
             connection.execute(_DELETE_UNUSED_TURNS)
-
-    # Inside
 
     def _find_unused_id(self, connection: Any) -> str:
         return find_unused_id(connection, ("runs",) if self.is_shared else ID_TABLES)
 
     def _insert_lines(self, connection: Any, run: str, lines: Sequence[tuple[str, str, str]], now: float) -> None:
-        """Write down that a run has printed lines."""
+        """Save printed lines as effects of a run."""
         for _, text, _ in lines:
             self._store_text(connection, text)
         rows = [
@@ -303,7 +297,7 @@ class Journal(JournalWriter):
         self._database.insert_rows(connection, "effects", _LINE_COLUMNS, rows)
 
     def _compute_wake_time(self, connection: Any, id: str) -> float | None:
-        """When the first of what sleeps in a run wakes up, or may be asked."""
+        """Return when the first sleep of a run ends, or its first rate-limited request may be sent."""
         rows = connection.execute(
             "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
         ).fetchall()
@@ -315,40 +309,40 @@ class Journal(JournalWriter):
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
-#: How many steps it has had is at least what was noted before: the last of them may be gone.
+#: The number of steps never decreases, so that a lost last step is noticed.
 _RELEASE = (
     "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
     " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
     " WHERE id = ? AND epoch = ?"
 )
 _LINE_COLUMNS = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
-#: A row of a batch that is forked is a program of its own.
+#: A forked row of a batch becomes a program.
 _INSERT_FORK = (
     "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
     " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
     " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
 )
 _STEP_COLUMNS = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
-#: What somebody is still at is none of what was done: the fork does it by itself.
+#: Unfinished steps are not copied; the fork performs them itself.
 _COPY_EFFECTS = (
-    # They are numbered anew: a gap would say that something is gone.
+    # Steps are renumbered, because a gap would count as damage.
     f"INSERT INTO effects (run, seq, {_STEP_COLUMNS})"
     f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_STEP_COLUMNS} FROM effects"
     " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
 )
-#: What a step is inside of is not over before that is: it is begun again to get there.
+#: The enclosing steps of a step are reopened, to reach it.
 _REOPEN_OUTER = (
     "UPDATE effects SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
     " WHERE run = ? AND substr(?, 1, length(path) + 1) = path || '/'"
 )
-#: What was set aside of a run is of no more use.
+#: Set-aside effects of a finished run are not needed any more.
 _DISCARD_SET_ASIDE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
 _USED = " UNION ".join(
     f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
     for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))
 )
 _DELETE_UNUSED_TEXTS = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
-#: Whether somebody has answered while the run was on its way, which it may not have seen.
+#: An answer that arrived while the run was being suspended.
 _ANSWERED = (
     "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
     " AND effects.state = 'done' AND ended >= updated LIMIT 1"
@@ -368,4 +362,4 @@ def _insert_turns(connection: Any, rows: Sequence[TurnRow]) -> None:
 
 def _check_id(id: str) -> None:
     if not id or len(id) > 200:
-        raise NotReadyError("a run needs a name of at most 200 characters")
+        raise NotReadyError("the id of a run has 1 to 200 characters")

@@ -1,4 +1,4 @@
-"""One row for each effect of a run, written before and after; one that is finished gives its outcome."""
+"""Middleware that saves each effect of a run before and after, and replays the outcomes of finished ones."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
     from antiphon.providers.continuation import Pending
 
 H = TypeVar("H", bound=SessionAborted)
-#: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
+#: A run that sleeps longer, in seconds, is suspended and resumed when it is due.
 LONG_SLEEP = 60
-#: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
+#: The number of rows that a resumed run reads at once, and the number it holds for concurrent branches.
 _READ_AHEAD, _MAX_BUFFERED = 256, 4_096
-#: Where the outcome of reading a variable has a keyed hash of its value.
+#: The field with a keyed hash of the value in the outcome of reading a variable.
 VALUE_HASH = "noted"
-#: The columns that make a `Row`, in its order.
+#: The columns of an `EffectRow`, in its order.
 EFFECT_COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
-#: The outcome of what gives no value.
+#: The outcome of an effect without a value.
 NO_VALUE = '{"value":null}'
-#: Where a request that is not answered yet has the id of the response that is being made.
+#: The field with the id of a pending background response of a request.
 _PENDING = "pending"
 
 _INSERT_EFFECT = (
     "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
-    # A server takes a `NULL` for a text unless it is told.
+    # Without the cast, PostgreSQL takes `NULL` for a text.
     " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
     " WHERE true ON CONFLICT DO NOTHING"
 )
@@ -69,17 +69,17 @@ _FINISH_EFFECT = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = 
 
 
 class JournalFailed(SessionAborted, StoreError):
-    """What a run does can no longer be written down, or what it did not be read, so it does nothing more."""
+    """The effects of a run can no longer be written or read, so the run stops."""
 
 
 class ReplayDiverged(SessionAborted):
-    """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
+    """A resumed run requested another effect than before: the program or something it depends on has changed."""
 
     option = "--edited"
 
 
 class EffectRow(NamedTuple):
-    """An effect as it is written down; `effect` and `outcome` are JSON, or where that is kept."""
+    """A row of the table of effects; `effect` and `outcome` are JSON or references to stored texts."""
 
     path: str
     seq: int
@@ -93,27 +93,27 @@ class EffectRow(NamedTuple):
 
 
 class PrintedLine(NamedTuple):
-    """A line that a program printed before its run was written down."""
+    """A line that a program printed before its run was created."""
 
     step: EffectCall
     is_private: bool
 
 
 class ReplaySource(Protocol):
-    """Where outcomes of an earlier text of the program may be found."""
+    """A source of earlier outcomes for a restarted run."""
 
-    #: The environment variables that have another value by now.
+    #: Environment variables whose value has changed.
     changed_variables: list[str]
 
     def take(self, path: str, kind: str, hash: str) -> EffectRow | None:
-        """A finished effect that is the same, once."""
+        """Return a finished effect with this request, each only once."""
         ...
 
 
 class JournalMiddleware(Middleware):
-    """Stands in the door for one run of a journal."""
+    """Middleware for one run of a journal."""
 
-    #: Whoever needs a person here need not have one: the run is gone on with when the answer is there.
+    #: A run that needs a person can be suspended until the answer arrives.
     is_durable = True
 
     def __init__(
@@ -123,30 +123,30 @@ class JournalMiddleware(Middleware):
         self._run = run
         self._epoch = epoch
         self._other_model = other_model
-        #: Why nothing can be done in this run before somebody has decided; nothing, where all is well.
+        #: The message about missing steps, which forbid to continue; empty if there are none.
         self._gap = ""
         if printed is None:
             self._count = self._known = self._count_steps()
         else:
-            # A new run, which has printed so many lines and does not ask for them again.
+            # A new run, which has printed lines that it will not request again.
             self._count, self._known = printed, 0
         self._rows: dict[str, EffectRow] = {}
         self._read_to = -1 if self._known else None
         self._lock = threading.Lock()
-        #: Held while a step is written that is new: its number is used when it is there, so that none is left out.
+        #: Held while a new step is written, so that the numbers of steps have no gaps.
         self._numbering = threading.Lock()
         self._secret_refs = journal.secret_refs.copy()
-        #: What was noted of variables that are being read again, by path.
+        #: Saved hashes of variables that are being read again, by path.
         self._value_hashes: dict[str, str] = {}
         self.replay_source: ReplaySource | None = None
 
     @property
     def run(self) -> str:
-        """The name of the run."""
+        """The id of the run."""
         return self._run
 
     def before(self, step: EffectCall) -> Outcome | None:
-        """The outcome of the last time; where there is none, a note that it is begun."""
+        """Return the saved outcome, or save that the effect starts."""
         if self._gap:
             raise _with_resume_option(JournalFailed(self._gap), "--edited")
         row = self._find_row(step.path)
@@ -171,17 +171,17 @@ class JournalMiddleware(Middleware):
         return None
 
     def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Note what came of it."""
+        """Save the outcome."""
         if isinstance(step.effect, Print) and outcome.error is None:
             return
         if isinstance(outcome.error, Suspended):
-            # Whatever waits inside of it is written down too: it is begun again to get there.
+            # An effect inside this one is pending; this one starts again to reach it.
             self._write(f"UPDATE effects SET state = 'waiting' {_AT_PATH}", (step.path,))
             return
         if isinstance(outcome.error, SessionAborted):
             return
         if isinstance(step.effect, AskModel) and isinstance(outcome.error, ConfigurationError):
-            # Without a key nobody was asked: when there is one, the model is.
+            # Without a key no request was sent, so nothing is saved and a resumed run asks.
             return
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, ModelReplied | ToolReturned) else None
@@ -205,19 +205,17 @@ class JournalMiddleware(Middleware):
         return Pending(str(kept.get(_PENDING, "")), note)
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
-        """Take the pieces of an answer as they come, for whoever looks at the run."""
+        """Return a context with a function that publishes the chunks of an answer."""
         live = self._journal.live_output
         return nullcontext() if live is None or is_effect_private() else live.publish(self.run, path, self._secret_refs)
 
     def protect(self, text: str) -> str:
-        """A text of JSON as it is written down: without values of the environment, and sealed where it is private."""
+        """Return the stored form of a JSON text: without secret values, and encrypted if the effect is private."""
         text = self._secret_refs.insert_references(text)
         return self._journal.cipher.encrypt(text) if is_effect_private() else text
 
-    # What was written down
-
     def _count_steps(self) -> int:
-        """Count the steps of the run, whose numbers have no gap: a step that is gone would be repeated."""
+        """Return the number of steps of the run, and detect missing ones, which would be repeated."""
         found = self._journal.query(
             "SELECT (SELECT steps FROM runs WHERE id = ?), max(seq) + 1, count(*) FROM effects WHERE run = ?",
             (self.run, self.run),
@@ -234,7 +232,7 @@ class JournalMiddleware(Middleware):
             if (row := self._rows.pop(path, None)) is not None:
                 return row
             if self._read_to is None:
-                # All there was is known; what was done since then was new.
+                # All earlier steps have been read, so this one is new.
                 return None
         found = self._journal.query(
             f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND path = ?", (self.run, path)
@@ -258,7 +256,7 @@ class JournalMiddleware(Middleware):
             return
         then = self._read(row, row.effect, parse_redacted_json)
         if self._other_model and isinstance(step.effect, AskModel) and then.get("kind") == "request":
-            # What was asked of another model, in its own way, was asked all the same.
+            # The same request to another model counts as the same.
             same = replace(step.effect, model=then["model"], options=then["options"])
             if self._has_hash(row, fingerprint(same)):
                 return
@@ -266,7 +264,7 @@ class JournalMiddleware(Middleware):
             self._secret_refs.insert_references(dump_ascii_json(effect_to_json_without_turns(step.effect))), "a step"
         )
         raise ReplayDiverged(
-            f"step {step.path} of run {self.run} is not the one of the last time.\n"
+            f"step {step.path} of run {self.run} differs from the saved one.\n"
             f"  then: {_format_request(then)}\n  now:  {_format_request(now)}"
         )
 
@@ -279,9 +277,9 @@ class JournalMiddleware(Middleware):
             return recorded_outcome_from_json(data)
         except SecretMissing as error:
             changed = ReplayDiverged(
-                f"what came of step {row.path} of run {self.run} is written down without the value that the environment"
-                f" variable {error.name!r} had then, and it has another one now; set it as it was, or"
-                f" `antiphon runs resume {self.run} --retry {row.path}` does the step again"
+                f"the outcome of step {row.path} of run {self.run} refers to the environment variable {error.name!r},"
+                " which has another value now; set the earlier value, or repeat the step with"
+                f" `antiphon runs resume {self.run} --retry {row.path}`"
             )
             raise _with_resume_option(changed, f"--retry {row.path}") from None
         except FormatError as error:
@@ -293,13 +291,10 @@ class JournalMiddleware(Middleware):
         except StoreError as error:
             raise self._make_damage_error(row, error) from None
 
-    # What is read from the environment
-
     def _encode_value_hash(self, step: EffectCall, outcome: Outcome) -> str:
-        """What is written down of a variable in place of its value, which may be a secret and is read again.
+        """Return the outcome of reading a variable with a hash instead of the value, which may be secret.
 
-        Nothing, where it is no such value. One that is not the value of the last time ends the run, unless what was
-        done is decided anew: then it counts as what it is.
+        It is empty if the value itself is saved. A changed value ends the run, unless the run was restarted.
         """
         effect, value, then = step.effect, outcome.value, self._value_hashes.pop(step.path, None)
         if not isinstance(effect, ReadEnvironment) or outcome.error is not None:
@@ -320,18 +315,16 @@ class JournalMiddleware(Middleware):
         if self.replay_source is None:
             raise ReplayDiverged(
                 f"the environment variable {name!r} has another value than when step {path} of run {self.run} read it;"
-                f" set it as it was, or `antiphon runs resume {self.run} --edited` goes on with the new one, and does"
-                " again what used it"
+                f" set the earlier value, or use the new one and repeat the steps that depend on it with"
+                f" `antiphon runs resume {self.run} --edited`"
             )
         self.replay_source.changed_variables.append(name)
 
     def _make_damage_error(self, row: EffectRow, why: object) -> JournalFailed:
-        again = f"`antiphon runs resume {self.run} --retry {row.path}` does it again"
+        again = f"`antiphon runs resume {self.run} --retry {row.path}` repeats the step"
         why = str(why).removeprefix("the journal is damaged: ")
         told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
         return _with_resume_option(JournalFailed(told), f"--retry {row.path}")
-
-    # What is new
 
     def _begin_effect(self, step: EffectCall, text: str, hash: str) -> Outcome | None:
         effect = step.effect
@@ -340,7 +333,7 @@ class JournalMiddleware(Middleware):
             self._insert_effect(step, text, hash, known.state, known.outcome, known.cost)
             return self._decode_outcome(effect, known._replace(path=step.path))
         state = _initial_state(effect)
-        # A line that is printed twice is worse than one that is lost with the process that printed it.
+        # A line is saved before it is printed: a lost line is better than one printed twice.
         self._insert_effect(step, text, hash, state, NO_VALUE if isinstance(effect, Print) else None)
         if isinstance(effect, Sleep) and state == "waiting":
             raise Suspended(_format_wake_time(self._journal.now() + effect.seconds))
@@ -362,7 +355,7 @@ class JournalMiddleware(Middleware):
         about = (step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
         try:
             with self._numbering:
-                # That it is begun is known even after a power cut: else it would be done again.
+                # An effect that must not be repeated has to be saved even if the power fails.
                 self._write(_INSERT_EFFECT, (step.path, self._count, *about), turns, is_unrepeatable(step.effect))
                 self._count += 1
         except BaseException:
@@ -370,7 +363,7 @@ class JournalMiddleware(Middleware):
             raise
 
     def _chain_shown_turns(self, effect: Effect) -> tuple[str | None, list[TurnRow]]:
-        """The name of what a model is shown, and what of it is new; of what is private nothing is kept."""
+        """Return the key and the new rows of the turns of a model request; none for a private one."""
         if not isinstance(effect, AskModel) or is_effect_private():
             return None, []
         return chain_turns(self._journal, effect.turns, self._secret_refs)
@@ -382,13 +375,13 @@ class JournalMiddleware(Middleware):
 
 
 def _with_resume_option(error: H, option: str) -> H:
-    """Say what `antiphon runs resume` has to be told after this."""
+    """Set the option of `antiphon runs resume` that resolves an error."""
     error.option = option
     return error
 
 
 def encode_effect(journal: Journal, withheld: SecretRefs, effect: Effect, is_private: bool) -> tuple[str, str]:
-    """Return the text and the fingerprint of an effect as they are written down."""
+    """Return the stored text and fingerprint of an effect."""
     text, hash = serialize_effect(effect)
     if is_private or withheld.contains_secret(effect, text):
         hash = _hash_with_key(journal, hash)
@@ -397,21 +390,21 @@ def encode_effect(journal: Journal, withheld: SecretRefs, effect: Effect, is_pri
 
 
 def _hash_with_key(journal: Journal, hash: str) -> str:
-    """A fingerprint of something that nobody is to find by trying."""
+    """Return a keyed fingerprint, which nobody without the key finds by trying."""
     return ENCRYPTED_MARK + journal.cipher.hash(hash)
 
 
 def _describe_gap(journal: Journal, run: str) -> str:
-    """Say where a step of a run is gone: before another one, or at the end."""
+    """Return the message about missing steps of a run."""
     rows = journal.query(
         "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
         " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
         (run,),
     )
-    where = f" before step {rows[0][0]}" if rows else " last"
+    where = f" before step {rows[0][0]}" if rows else " at the end"
     return (
-        f"run {run!r} stops: the journal is damaged: what it did{where} is gone, and would be done again;"
-        f" `antiphon runs resume {run} --edited` goes on all the same, and does again what is not there"
+        f"run {run!r} stops: the journal is damaged: steps{where} are missing and would be repeated;"
+        f" `antiphon runs resume {run} --edited` resumes anyway and repeats them"
     )
 
 
@@ -428,7 +421,7 @@ def _initial_state(effect: Effect) -> str:
 
 
 def is_unrepeatable(effect: Effect) -> bool:
-    """Whether it must not be done again without somebody having looked."""
+    """Return whether a person must decide before an interrupted effect is repeated."""
     match effect:
         case CallTool():
             return effect.again == "unsure"
@@ -439,7 +432,7 @@ def is_unrepeatable(effect: Effect) -> bool:
 
 
 def make_indeterminate_error(effect: Effect) -> IndeterminateEffect:
-    """What is said of something that was interrupted in the middle."""
+    """Return the error for an effect that was interrupted and may have completed."""
     said = f"{_describe_effect(effect)} was interrupted: it is not known whether it took effect"
     return IndeterminateEffect(f"{said}; look before it is repeated")
 
@@ -461,7 +454,7 @@ def _describe_effect(effect: Effect) -> str:
 
 
 def _format_request(asked: Mapping[str, Any]) -> str:
-    """An effect in a line, as far as two of them may differ."""
+    """Format an effect in one line."""
     given = ", ".join(
         f"{name} {dump_ascii_json({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each
     )

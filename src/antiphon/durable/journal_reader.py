@@ -1,4 +1,4 @@
-"""What is in a journal, for whoever looks: its runs, what they did, and what they wait for."""
+"""Queries of a journal: runs, effects and open questions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from antiphon.storage.store_location import get_store_path
 
 
 class JournalReader:
-    """The file or the database of a journal, and what is read there."""
+    """Reads the file or database of a journal."""
 
     def __init__(self, place: str | PathLike[str] | None = None) -> None:
-        #: Whether many machines share it; then `url` is where it is, with its password.
+        #: True if it is in PostgreSQL. Then `url` is its address, with the password.
         self.is_shared = is_postgres_url(place)
         self.url = str(place) if self.is_shared else ""
         if self.is_shared:
@@ -45,20 +45,20 @@ class JournalReader:
 
     @property
     def file(self) -> SqliteDatabase:
-        """The file it is in, where that is one of this machine alone."""
+        """The SQLite file; a NotReadyError if the journal is in PostgreSQL."""
         if isinstance(self._database, PostgresDatabase):
-            raise NotReadyError(f"{self.name} is no file")
+            raise NotReadyError(f"{self.name} is not a file")
         return self._database
 
     @cached_property
     def cipher(self) -> JournalCipher:
-        """What closes and opens what is private."""
+        """The cipher for private data."""
         home = self._database.path if isinstance(self._database, SqliteDatabase) else get_store_path()
         return JournalCipher(home.with_suffix(".key"))
 
     @cached_property
     def secret_refs(self) -> SecretRefs:
-        """What nobody writes down: the keys of models, and what the environment has under the name of a secret."""
+        """References for API keys and for environment variables with the name of a secret."""
         found = SecretRefs(self.cipher)
         for name, value in find_known_secrets().items():
             found.add(name, value)
@@ -66,14 +66,14 @@ class JournalReader:
 
     @cached_property
     def live_output(self) -> LiveOutput | None:
-        """Where answers stand while they come; nowhere, where many machines share the journal."""
+        """The live output of this machine; None if many machines share the journal."""
         return (
             LiveOutput(self._database.path.with_suffix(".live")) if isinstance(self._database, SqliteDatabase) else None
         )
 
     @property
     def name(self) -> str:
-        """Where it is, without a password."""
+        """The path or URL, without a password."""
         return self._database.name if isinstance(self._database, PostgresDatabase) else str(self._database.path)
 
     # Runs
@@ -81,7 +81,7 @@ class JournalReader:
     def list_runs(
         self, *, parent: str | None = None, state: str | None = None, limit: int | None = None
     ) -> list[RunEntry]:
-        """Runs, the newest first; with a `parent`, those that are part of it, in order; only those in one `state`."""
+        """Return runs, newest first; with a `parent`, its children in order. `state` selects runs in that state."""
         which, order = ("parent IS NULL", "created DESC, id DESC") if parent is None else ("parent = ?", "number, id")
         standing, values = ("", ()) if state is None else self.make_state_condition(state)
         which += f" AND {standing}" if standing else ""
@@ -91,14 +91,14 @@ class JournalReader:
         return [read_run_entry(self, row) for row in rows]
 
     def determine_state(self, state: str, owner: str) -> str:
-        """How a run stands: one whose process is gone without a word is no longer running, whatever it wrote down.
+        """Return the effective state of a run: `interrupted` instead of `running` if its process has died.
 
-        Where many machines share the journal that holds as it is written: who takes it over goes by that.
+        In a shared journal the stored state counts, because workers decide by it.
         """
         return "interrupted" if state == "running" and not self.is_shared and not is_owner_alive(owner) else state
 
     def make_state_condition(self, state: str) -> tuple[str, tuple[str, ...]]:
-        """A condition on runs that they are in a state, and its values; of a file, by who is still there."""
+        """Return an SQL condition for runs in a state, and its values. In a file it depends on living owners."""
         if self.is_shared or state not in ("running", "interrupted"):
             return "state = ?", (state,)
         owners = [str(owner) for (owner,) in self.query("SELECT owner FROM runs WHERE state = 'running'", ())]
@@ -109,7 +109,7 @@ class JournalReader:
         return f"(state = 'interrupted' OR state = 'running' AND {left})", gone
 
     def count_by_state(self, parent: str, kind: str | None = None) -> list[tuple[str, int]]:
-        """How many of the runs that are part of one are in which state."""
+        """Return how many child runs are in each state."""
         rows = self.query(
             "SELECT state, owner, count(*) FROM runs WHERE parent = ? AND kind = coalesce(?, kind)"
             " GROUP BY state, owner",
@@ -121,7 +121,7 @@ class JournalReader:
         return sorted(found.items())
 
     def compute_silence(self, entry: RunEntry) -> float:
-        """For how many seconds nothing was heard of who has a run: no step, and no sign of life of a worker."""
+        """Return the seconds since the last step of a run, or the last heartbeat of its worker."""
         rows = self.query("SELECT max(began), max(ended) FROM effects WHERE run = ?", (entry.id,))
         if self.is_shared:
             rows += self.query("SELECT seen, seen FROM workers WHERE process = ?", (entry.owner.rpartition(":")[0],))
@@ -129,7 +129,7 @@ class JournalReader:
         return max(self.now() - max([entry.updated, *signs]), 0.0)
 
     def find(self, which: str) -> RunEntry:
-        """The run with this id, or the only one whose id begins so; `last` is the newest."""
+        """Return the run with this id, or the only one whose id begins with it; `last` is the newest."""
         if which == "last":
             rows = self.query(
                 f"SELECT {RUN_COLUMNS} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT 1", ()
@@ -146,7 +146,7 @@ class JournalReader:
         return read_run_entry(self, rows[0])
 
     def load_ending(self, id: str) -> dict[str, Any]:
-        """How a run ended, with values of the environment in it where they are still those of then."""
+        """Return how a run ended. References to unchanged environment variables are resolved."""
         ((kept,),) = self.query("SELECT ending FROM runs WHERE id = ?", (id,)) or [(None,)]
         if kept is None:
             return {}
@@ -156,11 +156,11 @@ class JournalReader:
             return parse_redacted_json(self.load_text(kept), f"run {id}")
 
     def has_run(self, id: str) -> bool:
-        """Whether there is a run of this name."""
+        """Return whether a run with this id exists."""
         return bool(self.query("SELECT 1 FROM runs WHERE id = ?", (id,)))
 
     def iterate_effects(self, id: str) -> Generator[EffectEntry]:
-        """What a run has done, in the order in which it was begun."""
+        """Yield the steps of a run in the order in which they started."""
         last = -1
         while rows := self.query(
             "SELECT seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
@@ -171,7 +171,7 @@ class JournalReader:
             last = rows[-1][0]
 
     def find_effect(self, id: str, path: str) -> EffectEntry:
-        """One step of a run."""
+        """Return one step of a run."""
         found = self.query(
             "SELECT path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
             " WHERE run = ? AND path = ?",
@@ -184,7 +184,7 @@ class JournalReader:
     def list_questions(
         self, id: str, limit: int | None = None, *, path: str | None = None
     ) -> tuple[QuestionEntry, ...]:
-        """What a run waits for people to say; at a `path`, what it waits for there."""
+        """Return the open questions of a run, or the one at a `path`."""
         most = "" if limit is None else f" LIMIT {int(limit)}"
         there, values = ("", (id,)) if path is None else (" AND path = ?", (id, path))
         rows = self.query(
@@ -195,7 +195,7 @@ class JournalReader:
         return tuple(read_question_entry(self, path, effect) for path, effect in rows)
 
     def iterate_rows(self, parent: str) -> Generator[RunEntry]:
-        """The runs of a run's rows, in order, a few at a time."""
+        """Yield the rows of a batch in order."""
         last = -1
         while found := self.query(
             f"SELECT {RUN_COLUMNS} FROM runs WHERE parent = ? AND kind = 'row' AND number > ?"
@@ -207,44 +207,42 @@ class JournalReader:
             last = found[-1][7]
 
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
-        """What a session was asked in a run: the conversation as it was, the mode, and the prompt."""
+        """Return what a session was asked in a run: the conversation before it, the mode and the prompt."""
         entry = self.find(id)
         found = self.query("SELECT said FROM runs WHERE id = ?", (entry.id,))
         if "mode" not in entry.begun_as:
-            raise NotReadyError(f"run {id!r} is none of a session")
+            raise NotReadyError(f"run {id!r} was not started by a session")
         return load_session_request(self, entry.begun_as, found[0][0] or "")
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
-        """So many of the last turns that a model was shown with a request, and the name of what is `before` them.
+        """Return the last `most` turns of a model request, and the key of the turns before them, for `before`.
 
-        None, where it is private.
+        There are none if the request is private.
         """
         ((last,),) = self.query("SELECT said FROM effects WHERE run = ? AND path = ?", (id, path)) or [(None,)]
         return load_last_turns(self, (before or last) if last else "", most)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database; it is opened again when needed."""
         self._database.close()
 
     def now(self) -> float:
-        """The time, as all who share the journal have it, in seconds since 1970."""
+        """Return the time in seconds since 1970; a shared journal uses the clock of its server."""
         return self._database.now()
 
-    # What is written down
-
     def query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """Rows; none, where nothing was ever written."""
+        """Return the rows of a statement; none if nothing was ever written."""
         return self._database.query(statement, values)
 
     def load_text(self, kept: str) -> str:
-        """A text that may be kept apart, or sealed."""
+        """Return a text that may be stored apart or encrypted."""
         text = self.load_raw_text(kept)
         return self.cipher.decrypt(text) if text.startswith(ENCRYPTED_MARK) else text
 
     def load_raw_text(self, kept: str) -> str:
-        """A text that may be kept apart; what is sealed stays so."""
+        """Return a text that may be stored apart; an encrypted one stays encrypted."""
         if not isinstance(kept, str):  # type: ignore[unreachable]
-            raise StoreError(f"the journal is damaged: {kept!r} is no text")
+            raise StoreError(f"the journal is damaged: {kept!r} is not a text")
         if not kept.startswith("@"):
             return kept
         found = self.query("SELECT body FROM texts WHERE hash = ?", (kept[1:],))

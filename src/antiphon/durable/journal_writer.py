@@ -1,4 +1,4 @@
-"""Writing to a journal: only while a run is ours, large texts once, and batches that count when they are whole."""
+"""Writes to a journal: fenced by the epoch of a run, with large texts stored once."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from antiphon.errors import AntiphonError, NotSavedError, SessionAborted, StoreE
 from antiphon.storage.schema import INSERT_TEXT, INSERT_TURN
 
 T = TypeVar("T")
-#: Larger texts are kept once, by their content.
+#: Longer texts are stored once, by hash.
 LARGE_TEXT = 8_192
-#: The state of a batch, and of its rows, until all of them are written.
+#: The state of a batch and its rows until all of them are written.
 PREPARING = "preparing"
 _ROW_COLUMNS = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "begun_as", "parent", "number")
 
 
 class LeaseLost(SessionAborted):
-    """Somebody else goes on with this run, or has ended it; nothing that is done here from now on is written down."""
+    """Another process took the run or cancelled it; this process can no longer write its effects."""
 
 
 class RunInUse(AntiphonError):
-    """A run that somebody else is at."""
+    """A run that another process owns."""
 
 
 class JournalWriter(JournalReader):
-    """What is written to a journal by whoever is at a run."""
+    """Writes runs and effects. A write is rejected if another process has taken the run."""
 
     def encode_outcome(self, id: str, path: str, outcome: Outcome) -> str:
-        """What somebody says came of a step, as it is written down: sealed, where the step is private."""
+        """Return the stored form of an outcome that was given for a step; it is encrypted if the step is private."""
         body = self.secret_refs.insert_references(dump_ascii_json(outcome_to_json(outcome)))
         asked = self.query("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
         return (
@@ -44,7 +44,7 @@ class JournalWriter(JournalReader):
         )
 
     def encode_launch_data(self, id: str, body: str) -> str:
-        """How a run was begun, as it is written down: sealed, where that of this one is."""
+        """Return the stored form of launch data; it is encrypted if that of this run is."""
         kept = self.query("SELECT begun_as FROM runs WHERE id = ?", (id,))
         return self.cipher.encrypt(body) if kept and self.load_raw_text(kept[0][0]).startswith(ENCRYPTED_MARK) else body
 
@@ -57,9 +57,9 @@ class JournalWriter(JournalReader):
         said: Sequence[TurnRow] = (),
         is_durable: bool = False,
     ) -> None:
-        """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart.
+        """Execute a statement for a run, or raise LeaseLost if another process took it. Large texts are stored apart.
 
-        `said` are the rows of turns that are new. What is durable outlasts a power cut from here on.
+        `said` holds the rows of new turns. If `is_durable`, the write survives a power failure.
         """
         large = {
             each: make_text_ref(each)
@@ -76,10 +76,12 @@ class JournalWriter(JournalReader):
             if not self._database.write_at_epoch(run, epoch, statement, values, kept, is_durable):
                 self._database.transact(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
-            raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
+            raise JournalFailed(
+                f"run {run!r} stops, because its effects cannot be written to the journal: {error}"
+            ) from error
 
     def remove_failed_request(self, run: str, epoch: int) -> None:
-        """Remove the last step of a run if it is a request that failed; the run then has had no such step."""
+        """Remove the last step of a run if it is a failed model request."""
 
         def remove(connection: Any) -> None:
             removed = connection.execute(
@@ -92,12 +94,10 @@ class JournalWriter(JournalReader):
 
         self._write_fenced(run, epoch, remove)
 
-    # Batches
-
     def add_rows(
         self, batch: str, epoch: int, rows: Sequence[tuple[int, Mapping[str, Any]]], is_private: bool = False
     ) -> None:
-        """Write some rows of a batch that is `preparing`, in the order of their numbers. None of them can run yet."""
+        """Write rows of a batch that is `preparing`, in the order of their numbers. They cannot run yet."""
         now, close = self.now(), self.cipher.encrypt if is_private else str
         bodies = [(number, close(dump_ascii_json({"inputs": encode_value(inputs)}))) for number, inputs in rows]
         records = [
@@ -118,7 +118,7 @@ class JournalWriter(JournalReader):
         ]
 
         def add(connection: Any) -> None:
-            # A server that went away may have committed these rows before.
+            # After a lost connection, these rows may have been committed already.
             connection.execute(
                 "DELETE FROM runs WHERE parent = ? AND kind = 'row' AND number BETWEEN ? AND ?",
                 (batch, bodies[0][0], bodies[-1][0]),
@@ -130,7 +130,7 @@ class JournalWriter(JournalReader):
         self._write_fenced(batch, epoch, add)
 
     def complete_batch(self, batch: str, epoch: int) -> None:
-        """Make a batch and its rows ready, all at once: from now on they can run."""
+        """Make a batch and its rows ready to run, in one transaction."""
 
         def complete(connection: Any) -> None:
             now = self._database.now(connection)
@@ -145,10 +145,8 @@ class JournalWriter(JournalReader):
 
         self._write_fenced(batch, epoch, complete)
 
-    # Inside
-
     def _acquire(self, id: str, *, into: str = "running", by_force: bool = False) -> int:
-        """Take a run for this process, and return its new epoch."""
+        """Acquire a run for this process, and return its new epoch."""
         me = make_owner_id()
 
         def take(connection: Any) -> int:
@@ -160,7 +158,7 @@ class JournalWriter(JournalReader):
             if not isinstance(epoch, int):
                 raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
             if state == "cancelled":
-                raise RunInUse(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
+                raise RunInUse(f"run {id!r} was cancelled; `antiphon runs fork` starts a new run from one of its steps")
             if owner and owner != me and not by_force and is_owner_alive(owner):
                 raise RunInUse(f"run {id!r} is being run by {describe_owner(owner, id)}")
             if state == PREPARING and into != PREPARING:
@@ -177,7 +175,7 @@ class JournalWriter(JournalReader):
         return self._database.transact(take)
 
     def _write_fenced(self, run: str, epoch: int, work: Callable[[Any], T]) -> T:
-        """Do a transaction, unless somebody else has taken the run over."""
+        """Run a transaction, or raise LeaseLost if another process took the run."""
 
         def fenced(connection: Any) -> T:
             self._check_epoch(connection, run, epoch)
@@ -190,7 +188,7 @@ class JournalWriter(JournalReader):
         found = connection.execute(asked, (run,)).fetchone()
         if found is None or found[0] != epoch:
             how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
-            raise LeaseLost(f"run {run!r} {how or 'is gone on with elsewhere'}")
+            raise LeaseLost(f"run {run!r} {how or 'was resumed by another process'}")
 
     def _store_text(self, connection: Any, text: str) -> None:
         if len(text) > LARGE_TEXT:
@@ -198,5 +196,5 @@ class JournalWriter(JournalReader):
 
 
 def make_text_ref(text: str) -> str:
-    """What stands for a text in a row: itself, or its hash."""
+    """Return the text for a row: itself, or a reference with its hash if it is large."""
     return text if len(text) <= LARGE_TEXT else f"@{hashlib.sha256(text.encode()).hexdigest()}"

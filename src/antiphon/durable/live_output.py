@@ -1,9 +1,8 @@
-"""What a model says while it says it, for whoever looks from another process: beside the journal, and never kept.
+"""Live output: answers of models while they stream, for subscribers in other processes.
 
-Whoever looks at a run touches a mark. The process that asks the model looks for that a few times in a second while an
-answer comes, writes what has come while the mark is fresh, and takes it away when the answer is whole. What is private
-is not written, and what the journal withholds is withheld here. Where nobody looks, a piece costs what a list takes to
-keep it.
+A subscriber touches a marker file. The process that streams an answer checks the marker a few times per second, writes
+the text to a file while the marker is fresh, and removes the file at the end. Private answers are not written, and
+secrets are replaced by references. Without subscribers, a chunk costs one append to a list.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from antiphon.errors import StoreError
 if TYPE_CHECKING:
     from antiphon.durable.secret_refs import SecretRefs
 
-#: How often it is looked whether anybody looks, and how often what came is written while somebody does, in seconds.
+#: Seconds between checks for subscribers, and between writes while there is one.
 _POLL_SECONDS, _WRITE_SECONDS = 0.25, 0.1
-#: A mark is touched so often; it is fresh for the second time; what is left of others is removed after the third.
+#: Seconds between touches of a marker, until it counts as abandoned, and until leftover files are removed.
 TOUCH_SECONDS, _WATCHED_SECONDS, _STALE_SECONDS = 1.0, 4.0, 60.0
 _MARKER = "wanted"
 _RUN = re.compile("[0-9a-f]{32}")
@@ -38,7 +37,7 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK
 
 
 class LiveChunk(NamedTuple):
-    """Some of what is being said at a step, and how many characters came before it; with none, it is said anew."""
+    """A chunk of the answer at a path, after `before` characters; 0 means that the answer starts again."""
 
     path: str
     before: int
@@ -46,13 +45,13 @@ class LiveChunk(NamedTuple):
 
 
 class LiveOutput:
-    """The directory in which answers stand while they come, one directory for each run that somebody looks at."""
+    """The directory with streaming answers; it has one directory per watched run."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
 
     def mark_watched(self, run: str) -> bool:
-        """Say that somebody looks at a run; whether it can be said."""
+        """Mark a run as watched. Return False if the marker cannot be written."""
         place = self._make_directory_path(run)
         try:
             for each in (self._home, place):
@@ -67,12 +66,12 @@ class LiveOutput:
         return True
 
     def is_watched(self, run: str) -> bool:
-        """Whether somebody looks at a run."""
+        """Return whether a run has subscribers."""
         return _compute_age(self._make_directory_path(run) / _MARKER) < _WATCHED_SECONDS
 
     @contextmanager
     def publish(self, run: str, path: str, withheld: SecretRefs) -> Generator[Callable[[str], object]]:
-        """Take the pieces of an answer as they come."""
+        """Yield a function that receives the chunks of an answer."""
         answer = _AnswerWriter(self, run, path, withheld)
         try:
             yield answer.pieces.append
@@ -80,11 +79,11 @@ class LiveOutput:
             answer.close()
 
     def subscribe(self, run: str) -> LiveSubscriber:
-        """Listen to a run, from the beginning of each answer that comes now."""
+        """Return a subscriber, which receives current answers from their beginning."""
         return LiveSubscriber(self, run)
 
     def remove_stale(self) -> None:
-        """Remove what nobody looks at any more: whoever wrote it is gone, or would have removed it."""
+        """Remove the directories of runs that have not been watched for long."""
         with suppress(OSError):
             for place in self._home.iterdir() if _is_private_directory(self._home) else ():
                 if (
@@ -97,17 +96,17 @@ class LiveOutput:
                     place.rmdir()
 
     def list_answers(self, run: str) -> Iterator[Path]:
-        """The files of answers that come now."""
+        """Yield the files of the answers that are streaming."""
         place = self._make_directory_path(run)
         if _is_private_directory(self._home) and _is_private_directory(place):
             with suppress(OSError):
                 yield from sorted(each for each in place.iterdir() if each.name != _MARKER)
 
     def create_file(self, run: str, path: str) -> Path:
-        """A new file for an answer; one that was begun and never ended is of no more use."""
+        """Return the path of a new file for an answer, and remove leftovers of the same step."""
         place, name = self._make_directory_path(run), _make_file_name(path)
         if not _is_private_directory(self._home) or not _is_private_directory(place):
-            raise PermissionError("others could read it")
+            raise PermissionError("the directory is accessible to other users")
         for each in place.glob(f"{name}.*"):
             each.unlink(missing_ok=True)
         return place / f"{name}.{secrets.token_hex(8)}"
@@ -117,14 +116,14 @@ class LiveOutput:
 
 
 class _AnswerWriter:
-    """One answer while it comes, in the event loop that reads it."""
+    """Writes one answer while it streams, on the event loop that receives it."""
 
     def __init__(self, live: LiveOutput, run: str, path: str, withheld: SecretRefs) -> None:
         self.pieces: list[str] = []
         self._live, self._run, self._path, self._withheld = live, run, path, withheld
         self._loop = asyncio.get_running_loop()
         self._file: Path | None = None
-        #: So many pieces are taken; of them, this may be the beginning of something that is withheld.
+        #: The number of written chunks, and their end if it may be the beginning of a secret.
         self._taken, self._held = 0, ""
         self._timer: asyncio.TimerHandle | None = self._loop.call_later(_POLL_SECONDS, self._poll)
 
@@ -141,7 +140,7 @@ class _AnswerWriter:
             elif self._file is not None:
                 self._remove()
         except (OSError, StoreError):
-            # It is for looking only: what cannot be shown is not, and nothing else depends on it.
+            # Live output is optional, so an error only ends it.
             self._timer = None
             self._remove()
             return
@@ -169,7 +168,7 @@ class _AnswerWriter:
 
 
 class LiveSubscriber:
-    """Somebody who listens to a run."""
+    """A subscriber to the live output of a run."""
 
     def __init__(self, live: LiveOutput, run: str) -> None:
         self._live = live
@@ -178,7 +177,7 @@ class LiveSubscriber:
         self._read: dict[Path, _AnswerReader] = {}
 
     def read_new(self) -> list[LiveChunk]:
-        """What has come since the last time."""
+        """Return the chunks since the last call."""
         if time.monotonic() - self._touched >= TOUCH_SECONDS:
             self._touched = time.monotonic()
             if not self._live.mark_watched(self._run):
@@ -189,7 +188,7 @@ class LiveSubscriber:
 
 
 class _AnswerReader:
-    """How far a file has been read."""
+    """Reads a growing file from where it stopped."""
 
     def __init__(self) -> None:
         self._offset = 0
@@ -201,7 +200,7 @@ class _AnswerReader:
                 opened.seek(self._offset)
                 whole, _, _ = opened.read().rpartition(b"\n")
         except OSError:
-            # It is over by now.
+            # The answer has ended.
             return
         for line in whole.split(b"\n") if whole else ():
             self._offset += len(line) + 1
@@ -211,12 +210,12 @@ class _AnswerReader:
 
 
 def _make_file_name(name: str) -> str:
-    """A name for a file: runs and steps may be called anything."""
+    """Return a file name for the id of a run or a path, which may contain any character."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _is_private_directory(place: Path) -> bool:
-    """Whether a directory is one of this user's alone, and no link to another."""
+    """Return whether this is a directory, not a link, that only this user can access."""
     try:
         found = os.lstat(place)
     except OSError:
@@ -227,7 +226,7 @@ def _is_private_directory(place: Path) -> bool:
 
 
 def _compute_age(file: Path) -> float:
-    """For how many seconds a file was not touched; for ever, where there is none."""
+    """Return the seconds since a file was touched, or infinity if it does not exist."""
     try:
         found = os.lstat(file)
     except OSError:

@@ -1,4 +1,4 @@
-"""How the runs of a journal on many machines go, in numbers."""
+"""Metrics of the runs and workers of a shared journal."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from antiphon.durable.run_queue import LOST_ENDING
 if TYPE_CHECKING:
     from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 
-#: The time of the transaction, so that PostgreSQL can look it up in an index.
+#: The time of the transaction; unlike the clock, PostgreSQL can use it with an index.
 _NOW = "extract(epoch FROM now())::float8"
-#: A batch waits for no worker: its rows do.
+#: Workers execute rows, not batches.
 _OLDEST_READY = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerEntry:
-    """A process that works: on which machine, how many runs at a time, how long ago it was heard of, in seconds."""
+    """A worker process, its number of slots and the seconds since its last heartbeat."""
 
     process: str
     slots: int
@@ -28,10 +28,10 @@ class WorkerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """All runs by their state; what happens now; and what it costs.
+    """The number of runs by state, the current throughput and the cost.
 
-    `lost` of the failed ones were set aside because their workers died. `oldest` is for how many seconds the oldest
-    ready run has been waiting for a worker. `effects_per_second` is of the last minute, `cost` of the last hour.
+    `lost` counts failed runs whose workers died. `oldest` is the age of the oldest ready run in seconds.
+    `effects_per_second` is of the last minute, `cost` of the last hour.
     """
 
     runs: Mapping[str, int]
@@ -43,11 +43,11 @@ class Metrics:
 
     @property
     def slots(self) -> int:
-        """How many runs can be at work at once."""
+        """The number of runs that can be executed at once."""
         return sum(each.slots for each in self.workers)
 
     def to_prometheus(self) -> str:
-        """As Prometheus reads it."""
+        """Return the metrics in the text format of Prometheus."""
         states = [(f'state="{state}"', number) for state, number in sorted(self.runs.items())]
         return "".join(
             (
@@ -67,7 +67,7 @@ class Metrics:
 
 
 def measure_metrics(database: PostgresDatabase, lease: float) -> Metrics:
-    """The numbers of now, all of the same moment."""
+    """Read all metrics in one transaction."""
     with database.read_transaction() as connection:
         states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
         (lost,) = _fetch_one(

@@ -1,4 +1,4 @@
-"""The journal's tables in PostgreSQL: the face of the store's `Database`, for many processes on many machines."""
+"""The journal in PostgreSQL, for many processes on many machines."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The namespace of our tables in the user's database.
+#: The schema of the journal in the user's database.
 SCHEMA = "antiphon"
-#: How long a server that is gone is waited for, in seconds: a restart takes less.
+#: Seconds for which a lost connection is retried; a restart takes less.
 RETRY_SECONDS = 30.0
 
-#: Nobody takes the run over between the look and the end of the statement.
+#: The lock prevents a takeover of the run during the statement.
 _AT_LOCKED = f"{AT_EPOCH.removesuffix(')')} FOR SHARE)"
-#: What several machines need beside the tables of one: who works, what limits have let through, and what is ready.
+#: Additional tables for several machines: workers, rate limits, costs and the queue.
 _SHARED_TABLES = (
     "CREATE INDEX runs_state ON runs (state)",
-    # The newest runs are looked for among those that are no rows of a batch, which are many and new.
+    # Listings of the newest runs skip the many rows of batches.
     "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
     f"CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN {ENDED_STATES}",
     """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
-    # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
+    # Rows are in order of time, so a small BRIN index finds the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
     """CREATE TABLE workers (
         process TEXT PRIMARY KEY,
@@ -44,22 +44,22 @@ _SHARED_TABLES = (
         seen REAL NOT NULL
     )""",
     "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
-    # The moments that requests have taken which were too far off to wait for.
+    # Reserved moments of requests in suspended runs.
     """CREATE TABLE held (
         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
         path TEXT NOT NULL,
         until REAL NOT NULL,
         PRIMARY KEY (run, path)
     )""",
-    # What batches that may not cost more than so much have cost; nothing, where a price is not known.
+    # The cost of batches with a limit; NULL if a price is unknown.
     "CREATE TABLE spent (batch TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE, cost REAL)",
-    # The newest migration of the tables of the queue, which are another project's.
+    # The newest migration of Procrastinate's tables.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
-#: Those that came later.
+#: Later migrations.
 _LATER_MIGRATIONS = (
     ("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),
-    # How many steps a run has had, noted when it is left and when a step is removed.
+    # The number of steps of a run, written on release and when a step is removed.
     (
         "ALTER TABLE runs ADD COLUMN steps BIGINT",
         f"""CREATE FUNCTION note_removed_steps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -88,17 +88,17 @@ def _translate_types(statement: str) -> str:
 
 @lru_cache(maxsize=256)
 def _convert_placeholders(statement: str) -> str:
-    """The statement as psycopg wants it: `?` is SQLite's mark of a value."""
+    """Replace the placeholders of SQLite by those of psycopg."""
     return statement.replace("%", "%%").replace("?", "%s")
 
 
 def is_postgres_url(place: object) -> bool:
-    """Whether a journal's place is a PostgreSQL database and not a file."""
+    """Return whether the place of a journal is the URL of a PostgreSQL database."""
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
 class PostgresConnection:
-    """A connection in a transaction, which takes SQLite's marks of values."""
+    """A connection that accepts the placeholders of SQLite."""
 
     def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.raw = raw
@@ -108,9 +108,9 @@ class PostgresConnection:
 
 
 class PostgresDatabase:
-    """A database on a server. Each transaction has a connection of its own; they are used again."""
+    """A PostgreSQL database with a connection pool. Each transaction has its own connection."""
 
-    #: Added to a `SELECT`: nobody else takes the row until the transaction is over.
+    #: Appended to a `SELECT` to lock its rows until the end of the transaction.
     taken = " FOR UPDATE"
 
     def __init__(
@@ -120,11 +120,11 @@ class PostgresDatabase:
         try:
             parts = driver.conninfo.conninfo_to_dict(url)
         except driver.Error:
-            # What it says quotes the URL, and with it the password.
+            # The message of the driver quotes the URL with the password.
             raise StoreError(
                 "the URL of the PostgreSQL database cannot be read; it is postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
             ) from None
-        #: With its password: never shown.
+        #: Contains the password, so it must not be printed.
         self.url = url
         self.secrets = tuple(str(parts[name]) for name in ("password", "sslpassword") if parts.get(name))
         options = f"{parts.get('options') or ''} -c search_path={SCHEMA}".strip()
@@ -137,7 +137,7 @@ class PostgresDatabase:
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = Lock()
         self._is_current = False
-        #: By how much the server's clock is ahead of our monotonic one.
+        #: The difference between the server's clock and our monotonic clock.
         self._ahead: float | None = None
 
     def __repr__(self) -> str:
@@ -145,18 +145,18 @@ class PostgresDatabase:
 
     @contextmanager
     def read_transaction(self) -> Generator[PostgresConnection]:
-        """One state of the database, whatever others write meanwhile."""
+        """Start a read-only transaction, which sees one snapshot."""
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
             yield connection
 
     @contextmanager
     def write_transaction(self) -> Generator[PostgresConnection]:
-        """All of what is done inside, or nothing."""
+        """Start a transaction."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
     def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
-        """Rows; asked for again where the server goes away meanwhile."""
+        """Return the rows of a statement. It is retried after a lost connection."""
 
         def ask() -> list[Any]:
             with self._use_connection() as connection:
@@ -165,7 +165,7 @@ class PostgresDatabase:
         return self._retry(ask)
 
     def transact(self, work: Callable[[PostgresConnection], T]) -> T:
-        """What comes of a transaction, which may be done twice: it is begun anew where the server goes away in it."""
+        """Return the result of a transaction. It is retried after a lost connection, so `work` may run twice."""
 
         def transact() -> T:
             with self.write_transaction() as connection:
@@ -182,10 +182,10 @@ class PostgresDatabase:
         kept: Sequence[tuple[str, Sequence[str]]] = (),
         is_durable: bool = False,
     ) -> bool:
-        """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
+        """Execute a statement that reads its run from `at`; return False if the run is at another epoch.
 
-        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between. How
-        durable it is, the server says (`synchronous_commit`).
+        The `kept` statements run in the same transaction, so that nobody removes their texts as unused. The server
+        decides about durability (`synchronous_commit`).
         """
         del is_durable
 
@@ -199,14 +199,14 @@ class PostgresDatabase:
         return self._retry(send)
 
     def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Add many rows to a table, with `COPY`: one message, and not one for each row."""
+        """Insert many rows with `COPY`, in one message."""
         statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
         with connection.raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
             for row in rows:
                 copy.write_row(row)
 
     def announce_ready(self, connection: Any, run: str) -> None:
-        """Have a run that is ready looked at by a worker, in this transaction, where there are workers at all."""
+        """Queue a ready run for workers in this transaction, if the queue exists."""
         ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.procrastinate_jobs')")
         if there:
             from antiphon.durable.run_queue import enqueue_runs
@@ -214,15 +214,15 @@ class PostgresDatabase:
             enqueue_runs(connection, [run], 0)
 
     def finish_batch_of(self, row: str) -> None:
-        """End the batch of a row that has ended, if it was the last of them."""
+        """Mark the batch of an ended row as done if it was the last row."""
         from antiphon.durable.run_queue import finish_batches
 
         finish_batches(self, [row])
 
     def now(self, connection: Any = None) -> float:
-        """The time of the server, which all machines share: theirs may be minutes apart, and may jump.
+        """Return the time of the server, because clocks of machines differ and may jump.
 
-        In a transaction the server is asked. Else it is what it said when we last connected, and what has passed since.
+        With a connection, the server is asked. Otherwise the time is computed from that of the last connection.
         """
         if connection is not None:
             return connection.execute(_NOW).fetchall()[0][0]
@@ -232,17 +232,15 @@ class PostgresDatabase:
         return self._ahead + time.monotonic()
 
     def find_reserved_time(self, connection: Any, run: str) -> float | None:
-        """When the first request of a run may be sent that waits for a limit; none does, where there is none."""
+        """Return the earliest reserved moment of a run's requests, or None."""
         return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
 
     def close(self) -> None:
-        """Let go of the connections; they are opened again when they are needed."""
+        """Close the connections; they are opened again when needed."""
         with self._lock:
             free, self._free = self._free, []
         for each in free:
             each.close()
-
-    # Inside
 
     @contextmanager
     def _transaction(self, begin: str) -> Generator[PostgresConnection]:
@@ -257,7 +255,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _use_connection(self, begin: str = "") -> Generator[PostgresConnection]:
-        """A connection for a while, on which a statement was done."""
+        """Borrow a connection, on which the statement `begin` was executed."""
         driver = _import_driver()
         raw = None
         try:
@@ -271,14 +269,14 @@ class PostgresDatabase:
 
     def _return_connection(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
         if raw.info.transaction_status != _import_driver().pq.TransactionStatus.IDLE:
-            # Lost, or left in the middle of something.
+            # The connection is lost, or still inside a transaction.
             raw.close()
             return
         with self._lock:
             self._free.append(raw)
 
     def _begin_on_connection(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
-        """A connection that answers. One that has been free for long may be dead; then there is another."""
+        """Return a working connection. A pooled one may be dead; then the next one is tried."""
         driver = _import_driver()
         while True:
             with self._lock:
@@ -301,7 +299,7 @@ class PostgresDatabase:
             try:
                 return work()
             except StoreUnreachable:
-                # A server that never answered is more likely not there than being restarted.
+                # A server that never answered is probably not restarting, so fail at once.
                 if not self._is_current or time.monotonic() + pause > end:
                     raise
             time.sleep(pause)
@@ -321,10 +319,10 @@ class PostgresDatabase:
         return raw
 
     def _prepare(self, connection: PostgresConnection) -> None:
-        """Bring the tables up to date."""
+        """Create or migrate the tables."""
         if self._version(connection) < len(self._migrations):
             with connection.raw.transaction():
-                # One process at a time; whoever comes second finds them made.
+                # The lock lets one process at a time migrate.
                 connection.execute("SELECT pg_advisory_xact_lock(1098871920)")
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 connection.execute("CREATE TABLE IF NOT EXISTS schema (version INTEGER PRIMARY KEY)")
@@ -360,12 +358,12 @@ def _import_driver() -> Any:
 
 
 def _is_connection_lost(error: Exception) -> bool:
-    """Whether trying again may do better: the server is not there, or two were in each other's way."""
+    """Return whether a retry may succeed: the connection was lost, or two transactions conflicted."""
     state = getattr(error, "sqlstate", None)
     if not isinstance(error, _import_driver().OperationalError):
         return False
     if state is None:
-        # Said before there was a session. What will not change by itself is not waited for.
+        # Errors while connecting have no state. Wrong credentials are not retried.
         return not re.search(r"authentication failed|does not exist|no password supplied|pg_hba", str(error))
     return state[:2] == "08" or state in ("40001", "40P01", "57P01", "57P02", "57P03")
 
@@ -373,18 +371,18 @@ def _is_connection_lost(error: Exception) -> bool:
 def _explain_error(error: Exception) -> str:
     state = getattr(error, "sqlstate", None) or ""
     if _is_connection_lost(error):
-        return "cannot be reached; look whether the server runs, then try again"
+        return "cannot be reached; check that the server runs, then try again"
     if state in ("53100", "53200", "58030"):
-        return "cannot be written: the server has no room left; nothing was changed"
+        return "cannot be written: the disk or memory of the server is full; nothing was changed"
     if state == "42501":
         return f"cannot be used: the role may not do this; it needs CREATE in the database, or the schema {SCHEMA!r}"
     if not state or state[:2] in ("28", "3D"):
-        return "cannot be opened; look at the URL"
+        return "cannot be opened; check the URL"
     return "cannot be used"
 
 
 def _format_url(parts: dict[str, Any]) -> str:
-    """Where it is, without anything secret."""
+    """Format the address without secrets."""
     user = f"{parts['user']}@" if parts.get("user") else ""
     port = f":{parts['port']}" if parts.get("port") else ""
     return f"postgresql://{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"

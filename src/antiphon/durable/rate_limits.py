@@ -1,4 +1,4 @@
-"""Limits that all machines keep together: so many requests a minute to a model, and so many dollars for a batch."""
+"""Limits that all machines share: requests per minute to a model, and the cost of a batch."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from antiphon.effects.budget import format_cost_limit
 from antiphon.errors import NotReadyError, Suspended
 
 _NOW = "extract(epoch FROM clock_timestamp())"
-#: Each takes the next free moment, in one statement: nobody waits for a lock, and nobody is let through twice.
+#: Each request reserves the next free moment in one statement, without waiting for a lock.
 _RESERVE = (
     f"INSERT INTO limits VALUES (?, {_NOW} + ?) ON CONFLICT (name)"
     f" DO UPDATE SET free_at = greatest(limits.free_at, {_NOW}) + ?"
     f" RETURNING (free_at - ? - {_NOW})::float8"
 )
-#: What the rows of a batch have cost: of each request that was answered, and how many have no price that is known.
+#: The cost of the answered requests of a batch, and the number of those whose price is unknown.
 COST_OF_ROWS = (
     "SELECT coalesce(sum(effects.cost), 0), count(*) - count(effects.cost) FROM effects JOIN runs ON id = run"
     " WHERE parent = ? AND runs.kind = 'row' AND effects.kind = 'request' AND effects.state = 'done'"
@@ -43,29 +43,29 @@ _SUM_UP = (
 
 
 class RateLimits(Middleware):
-    """Stands in the door: before a model is asked, waits until it may be. What was answered before does not wait.
+    """Middleware that delays model requests so that all machines together stay within rate limits.
 
-    In a run that can be left, a moment that is far off is kept for the request, and the run waits without a worker.
+    Replayed requests do not wait. A durable run that has to wait long is suspended; its moment is reserved.
 
-    `per_minute` are requests a minute by name of the model; `openai/*` stands for all that are called so, together.
+    `per_minute` maps model names to requests per minute; a pattern such as `openai/*` is one limit for all its models.
     """
 
     def __init__(self, url: str, per_minute: Mapping[str, float]) -> None:
         for name, number in per_minute.items():
             if number <= 0:
-                raise NotReadyError(f"{name!r} may be asked {number:g} times a minute, which is never")
+                raise NotReadyError(f"the limit of {name!r} must be more than 0 requests per minute, not {number:g}")
         self._database = PostgresDatabase(url)
         self._seconds = {name: 60 / number for name, number in per_minute.items()}
 
     @contextmanager
     def enforce(self) -> Generator[None]:
-        """Keep the limits in what is done inside."""
+        """Apply the limits inside the block."""
         where = current_context()
         with use_context(replace(where, performers=(*where.performers, self))):
             yield
 
     def delay(self, step: EffectCall) -> float:
-        """How many seconds to wait before it is done; the moment is taken, and others come after it."""
+        """Reserve the next free moment for a model request, and return the seconds until then."""
         if not isinstance(step.effect, AskModel):
             return 0.0
         model = step.effect.model
@@ -77,12 +77,12 @@ class RateLimits(Middleware):
         wait = self._database.transact(lambda connection: self._reserve(connection, name, run, step.path))
         if run and wait > LONG_SLEEP:
             raise Suspended(
-                f"it waits until {model} may be asked again, {format_local_time(time.time() + wait, 'seconds')}"
+                f"the rate limit of {model} delays the request until {format_local_time(time.time() + wait, 'seconds')}"
             )
         return max(0.0, wait)
 
     def _reserve(self, connection: PostgresConnection, name: str, run: str, path: str) -> float:
-        """How long until the moment that was kept for this request; or until the next free one, kept if it is far."""
+        """Return the seconds until the reserved moment, or until the next free one; reserve that if it is far off."""
         kept = f"DELETE FROM held WHERE run = ? AND path = ? RETURNING (until - {_NOW})::float8"
         found = connection.execute(kept, (run, path)).fetchone() if run else None
         gap = self._seconds[name]
@@ -93,9 +93,9 @@ class RateLimits(Middleware):
 
 
 class BatchBudget(Middleware):
-    """Stands in the door of a row: before a model is asked, looks what all rows of its batch have cost so far.
+    """Middleware of a row that rejects model requests when its batch has cost too much.
 
-    What was answered before the row was interrupted has been counted then, so this stands behind who knows of it.
+    It comes after the journal, because replayed requests were counted before.
     """
 
     def __init__(self, database: PostgresDatabase, batch: str, limit: float) -> None:
@@ -104,17 +104,17 @@ class BatchBudget(Middleware):
         self._limit = limit
 
     def reached(self) -> str:
-        """Why nothing more is asked for; nothing, as long as something may be."""
+        """Return the message for an exceeded limit, or an empty string."""
         cost = self._database.transact(self._cost)
         return format_cost_limit(self._limit, cost) if cost is None or cost >= self._limit else ""
 
     def before(self, step: EffectCall) -> None:
-        """Refuse a request where no more may be spent."""
+        """Reject a model request beyond the limit."""
         if isinstance(step.effect, AskModel) and (reached := self.reached()):
             raise OverBudget(reached)
 
     def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Add what it cost."""
+        """Add the cost of a model request."""
         if isinstance(step.effect, AskModel) and isinstance(outcome.value, ModelReplied):
             values = (outcome.value.cost, self._batch)
             self._database.transact(
@@ -124,7 +124,7 @@ class BatchBudget(Middleware):
             )
 
     def _cost(self, connection: PostgresConnection) -> float | None:
-        """It is summed up once; a batch is long, and each of its requests asks."""
+        """Return the cost so far. The rows are summed up once only, because each request asks for it."""
         asked = "SELECT cost FROM spent WHERE batch = ?"
         found = connection.execute(asked, (self._batch,)).fetchone()
         if found is None:

@@ -1,4 +1,4 @@
-"""What a run did before its text changed, or before a step of it was decided anew: used again where it is the same."""
+"""Replay of the effects of a restarted run: equal requests get their earlier outcomes."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from antiphon.durable.active_run import ActiveRun
     from antiphon.durable.journal import Journal
 
-#: What was decided about steps, by their paths: what comes of each, or nothing where it is done again.
+#: Decisions about steps by path: the given outcome, or None to perform the step again.
 Decisions = Mapping[str, Outcome | None]
 _SELECT_EFFECTS = "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT 2000"
 _COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
 
 
-#: No run has done so many things.
+#: More than the number of steps of any run.
 _SEQ_LIMIT = 1 << 40
 
 
 class SetAsideRun(NamedTuple):
-    """A run that holds what was set aside, and what was decided then."""
+    """A child run with set-aside effects, and the decisions that were made then."""
 
     run: str
     decided: Decisions
@@ -41,24 +41,23 @@ class SetAsideRun(NamedTuple):
 
 
 class ReplayCache:
-    """Finished effects of a run, found by what they asked for; how often in a thread of work, and not where.
+    """Finished effects of a run, found by their request instead of their position.
 
-    Of each only its number is kept here: a run may have done a million things. `reused` and `left` say how many were
-    found, and how many were not asked for any more; `changed`, the environment variables that have another value by
-    now.
+    It holds only the number of each effect, because a run may have a million. `reused` counts the effects that were
+    replayed, `unused` the others; `changed_variables` lists environment variables whose value has changed.
     """
 
     def __init__(self, journal: Journal, aside: Sequence[SetAsideRun]) -> None:
         self._journal = journal
-        #: From the newest on: what was decided there holds for those before it too.
+        #: Newest first, because decisions apply to older runs too.
         self._aside = aside
         self.reused = 0
         self.unused = 0
         self.changed_variables: list[str] = []
-        #: The first of those that are the same, and those after it.
+        #: For equal requests: the first effect, and the following ones.
         self._first: dict[bytes, int] = {}
         self._more: dict[bytes, deque[int]] = {}
-        #: Rounds side by side take at once.
+        #: Concurrent iterations of a loop call `take` at the same time.
         self._lock = threading.Lock()
         decided: dict[str, Outcome | None] = {}
         for number, each in enumerate(aside):
@@ -73,12 +72,15 @@ class ReplayCache:
                 self._add(_make_key(path, kind, hash), number * _SEQ_LIMIT + seq)
 
     def skip_effects_of(self, run: str) -> None:
-        """Leave out what a run has taken before."""
+        """Remove the effects that a run has replayed already."""
         for path, _, kind, hash, _ in _iterate_effects(self._journal, run):
             self._pop(_make_key(path, kind, hash))
 
     def take(self, path: str, kind: str, hash: str) -> EffectRow | None:
-        """A finished effect that is the same, once. Of one that was interrupted it is not known whether it is."""
+        """Return a finished effect with this request, each only once.
+
+        An interrupted effect that must not be repeated is returned as failed.
+        """
         while (row := self._next(path, kind, hash)) is not None:
             if row.state in ("done", "failed"):
                 self.reused += 1
@@ -89,7 +91,7 @@ class ReplayCache:
         return None
 
     def list_unused(self, most: int) -> list[EffectRow]:
-        """The first of what the run has not asked for any more."""
+        """Return the first `most` effects that were not replayed."""
         rest = chain(self._first.values(), *self._more.values())
         return [row for seq in nsmallest(most, rest) if (row := self._load_row(seq)) is not None]
 
@@ -122,7 +124,7 @@ class ReplayCache:
         return EffectRow(*found[0]) if found else None
 
     def _is_indeterminate(self, run: str, path: str) -> bool:
-        """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
+        """Return whether the effect may have completed, so that only a person may decide to repeat it."""
         found = self._journal.query("SELECT outcome FROM effects WHERE run = ? AND path = ?", (run, path))
         try:
             return is_indeterminate(read_outcome(self._journal, found[0][0] or "", path))
@@ -137,11 +139,10 @@ def set_aside_run(
     decided: Decisions | None = None,
     without_failed: bool = False,
 ) -> ReplayCache:
-    """Let a run begin anew, with what it has done so far for where it is the same.
+    """Restart a run, and replay its effects where the requests are the same.
 
-    The steps that were `decided` about are done again, or have the outcomes that are given; `without_failed`, those
-    that failed are done again, unless they were interrupted in the middle. What is set aside is kept as a run of its
-    own.
+    `decided` steps are performed again, or get the given outcomes. With `without_failed`, failed steps are performed
+    again, unless it is unknown whether they completed. The effects move to a child run.
     """
     decided = decided or {}
     for path in decided:
@@ -161,7 +162,7 @@ def set_aside_run(
 
 
 def load_replay_cache(journal: Journal, run: str) -> ReplayCache | None:
-    """What was set aside of a run and not used yet; nothing, where there is none or it ended since."""
+    """Return the set-aside effects that a run has not replayed yet, or None if it has none."""
     rows = journal.query(
         "SELECT id, ending FROM runs WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
         " ORDER BY length(id) DESC, id DESC",
@@ -182,7 +183,7 @@ def _read_set_aside_run(run: str, about: str) -> SetAsideRun:
 
 
 def is_indeterminate(outcome: Outcome | None) -> bool:
-    """Whether an outcome says that something was interrupted in the middle."""
+    """Return whether an outcome says that an effect was interrupted and may have completed."""
     return outcome is not None and isinstance(outcome.error, IndeterminateEffect)
 
 

@@ -1,4 +1,4 @@
-"""How two runs differ: step by step, by what was asked for and what came of it."""
+"""Comparison of two runs, step by step, by request and outcome."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from antiphon.effects import outcome_to_json
 if TYPE_CHECKING:
     from antiphon.durable.run_entries import EffectEntry
 
-#: How long a call took, and what the server calls its answer, is no difference.
+#: Durations and ids of the server do not count as differences.
 _IGNORED_FIELDS = {"returned": ("record",), "reply": ("id", "request_id")}
 
 
 @dataclass(frozen=True, slots=True)
 class StepPair:
-    """A step of two runs: `what` says whether it is the same, something else was asked for, or came."""
+    """A step of two runs. `what` says whether they agree, or differ in the request or in the outcome."""
 
     path: str
     what: Literal["same", "asked", "outcome", "first only", "second only"]
@@ -27,7 +27,7 @@ class StepPair:
 
 
 def align_steps(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> Generator[StepPair]:
-    """The steps of two runs by their paths, in the order of the first; what only the second did is where it did it."""
+    """Pair the steps of two runs by path, in the order of the first; steps of the second alone keep their place."""
     ours = list(first)
     paths = {each.path for each in ours}
     theirs = list(second)
@@ -49,7 +49,7 @@ def align_steps(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> 
 
 
 def find_differences(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> Generator[StepPair]:
-    """Where two runs differ."""
+    """Return the steps in which two runs differ."""
     return (each for each in align_steps(first, second) if each.what != "same")
 
 

@@ -1,4 +1,4 @@
-"""What the journal knows of runs and of what they have done, as values to look at."""
+"""Runs, effects and questions of a journal as read-only values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from antiphon.durable.journal_reader import JournalReader
 
 T = TypeVar("T")
-#: The columns that `run_entry` takes, in its order; the sums are of what a run itself has done.
+#: The columns that `read_run_entry` takes, in this order. The sums exclude child runs.
 RUN_COLUMNS = (
     "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, fork_of, fork_at,"
     " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
     " (SELECT count(*) FROM effects WHERE run = id)"
 )
-#: So many open questions of a run are listed with it; `Journal.questions` gives all.
+#: The number of open questions in a `RunEntry`; `Journal.list_questions` returns all.
 LISTED_QUESTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionEntry:
-    """What a run waits for somebody to say, at its place: a question, or whether a call may run."""
+    """An open question of a run and its path: a question of the program, or the approval of a call."""
 
     path: str
     about: str
@@ -38,11 +38,11 @@ class QuestionEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """What the journal knows of a run. `waiting` are its open questions, `wake_at` is when it wants to go on.
+    """A run of the journal. `waiting` are its open questions; at `wake_at` it wants to be resumed.
 
-    `begun_as` is what it was begun with, `ending` how it ended; `cost` is of the models it asked, `None` where it
-    asked none whose price is known. A fork took over what the run `fork_of` did before its step `fork_at`. `damage`
-    says what of it cannot be read, and why.
+    `begun_as` is its launch data, `ending` describes how it ended. `cost` is the cost of its model requests, `None`
+    if no price is known. A fork replays the steps of the run `fork_of` before its step `fork_at`. `damage` lists
+    what cannot be read, and why.
     """
 
     id: str
@@ -67,10 +67,10 @@ class RunEntry:
 
 @dataclass(frozen=True, slots=True)
 class EffectEntry:
-    """One thing that a run has done, or is at: what was asked for, and what came of it where it is over.
+    """A step of a run: the requested effect and its outcome, if it has one.
 
-    `asked` is the effect as JSON data, without what a model was shown before; of what is private it says only that,
-    and there is no outcome. `damage` says what of it cannot be read, and why.
+    `asked` is the effect as JSON data, without the turns of a model request. For a private effect it says only that,
+    and there is no outcome. `damage` lists what cannot be read, and why.
     """
 
     path: str
@@ -87,7 +87,7 @@ class EffectEntry:
 
 
 class _LenientReader:
-    """Reads what can be read: what is damaged must not hide the rest."""
+    """Reads values and collects errors, so that damaged fields do not hide the others."""
 
     def __init__(self) -> None:
         self.damage: list[str] = []
@@ -104,7 +104,7 @@ class _LenientReader:
 
 
 def read_run_entry(journal: JournalReader, row: tuple[Any, ...]) -> RunEntry:
-    """A run from its row; as much of it as can be read."""
+    """Return a run from its row, as far as it can be read."""
     id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, *fork, cost, count = row
     whole, what = _LenientReader(), f"run {id}"
     none: tuple[QuestionEntry, ...] = ()
@@ -119,7 +119,7 @@ def read_run_entry(journal: JournalReader, row: tuple[Any, ...]) -> RunEntry:
 
 
 def read_effect_entry(journal: JournalReader, row: tuple[Any, ...]) -> EffectEntry:
-    """An effect from its row; as much of it as can be read."""
+    """Return an effect from its row, as far as it can be read."""
     path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
     whole, step = _LenientReader(), f"step {path}"
     over, spent = whole.number(ended, step, None), whole.number(cost, step, None)
@@ -135,19 +135,19 @@ def read_effect_entry(journal: JournalReader, row: tuple[Any, ...]) -> EffectEnt
 
 
 def read_outcome(journal: JournalReader, kept: str, path: str) -> Outcome:
-    """What is written down as the outcome of a step, with the names of variables in place of their values."""
+    """Return the stored outcome of a step, with names of variables in place of secret values."""
     text = journal.load_text(kept)
     try:
         return outcome_from_json(parse_redacted_json(text, f"step {path}"))
     except FormatError as error:
         if text.startswith(REFERENCES_MARK):
-            # What is called as a variable is valued is not to be had without it.
-            return Outcome("(it holds values of the environment)")
+            # Without the value, the outcome cannot be decoded.
+            return Outcome("(it contains values of the environment)")
         raise StoreError(f"the journal is damaged at step {path}: {error}") from None
 
 
 def read_effect(journal: JournalReader, kind: str, kept: str) -> Effect:
-    """An effect from its row; of a request, without the turns that it showed."""
+    """Return an effect from its stored form, without the turns of a model request."""
     text, what = journal.load_text(kept), f"a step of kind {kind!r}"
     try:
         asked = journal.secret_refs.parse_with_values(text, what)
@@ -160,23 +160,23 @@ def read_effect(journal: JournalReader, kind: str, kept: str) -> Effect:
 
 
 def read_question_entry(journal: JournalReader, path: str, kept: str) -> QuestionEntry:
-    """A question from its effect, or from where that is kept."""
+    """Return a question from the stored form of its effect."""
     asked = _read_json(journal, kept, f"step {path}")
     return QuestionEntry(path, str(asked.get("about", "question")), str(asked.get("text", "")))
 
 
 def format_local_time(moment: float, unit: str = "minutes") -> str:
-    """When that is, where this machine is."""
+    """Format a time in the time zone of this machine."""
     try:
         return datetime.fromtimestamp(moment).astimezone().isoformat(" ", unit)
     except (OverflowError, ValueError, OSError):
-        # A clock may have been anything, and a program may sleep for longer than there are years.
+        # Clocks may be wrong, and a program may sleep beyond the last year that can be formatted.
         return "the end of time" if moment > 0 else "the beginning of time"
 
 
 def _check_number(value: Any, what: str) -> float:
     if not isinstance(value, int | float):
-        raise StoreError(f"the journal is damaged: {what} has {value!r} where a number belongs")
+        raise StoreError(f"the journal is damaged: {what} has {value!r} instead of a number")
     return value
 
 

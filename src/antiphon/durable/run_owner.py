@@ -1,4 +1,4 @@
-"""Which process has a run, and whether it is still there."""
+"""Owners of runs: ids of processes, and whether such a process is still alive."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 
 
 def make_owner_id() -> str:
-    """This process, so that another one can tell whether it is still there."""
+    """Return a new owner id of this process; other processes can tell from it whether this one is alive."""
     return f"{identify_process()}:{secrets.token_hex(4)}"
 
 
 def identify_process() -> str:
-    """The name of this process, among those of all machines."""
+    """Return the name of this process, unique among all machines."""
     return f"{socket.gethostname()}:{os.getpid()}:{_read_start_time(os.getpid())}"
 
 
 def is_owner_alive(owner: str) -> bool:
-    """Whether the process that holds a run still lives; of another machine's nothing is known, so it may."""
+    """Return whether the process with this owner id may be alive. For another machine the answer is always True."""
     host, process, started, *_ = *owner.split(":"), "", ""
     if process and host != socket.gethostname():
         return True
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, ValueError, OverflowError):
-        # Also where this names no process at all.
+        # An owner id without a process number is invalid.
         return False
     except PermissionError:
         pass
@@ -34,16 +34,16 @@ def is_owner_alive(owner: str) -> bool:
 
 
 def describe_owner(owner: str, run: str) -> str:
-    """Who has a run, and what can be done about that."""
+    """Describe the owner of a run and how to take the run from it."""
     host, process, *_ = *owner.split(":"), "", ""
     if host == socket.gethostname():
         return f"process {process}; wait for it, or end it"
-    again = f"`antiphon runs resume {run} --force` takes the run from it, if it is gone"
-    return f"process {process} of {host}, of which nothing is known here; {again}"
+    again = f"if it has died, run `antiphon runs resume {run} --force`"
+    return f"process {process} on {host}, which this machine cannot check; {again}"
 
 
 def _read_start_time(process: int) -> str:
-    """When a process was started, in the system's own count: numbers of processes are used again."""
+    """Return the start time of a process in clock ticks, because process numbers are reused."""
     try:
         return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
     except (OSError, IndexError):

@@ -1,7 +1,7 @@
-"""The queue of runs to look at, in Procrastinate's tables: what is written there beside what its workers do.
+"""The queue of runs in Procrastinate's tables.
 
-A job is a wake-up ("look at this run") and never the truth: losing one costs a minute, having two costs a look. Each
-has its run as `queueing_lock`, so a run has at most one that nobody has begun.
+A job only wakes a worker for a run; the journal holds its state. A lost job costs a minute, a duplicate one query. The
+`queueing_lock` of a job is its run, so a run has at most one job that has not started.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 log = logging.getLogger("antiphon.durable")
 QUEUE = "antiphon"
 TASK = "antiphon.look"
-#: From this many on, PostgreSQL is told that the table has changed: its guesses make fetching 60 times slower.
+#: From this many new jobs on, ANALYZE is run; outdated statistics make fetching 60 times slower.
 _MANY = 500
-#: One step of priority is more than the rows of a batch, whose n-th row comes n places after its first.
+#: The weight of one step of priority; it exceeds the number of rows of a batch.
 _STEP = 1_000_000
 _TAKEN_OVER = 1000 * _STEP
-#: So often a run is taken over from workers that died, before it has ended one more step; then it is what kills them.
+#: The number of times that a run is taken over from dead workers without progress before it counts as lost.
 MAX_TAKEOVERS = 3
-#: How the ending of a run begins that was set aside for that.
+#: The beginning of the ending of a lost run.
 LOST_ENDING = '{"outcome":"lost"'
 
 _SOON, _SET_ASIDE = object(), object()
-#: The time of the transaction. A clock that goes on within a statement would keep PostgreSQL from using its indexes.
+#: The time of the transaction; with the running clock, PostgreSQL could not use indexes.
 _NOW = "extract(epoch FROM now())"
 _INTO = "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args, priority)"
 _AS = f"'{QUEUE}', '{TASK}', id, jsonb_build_object('run', id)"
@@ -42,7 +42,7 @@ _ONCE = (
     "ON CONFLICT (queueing_lock) WHERE status = 'todo'"
     " DO UPDATE SET priority = greatest(procrastinate_jobs.priority, excluded.priority)"
 )
-#: Batches whose rows have all ended are over as well.
+#: Mark batches as done whose rows have all ended.
 _CLOSE = (
     f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE kind = 'map' AND state = 'ready' AND NOT EXISTS"
     f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND open.kind = 'row' AND open.state NOT IN {ENDED_STATES})"
@@ -55,12 +55,12 @@ _LIVE = (
 
 
 def install_queue(database: PostgresDatabase) -> None:
-    """Make the queue's tables, or bring them up to date."""
+    """Create the tables of the queue, or migrate them."""
     files = resources.files("procrastinate.sql")
     known = sorted(each.name for each in (files / "migrations").iterdir() if each.name.endswith(".sql"))
 
     def make(connection: PostgresConnection) -> bool:
-        """One step; whether it was the last."""
+        """Apply one migration. Return whether the tables were current already."""
         connection.execute("SELECT pg_advisory_xact_lock(1098871921)")
         ((last,),) = connection.execute("SELECT max(migration) FROM queue").fetchall()
         if last == known[-1]:
@@ -68,7 +68,7 @@ def install_queue(database: PostgresDatabase) -> None:
         if last is not None and last > known[-1]:
             raise StoreError(
                 f"the queue in {database.name} was made by a newer release of Procrastinate ({last}),"
-                " and the one here is too old for it: update `procrastinate`"
+                " than the one installed here; update `procrastinate`"
             )
         step = known[-1] if last is None else next(each for each in known if each > last)
         text = (files / "schema.sql" if last is None else files / "migrations" / step).read_text("utf-8")
@@ -85,7 +85,7 @@ def install_queue(database: PostgresDatabase) -> None:
 
 
 def make_runs_ready(database: PostgresDatabase, runs: Sequence[str], priority: int) -> int:
-    """Make runs ready that may go on, and have them looked at; how many they were."""
+    """Mark runs as ready and queue them; return how many were queued."""
     if not -1000 <= priority < 1000:
         raise NotReadyError(f"a priority is between -1000 and 999, not {priority}")
 
@@ -104,7 +104,7 @@ def make_runs_ready(database: PostgresDatabase, runs: Sequence[str], priority: i
 
 
 def enqueue_runs(connection: PostgresConnection, runs: Sequence[str], priority: int) -> int:
-    """Have those of these runs looked at that are ready; how many they were."""
+    """Queue those of these runs that are ready; return how many they are."""
     return connection.execute(
         f"{_INTO} SELECT {_AS}, ? {_RANK} FROM runs WHERE id = ANY(?) AND state = 'ready' ORDER BY number {_ONCE}",
         (priority * _STEP, list(runs)),
@@ -112,7 +112,7 @@ def enqueue_runs(connection: PostgresConnection, runs: Sequence[str], priority: 
 
 
 def cancel_runs(database: PostgresDatabase, runs: Sequence[str]) -> int:
-    """Cancel runs that have not ended; whoever is at one writes nothing more. How many they were."""
+    """Cancel runs that have not ended, and return how many they were. Their owners can write no more."""
 
     def change(connection: PostgresConnection) -> int:
         number = connection.execute(
@@ -133,15 +133,15 @@ def cancel_runs(database: PostgresDatabase, runs: Sequence[str]) -> int:
 
 
 def finish_batches(database: PostgresDatabase, rows: Sequence[str]) -> None:
-    """End the batches of these rows, where no row is left that has not ended.
+    """Mark the batches of these rows as done if all their rows have ended.
 
-    It is a transaction of its own: one in which a row ends does not see that another has ended at the same time.
+    This is a separate transaction, because concurrent transactions that end rows do not see each other.
     """
     database.transact(lambda connection: connection.execute(_CLOSE_OF, (list(rows),)))
 
 
 def mark_job_waiting(database: PostgresDatabase, job: int, is_waiting: bool) -> None:
-    """Note in a job that its run waits until it may begin: whatever kills its worker meanwhile is not this run."""
+    """Record in a job whether its run waits to start; a waiting run cannot have killed its worker."""
     database.transact(
         lambda connection: connection.execute(
             "UPDATE procrastinate_jobs SET args = args || jsonb_build_object('waits', ?::boolean) WHERE id = ?",
@@ -151,12 +151,11 @@ def mark_job_waiting(database: PostgresDatabase, job: int, is_waiting: bool) -> 
 
 
 def requeue_lost_runs(connection: PostgresConnection, lease: float) -> int:
-    """Have the runs of workers looked at that were silent for a lease. How many they were.
+    """Queue the runs of workers without a heartbeat for the time of a lease; return how many they are.
 
-    Their jobs end here and new ones are made: a worker that comes back ends what it had, and never what another has.
-    A server that has just been started knows nothing of who is silent. A job says how many workers died with its run
-    since the run has last ended a step; a run that was made ready by somebody has a job that knows of none. A run that
-    still waited to begin did not kill its worker.
+    Their jobs are failed and replaced, so that a worker that comes back cannot end the job of another. Nothing is done
+    while the server has been up for less than a lease. A job counts the workers that died with its run since the
+    run last finished a step. A run that waited to start is not counted.
     """
     return connection.execute(
         "WITH ended AS (UPDATE procrastinate_jobs job SET status = 'failed', attempts = attempts + 1,"
@@ -176,7 +175,7 @@ def requeue_lost_runs(connection: PostgresConnection, lease: float) -> int:
 
 
 def wake_runs(connection: PostgresConnection) -> int:
-    """Make runs ready whose time has come. How many they were."""
+    """Queue suspended runs that are due; return how many they are."""
     return connection.execute(
         f"WITH due AS (UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
         f" WHERE wake_at <= {_NOW} AND state = 'waiting' RETURNING id, number)"
@@ -185,9 +184,9 @@ def wake_runs(connection: PostgresConnection) -> int:
 
 
 def repair_queue(connection: PostgresConnection) -> int:
-    """Have runs looked at that should be and would not: ready ones, or ones that a worker left. How many they were.
+    """Queue runs that are ready, or that a worker abandoned, and that have no job; return how many they are.
 
-    A batch is no run for a worker: its rows are.
+    Batches are skipped, because workers execute their rows. Old jobs and workers are deleted.
     """
     ((mine,),) = connection.execute("SELECT pg_try_advisory_xact_lock(1098871922)").fetchall()
     if not mine:
@@ -206,7 +205,7 @@ def repair_queue(connection: PostgresConnection) -> int:
 
 
 def send_heartbeat(connection: PostgresConnection, worker: int | None, process: str, slots: int) -> None:
-    """Say that a process works, before it has anything to do; then that it lives, even if it was given up meanwhile."""
+    """Register a worker process, or renew its heartbeat, even if it was considered dead."""
     if worker is not None:
         connection.execute(
             "INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE VALUES (?, now())"
@@ -221,14 +220,14 @@ def send_heartbeat(connection: PostgresConnection, worker: int | None, process: 
 
 
 def sign_off(connection: PostgresConnection, process: str) -> None:
-    """Say that a process works no more. That it did stays known: what it may have left behind was a worker's."""
+    """Mark a worker process as stopped. It stays registered, because it may have abandoned runs."""
     connection.execute("UPDATE workers SET slots = 0 WHERE process = ?", (process,))
 
 
 def claim_run(database: PostgresDatabase, run: str, job: int, lease: float, lost: int = 0) -> int | None:
-    """The epoch of a run that is to be gone on with now, and that nobody is at; one of a dead worker is freed.
+    """Return the epoch of a run that this worker shall execute, or None; the run of a dead worker is released.
 
-    One with which too many workers were `lost` is set aside.
+    A run with which too many workers were `lost` is marked as failed.
     """
     while (found := _try_claim(database, run, job, lease, lost)) is _SOON:
         time.sleep(0.05)
@@ -247,7 +246,7 @@ def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, los
             return None
         others = connection.execute(f"{_LIVE} AND job.queueing_lock = ? AND job.id < ?", (lease, run, job)).fetchall()
         if state == "ready" and others:
-            # Somebody who came before is about to begin it, or has just ended it before it was made ready again.
+            # An earlier job is about to start it, or has just ended it before it was made ready again.
             return _SOON
         process = owner.rpartition(":")[0]
         if state == "running" and (
@@ -265,16 +264,16 @@ def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, los
 
 
 def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
-    """Set a run aside that has killed its workers."""
+    """Mark a run as failed that has killed its workers."""
     found = connection.execute(
         "SELECT path FROM effects WHERE run = ? AND state = 'begun' ORDER BY seq DESC LIMIT 1", (run,)
     ).fetchone()
     where = f" at step {found[0]}" if found else ""
     message = (
-        f"{lost} workers died one after the other with this run{where}, so no more take it;"
-        f" when that cannot happen again: `antiphon runs resume {run}`"
+        f"{lost} workers in a row died with this run{where}, so no worker takes it any more;"
+        f" when the cause is removed, run `antiphon runs resume {run}`"
     )
-    log.error("run %s is set aside: %s", run, message)
+    log.error("run %s has failed: %s", run, message)
     connection.execute(
         "UPDATE runs SET state = 'failed', owner = '', epoch = epoch + 1, wake_at = NULL, ending = ?,"
         f" updated = {_NOW} WHERE id = ?",
@@ -283,12 +282,13 @@ def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
 
 
 def settle_run(database: PostgresDatabase, run: str, epoch: int, process: str, error: BaseException | None) -> None:
-    """See to it that a run goes on that was executed and has not ended: its end could not be written, or it was made
-    ready meanwhile. One that could not even be begun has failed.
+    """Queue an executed run again if it has not ended; mark it as failed if it could not be started.
+
+    A run has not ended if its end could not be written, or if it was made ready in the meantime.
     """
 
     def look(connection: PostgresConnection) -> bool:
-        """Whether it has ended."""
+        """Return whether the run has ended."""
         found: Any = connection.execute(
             "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()

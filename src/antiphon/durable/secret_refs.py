@@ -1,7 +1,7 @@
-"""Values of the environment, and keys, in what is written down: a reference stands for each, and is filled in again.
+"""References to secrets in the journal: they replace values of the environment and are resolved when read.
 
-A reference has the name of the variable and a keyed hash of its value: whoever reads the journal learns neither, and a
-variable that has another value by now is not taken for the one of then.
+A reference holds the name of the variable and a keyed hash of its value. A reader of the journal learns no value, and
+a variable whose value has changed is noticed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from antiphon.conversation import Turn
     from antiphon.durable.encryption import JournalCipher
 
-#: What a text of JSON begins with that has references.
+#: The prefix of JSON texts with references.
 REFERENCES_MARK = "~"
-#: Where and as whom something runs: that stands everywhere and is no secret, so it is written down like all else.
+#: Variables that are no secrets; their values are written as they are.
 _PUBLIC_VARIABLES = re.compile(
     "HOME|PATH|PWD|OLDPWD|USER|LOGNAME|USERNAME|SHELL|LANG|LANGUAGE|TZ|TERM|HOSTNAME|TMPDIR|TEMP|TMP|EDITOR|"
     "PAGER|DISPLAY|LC_.*"
@@ -43,38 +43,36 @@ _NUMBER_FORM = "n"
 
 
 class SecretMissing(AntiphonError):
-    """A value that something was written down without, and that the environment does not have any more."""
+    """A reference to an environment variable whose value has changed since."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the environment variable {name!r} does not have the value of then")
+        super().__init__(f"the environment variable {name!r} has another value now")
         self.name = name
 
 
 class SecretRefs:
-    """What is not written down: values that are known by now, each with its name."""
+    """Replaces known secret values by references, and resolves references."""
 
     def __init__(self, seal: JournalCipher, sought: SecretMatcher | None = None) -> None:
         self._cipher = seal
         self._matcher = sought or SecretMatcher({})
 
     def copy(self) -> SecretRefs:
-        """The same, to learn more."""
+        """Return a copy that can be extended independently."""
         return SecretRefs(self._cipher, self._matcher)
 
     def add(self, name: str, value: str) -> None:
-        """From now on this value is not written down."""
+        """Replace this value by a reference from now on."""
         known = self._matcher.values
         if is_matchable(value) and value not in known:
             self._matcher = make_secret_matcher({**known, value: name})
 
     def hash(self, value: str) -> str:
-        """What tells whether a value is the one of then, to whoever has the key."""
+        """Return a keyed hash of a value, to compare it later."""
         return self._cipher.hash(f"environment {value}")
 
-    # Out
-
     def insert_references(self, text: str) -> str:
-        """A text of JSON with references in place of the values."""
+        """Return a text of JSON with references in place of secret values."""
         sought = self._matcher
         if not any(form in text for form in sought.quick):
             return text
@@ -83,7 +81,7 @@ class SecretRefs:
         return REFERENCES_MARK + dump_ascii_json(data) if found else text
 
     def contains_secret(self, effect: Effect, text: str) -> bool:
-        """Whether one of the values is part of what is asked for; `text` is all of it but the turns of a request."""
+        """Return whether an effect contains a secret value. `text` is its JSON without the turns of a request."""
         sought = self._matcher
         if any(form in text for form in sought.quick):
             return True
@@ -118,17 +116,15 @@ class SecretRefs:
         return f"{_DELIMITER}{form}{self.hash(value)[:16]}{quote(name, safe='')}{_DELIMITER}"
 
     def find_safe_end(self, text: str) -> int:
-        """How much of a text that goes on can be told apart: its end may be where a value begins."""
+        """Return the length of the part of a growing text that cannot be the beginning of a secret value."""
         forms, pattern = self._matcher.forms, self._matcher.pattern
         if pattern is None:
             return len(text)
         ends = range(max(0, len(text) - max(map(len, forms))), len(text))
         end = next((at for at in ends if any(form.startswith(text[at:]) for form in forms)), len(text))
-        # One that is there is not cut in two by what may be the next.
+        # Do not cut a complete value that overlaps the beginning of another.
         inside = (match.start() for match in pattern.finditer(text) if match.start() < end < match.end())
         return next(inside, end)
-
-    # In
 
     def parse_with_values(self, text: str, what: str) -> dict[str, Any]:
         """The object in a text of JSON, with the values where there were references; `NotThere` says which is gone."""
@@ -148,7 +144,7 @@ class SecretRefs:
         import os
 
         name = unquote(reference[3])
-        # Of what runs side by side, another part may be the one that reads it, and may not have come to it yet.
+        # With concurrency, the step that reads the variable may not have been replayed yet.
         known = [value for value, each in self._matcher.values.items() if each == name]
         for value in (*known, os.environ.get(name)):
             if value is not None and self.hash(value)[:16] == reference[2]:
@@ -157,12 +153,12 @@ class SecretRefs:
 
 
 def parse_redacted_json(text: str, what: str) -> dict[str, Any]:
-    """The object in a text of JSON, with the names of variables in place of their values."""
+    """Parse a JSON object, with names of variables in place of secret values."""
     return _parse_json(text, what, _name_references)
 
 
 def is_public_variable(name: str) -> bool:
-    """Whether what a variable of this name says is no secret."""
+    """Return whether a variable of this name holds no secret."""
     return _PUBLIC_VARIABLES.fullmatch(name) is not None
 
 
@@ -187,7 +183,7 @@ _HAS_SECRET = DerivedKey[tuple[SecretMatcher, bool]]("withheld")
 
 
 def _has_secret(turn: Turn, sought: SecretMatcher) -> bool:
-    """Whether one of the values is part of what a model is shown in a turn; each is looked at once."""
+    """Return whether a turn contains a secret value. The answer is cached."""
     known = turn.derived.get(_HAS_SECRET)
     if known is None or known[0] is not sought:
         text = dump_ascii_json(turn_to_json(turn))

@@ -1,6 +1,6 @@
-"""What a session was asked, with all that was said before, kept so that another process can go on with it.
+"""Requests of sessions and their histories, saved so that another process can resume them.
 
-Each turn is written once: its key is made of those before it too, so a run keeps one key, however long its history.
+Each turn is stored once. Its key includes the turns before it, so a run needs one key, however long its history is.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from antiphon.durable.journal_reader import JournalReader
     from antiphon.durable.secret_refs import SecretRefs
 
-#: A turn as it is kept: its key, the key of what was said before it, and itself.
+#: A stored turn: its key, the key of the turn before it, and its JSON.
 TurnRow = tuple[str, str, str]
 
 
 def session_request_to_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
-    """An ask as JSON data, but for the turns."""
+    """Return a request of a session as JSON data, without the turns."""
     head = {name: each for name, each in conversation_to_json(conversation).items() if name not in ("turns", "tools")}
     return {"mode": mode, "prompt": None if prompt is None else parts_to_json(prompt), "head": head}
 
 
 def load_session_request(journal: JournalReader, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
-    """What `ask_json` was made of: the conversation as it was, the mode and the prompt."""
+    """Return the conversation, the mode and the prompt of a saved request."""
     head = {**as_object(data.get("head")), "turns": _load_turns(journal, said)}
     prompt = data.get("prompt")
     return (
@@ -50,12 +50,12 @@ def load_session_request(journal: JournalReader, data: Mapping[str, Any], said: 
     )
 
 
-#: The journal that has a turn, the key of the turn before it, and its own.
+#: The journal that stores a turn, the key of the turn before it, and its own key.
 _STORED_TURN = DerivedKey[tuple[str, str, str]]("stored")
 
 
 def chain_turns(journal: JournalReader, turns: Sequence[Turn], withheld: SecretRefs) -> tuple[str, list[TurnRow]]:
-    """The key of a history, and the rows of it that this journal may not have yet."""
+    """Return the key of a history and the rows that this journal may not have yet."""
     before, new, name = "", list[TurnRow](), journal.name
     for turn in turns:
         known = turn.derived.get(_STORED_TURN)
@@ -69,26 +69,28 @@ def chain_turns(journal: JournalReader, turns: Sequence[Turn], withheld: SecretR
 
 
 def forget_stored_turns(effect: Effect) -> None:
-    """What a model was to be shown is not kept after all."""
+    """Mark the turns of a request as not stored, because writing them failed."""
     for turn in effect.turns if isinstance(effect, AskModel) else ():
         turn.derived.remove(_STORED_TURN)
 
 
 def _load_turns(journal: JournalReader, key: str) -> list[Any]:
-    """The turns of a history, the first first."""
+    """Return the turns of a history as JSON data, oldest first."""
     return [journal.secret_refs.parse_with_values(body, "a turn") for _, body in _iterate_bodies(journal, key)][::-1]
 
 
 def load_last_turns(journal: JournalReader, key: str, most: int) -> tuple[list[Turn], str]:
-    """So many of the last turns of a history, the first of them first, with names of variables in place of their
-    values; and the key of the history before them, if there is more."""
+    """Return the last `most` turns of a history, oldest first, and the key of the history before them.
+
+    The turns have names of variables in place of secret values. The key is empty if there is no more.
+    """
     found = list(islice(_iterate_bodies(journal, key), most))
     turns = [turns_from_json([parse_redacted_json(body, "a turn")])[0] for _, body in found]
     return turns[::-1], found[-1][0] if found else ""
 
 
 def _iterate_bodies(journal: JournalReader, key: str) -> Generator[tuple[str, str]]:
-    """The turns of a history as they are written down, the last first, each with the key of what is before it."""
+    """Yield the stored turns of a history, newest first, each with the key of the turn before it."""
     while key:
         found = journal.query("SELECT before, body FROM said WHERE key = ?", (key,))
         if not found:

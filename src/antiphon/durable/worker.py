@@ -1,4 +1,4 @@
-"""A worker: takes jobs from Procrastinate's queue and executes their runs, and keeps watch over the other workers."""
+"""A worker: it executes the runs of jobs in Procrastinate's queue, and takes over those of dead workers."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from antiphon.durable.run_owner import identify_process
 from antiphon.errors import StoreError, Suspended
 
 log = logging.getLogger("antiphon.durable")
-#: How often a worker looks for runs of the dead, and for those whose time has come, in seconds.
+#: Seconds between searches for runs of dead workers and for runs that are due.
 WATCH_SECONDS = 0.5
-#: How often it looks for runs that nobody would ever look at.
+#: Seconds between searches for ready runs without a job.
 REPAIR_SECONDS = 60.0
 _DAY_SECONDS = 86_400.0
 
 
 class PersistentJobManager(JobManager):
-    """Outlives a server that is restarted, and what it says of jobs that were taken over."""
+    """A job manager that survives restarts of the server and errors for jobs that were taken over."""
 
     def __init__(self, connector: PsycopgConnector) -> None:
         super().__init__(connector)
@@ -48,7 +48,7 @@ class PersistentJobManager(JobManager):
                 await self._release_unknown_jobs(worker_id)
             job = await super().fetch_job(queues, worker_id)
         except ConnectorException as error:
-            log.warning("no job can be had for now: %s", error.__cause__)
+            log.warning("cannot fetch jobs now: %s", error.__cause__)
             self._is_unsure = True
             await asyncio.sleep(WATCH_SECONDS)
             return None
@@ -57,7 +57,7 @@ class PersistentJobManager(JobManager):
         return job
 
     async def _release_unknown_jobs(self, worker: int) -> None:
-        """What was fetched when the answer was lost is nobody's; it is taken over as if its worker were gone."""
+        """Release jobs that were fetched in a reply that got lost, so that they are taken over."""
         await self.connector.execute_query_async(
             "UPDATE procrastinate_jobs SET worker_id = NULL"
             " WHERE status = 'doing' AND worker_id = %(worker)s AND id <> ALL(%(held)s)",
@@ -80,9 +80,9 @@ class PersistentJobManager(JobManager):
                 return
             except ConnectorException as error:
                 if isinstance(error.__cause__, psycopg.errors.RaiseException):
-                    # It was ended by whoever has taken the run over.
+                    # The worker that took the run over has ended the job.
                     return
-                log.warning("job %s cannot be ended for now: %s", job.id, error.__cause__)
+                log.warning("cannot end job %s now: %s", job.id, error.__cause__)
             await asyncio.sleep(1)
         self._is_unsure = True
 
@@ -96,12 +96,12 @@ class PersistentJobManager(JobManager):
 
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
-    # All it sends are single statements; a transaction around each would be two exchanges more.
+    # It sends single statements; a transaction around each would cost two round trips more.
     await connection.set_autocommit(True)
 
 
 class RunWorker:
-    """One worker of this process, from `run` to `stop`."""
+    """A worker in this process, from `run` to `stop`."""
 
     def __init__(self, database: PostgresDatabase, execute: Callable[[str], object], slots: int, lease: float) -> None:
         self._database = database
@@ -114,13 +114,13 @@ class RunWorker:
         self._over = threading.Event()
 
     def stop(self) -> None:
-        """Take no more runs, and end when those that are running have ended."""
+        """Take no more runs, and return from `run` when the current ones have ended."""
         self._stopped.set()
         if self._worker is not None:
             self._worker.stop()
 
     def run(self) -> None:
-        """Work until stopped. In the main thread SIGTERM and Ctrl-C stop it, and the second one ends it at once."""
+        """Work until stopped. In the main thread, SIGTERM or Ctrl-C stops it, and a second one ends it at once."""
         watch = threading.Thread(target=self._watch, name="antiphon-watch", daemon=True)
         try:
             asyncio.run(self._run(watch))
@@ -131,10 +131,10 @@ class RunWorker:
 
     async def _run(self, watch: threading.Thread) -> None:
         loop = asyncio.get_running_loop()
-        # The loop's own has a thread more than there are processors, and each run holds one.
+        # Each run occupies a thread, and the default executor has too few.
         loop.set_default_executor(ThreadPoolExecutor(self._slots + 2, "antiphon-run"))
         app = self._make_app()
-        # Known before it has a run, so that one it leaves behind is known to be a worker's.
+        # Register before the first run, so that an abandoned run is known to be a worker's.
         self._send_heartbeat(self._database)
         with self._handle_signals(loop):
             async with app.open_async():
@@ -144,13 +144,13 @@ class RunWorker:
                     concurrency=self._slots,
                     delete_jobs="successful",
                     install_signal_handlers=False,
-                    # It would end its heartbeat when it is asked to stop, and the runs it ends last would be taken.
+                    # Procrastinate would stop its heartbeat on shutdown, and the last runs would be taken over.
                     update_heartbeat_interval=_DAY_SECONDS,
                     stalled_worker_timeout=max(60.0, 10 * self._lease),
                 )
                 watch.start()
                 running = asyncio.create_task(self._worker.run())
-                # Asked to stop before there was anybody to stop.
+                # `stop` may have been called before the worker existed.
                 await asyncio.sleep(0)
                 if self._stopped.is_set():
                     self._worker.stop()
@@ -175,9 +175,9 @@ class RunWorker:
         def stop() -> None:
             for each in chosen:
                 loop.remove_signal_handler(each)
-            # Python's own would wait for the threads of the runs.
+            # The handler of Python would wait for the threads of the runs.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            log.warning("takes no more runs, and ends with those that it runs; the next signal ends it at once")
+            log.warning("stopping after the current runs; another signal stops at once")
             self.stop()
 
         for each in chosen:
@@ -189,10 +189,8 @@ class RunWorker:
                 loop.remove_signal_handler(each)
             signal.signal(signal.SIGINT, before)
 
-    # In the threads of runs
-
     def _run_job(self, context: JobContext, run: str, lost: int = 0, **_: object) -> None:
-        """What a job is for."""
+        """Execute a job: claim its run and execute it."""
         job = context.job.id
         assert job is not None
 
@@ -201,14 +199,14 @@ class RunWorker:
 
         try:
             if lost > run_queue.MAX_TAKEOVERS:
-                # It is not begun any more.
+                # It is marked as failed and not executed.
                 self._claim_and_execute(job, run, lost)
                 return
-            # Of runs side by side nobody can say which killed their worker, so the last try is alone.
+            # Of concurrent runs it is unknown which one killed their worker, so the last attempt is exclusive.
             with self._isolation.enter(lost == run_queue.MAX_TAKEOVERS, note_waiting):
                 self._claim_and_execute(job, run, lost)
         except StoreError as error:
-            # Somebody looks again in a minute.
+            # `repair_queue` queues it again within a minute.
             log.error("run %s: %s", run, error)
 
     def _claim_and_execute(self, job: int, run: str, lost: int) -> None:
@@ -226,8 +224,6 @@ class RunWorker:
             return error
         return None
 
-    # In the thread that keeps watch
-
     def _watch(self) -> None:
         database = PostgresDatabase(self._database.url, patience=0)
         beat_at = mend_at = blind_until = 0.0
@@ -244,7 +240,7 @@ class RunWorker:
                     database.transact(run_queue.repair_queue)
                     mend_at = now + REPAIR_SECONDS
             except StoreError as error:
-                # Others could not say either that they live.
+                # Other workers could not send heartbeats either.
                 beat_at, blind_until = 0.0, time.monotonic() + self._lease
                 log.warning("%s", error)
         with contextlib.suppress(StoreError):

@@ -1,6 +1,6 @@
-"""Programs as runs of a journal: begun, gone on with, and run for each of many rows.
+"""Programs as runs of a journal: started, resumed, forked, and run for each row of a batch.
 
-This room knows the language and the journal, and nothing of who looks on or how: commands and workers do.
+This package knows the language and the journal, but not commands, workers or displays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A program run for each of many rows: one run a row, some at a time, the results in order, and nothing done twice."""
+"""Batches: a program run for each row, concurrently, with results in order and no effect repeated."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ from antiphon.programs.run_ending import finish_run
 from antiphon.providers.prewarming import Prewarming
 from antiphon.storage.schema import ENDED_STATES
 
-#: Makes the host of one row, with who stands in its door.
+#: Creates the host of a row with this middleware.
 HostFactory = Callable[[tuple[Middleware, ...]], Host]
-#: How rows end that are tried again.
+#: The endings of rows that are retried.
 _RETRIED = ("failed", "invalid", "limit", "lost")
 _PAGE_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What came of a row: a `value`, or why there is none.
+    """The result of a row: a `value`, or an `error`.
 
-    `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost`, where workers died with it;
-    `run` is the name of its run in the journal.
-    `changed` are environment variables that had another value by the time in which it was tried again.
+    `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost` (its workers died). `run` is
+    the id of its run. `changed` lists environment variables whose value had changed when it was retried.
     """
 
     number: int
@@ -53,7 +52,7 @@ class RowResult:
     changed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return the result as JSON data."""
         told = {"value": self.value} if self.outcome == "done" else {"error": self.error}
         return {"row": self.number, "outcome": self.outcome, **told, "cost": self.cost, "run": self.run}
 
@@ -69,11 +68,11 @@ def map(
     id: str = "",
     hosts: HostFactory | None = None,
 ) -> Generator[RowResult]:
-    """Run a program for each row, and give what came of each, in order; an error of one is its result.
+    """Run a program for each row, and yield the results in order; an error becomes the result of its row.
 
-    `rows` are mappings, or a file of them; each gives variables of the program's top level their values. With an `id`
-    that the journal knows, what was done then is not done again. `max_cost` are US dollars for all of them: what they
-    cost before counts, and rows that are not begun when it is reached stay as they are.
+    `rows` are mappings, or a file of them; they set variables of the program's top level. With the `id` of an existing
+    batch, finished effects are replayed. `max_cost` limits the cost of all rows in US dollars, including earlier cost;
+    rows that have not started by then stay as they are.
     """
     journal = journal or Journal()
     loaded = program if isinstance(program, Program) else load(program)
@@ -97,9 +96,9 @@ def begin_batch(
     id: str = "",
     is_private: bool = False,
 ) -> str:
-    """Write a run for the whole and one for each row, and return the name of the whole.
+    """Create a run for the batch and one for each row, and return the id of the batch.
 
-    Until all rows are written, the batch is `preparing` and none of them runs. `is_private` seals what `begun` says.
+    Until all rows are written, the batch is `preparing` and no row runs. `is_private` encrypts the launch data.
     """
     batch = journal.begin("map", begun.file, begun.to_json(), id=id, state=PREPARING, is_private=is_private)
     try:
@@ -107,7 +106,7 @@ def begin_batch(
     except LeaseLost:
         raise
     except StoreError:
-        # It stays as far as it came, for whoever writes the rest.
+        # Keep the written rows; `finish_batch` can write the others.
         with suppress(StoreError):
             batch.finish(PREPARING)
         raise
@@ -118,15 +117,15 @@ def begin_batch(
 
 
 def finish_batch(journal: Journal, id: str, program: Program, rows: Iterable[NumberedRow]) -> None:
-    """Write the rows of a batch that are missing; those that are there must be the first of these."""
+    """Write the missing rows of a batch. The existing ones must be the first of `rows`."""
     batch, rest = journal.resume_preparing(id), iter(rows)
     try:
         for there in journal.iterate_rows(id):
             given = next(rest, None)
             if given is None or given[0] != there.number or encode_value(given[1]) != there.begun_as.get("inputs"):
                 raise NotReadyError(
-                    f"run {id} cannot be finished: its row {there.number} is not in the rows any more;"
-                    f" `antiphon runs cancel {id}`, then `antiphon map` begins another"
+                    f"run {id} cannot be finished: its row {there.number} is no longer among the rows;"
+                    f" cancel it with `antiphon runs cancel {id}`, then start another with `antiphon map`"
                 )
         _write_rows(journal, batch, program, rest)
     except LeaseLost:
@@ -145,7 +144,7 @@ def _write_rows(journal: Journal, batch: ActiveRun, program: Program, rows: Iter
 
 
 class Batch:
-    """The rows of a batch, run here."""
+    """Runs the rows of a batch in this process."""
 
     def __init__(
         self,
@@ -168,7 +167,7 @@ class Batch:
         self._budget.cost = None if unknown else cost
 
     def iterate_results(self, *, retry: bool = False) -> Generator[RowResult]:
-        """What comes of each row, in order; those that have failed are tried again where that is wanted."""
+        """Yield the result of each row in order; with `retry`, failed rows are retried."""
         running = self._journal.resume(self._id)
         state = "interrupted"
         seen: set[str] = set()
@@ -182,7 +181,7 @@ class Batch:
             running.finish(state)
 
     def _iterate_in_order(self, pool: ThreadPoolExecutor, retry: bool) -> Generator[RowResult]:
-        """So many rows are begun as there is room for, so that what is known of them stays small."""
+        """Yield results in order. Rows are submitted gradually, to bound the memory."""
         under_way: deque[Future[RowResult]] = deque()
         try:
             for row in self._journal.iterate_rows(self._id):
@@ -203,15 +202,15 @@ class Batch:
         return self._run_row(row)
 
     def _find_exceeded_limit(self) -> str:
-        """Why no row is begun any more; nothing, as long as one may be."""
+        """Return the message for an exceeded limit, or an empty string."""
         cost, most = self._budget.cost, self._max_cost
         return "" if most is None or (cost is not None and cost < most) else format_cost_limit(most, cost)
 
     def _run_row(self, row: RunEntry) -> RowResult:
-        """Carry out one row, from where it was left."""
+        """Start or resume a row."""
         running = self._journal.resume(row.id)
         prepare_retry(self._journal, row, running)
-        # The budget stands behind who knows what was asked before: that is counted already.
+        # The budget comes after the journal, because replayed requests are counted already.
         host = self._hosts((running.middleware, self._budget))
         host.prewarm_with(self._prewarming)
         report = self._program.attempt(host, inputs=decode_value(row.begun_as.get("inputs", {})))
@@ -222,7 +221,7 @@ class Batch:
 
 
 def follow_batch(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:
-    """What comes of each row of a batch that others run, in order, as soon as it is there."""
+    """Yield the result of each row of a batch that other processes run, in order."""
     for row in journal.iterate_rows(id):
         while not _is_settled(now := journal.find(row.id)):
             time.sleep(every)
@@ -230,25 +229,25 @@ def follow_batch(journal: Journal, id: str, *, every: float = 0.5) -> Generator[
 
 
 def _is_settled(row: RunEntry) -> bool:
-    """Whether no worker goes on with a row by itself: it has ended, waits for somebody, or was stopped for a reason."""
+    """Return whether no worker will continue a row: it has ended, waits for a person, or was stopped."""
     if row.state == "waiting":
         return row.wake_at is None or bool(row.waiting)
     return row.state in ENDED_STATES or (row.state == "interrupted" and row.ending is not None)
 
 
 def prepare_retry(journal: Journal, row: RunEntry, running: ActiveRun) -> None:
-    """Where a row has failed, let the steps that did be done again."""
+    """Restart a failed row, so that its failed steps are repeated."""
     if row.kind == "row" and row.effects and (row.ending or {}).get("outcome") in _RETRIED:
         set_aside_run(journal, running, without_failed=True)
 
 
 def make_not_begun_ending(reached: str) -> dict[str, Any]:
-    """The ending of a row that was left as it is."""
-    return {"outcome": "limit", "value": None, "error": {"message": f"not begun: {reached}"}}
+    """Return the ending of a row that was not started because of a limit."""
+    return {"outcome": "limit", "value": None, "error": {"message": f"not started: {reached}"}}
 
 
 def load_row_result(journal: Journal, row: RunEntry) -> RowResult:
-    """What the journal knows came of a row."""
+    """Return the result of a row from the journal."""
     return _make_row_result(row, journal.load_ending(row.id) if row.ending else {})
 
 
@@ -262,7 +261,7 @@ def _make_row_result(row: RunEntry, ending: Mapping[str, Any]) -> RowResult:
 
 
 def _make_silent_host(performers: tuple[Middleware, ...]) -> Host:
-    """A host that prints nothing and asks nobody."""
+    """Return a host that prints nothing and asks no person."""
     from antiphon.lang.runtime.program import default_host
 
     made = default_host()
@@ -271,4 +270,4 @@ def _make_silent_host(performers: tuple[Middleware, ...]) -> Host:
 
 
 def _discard(_: str) -> None:
-    """What rows print is in the journal."""
+    """Discard printed text; the journal has it."""

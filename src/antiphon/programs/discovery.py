@@ -1,4 +1,4 @@
-"""Programs that are found below a directory, and whether their user has seen what they reach."""
+"""Discovery of programs in a directory, and of capabilities that the user has not trusted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCapabilities:
-    """What the modules of a program reach, by name, and what of it their user has not seen."""
+    """The capabilities of a program's modules by name, and those that the user has not trusted."""
 
     project: Project
     capabilities: dict[str, list[str]]
@@ -24,7 +24,7 @@ class ProgramCapabilities:
 
     @property
     def refusal(self) -> str:
-        """Why it may not be run as it is; nothing, if it may."""
+        """The reason why it may not run, or an empty string."""
         if not self.unseen:
             return ""
         said = "; ".join(dict.fromkeys(each for lines in self.unseen.values() for each in lines))
@@ -32,9 +32,9 @@ class ProgramCapabilities:
 
 
 def find_programs(directory: str | Path, most: int | None = None) -> Iterator[str]:
-    """The programs in a directory, in order, and in at most so many below it; without hidden ones and links away.
+    """Yield the programs in a directory and at most `most` directories below, without hidden files and outside links.
 
-    Only plain files are programs: whoever opens a pipe waits for somebody to write into it.
+    Only regular files count, because opening a pipe would block.
     """
     for number, (place, inner, names) in enumerate(os.walk(directory)):
         if most is not None and number >= most:
@@ -45,12 +45,12 @@ def find_programs(directory: str | Path, most: int | None = None) -> Iterator[st
 
 
 def _is_outside_link(path: str, directory: str | Path) -> bool:
-    """Whether a program that was only found is a link to somewhere else, which nobody named."""
+    """Return whether a found file is a link to a file outside the directory."""
     return os.path.islink(path) and not Path(path).resolve().is_relative_to(Path(directory).resolve())
 
 
 def check_capabilities(modules: Mapping[str, CheckedModule], path: str, *, named: bool = True) -> ProgramCapabilities:
-    """What a program reaches: one that lies in no repository was brought by the user, who named it."""
+    """Return the capabilities of a program. If the user named it and it is in no repository, it is trusted."""
     from antiphon.lang.capabilities import describe_capabilities
 
     project = find_project(Path(path).resolve().parent)
@@ -66,6 +66,6 @@ def check_capabilities(modules: Mapping[str, CheckedModule], path: str, *, named
 
 
 def make_project_path(project: Project, path: str) -> str:
-    """What a file is called in its project."""
+    """Return the path of a file relative to its project."""
     real, root = Path(path), project.root.resolve()
     return real.relative_to(root).as_posix() if real.is_relative_to(root) else path

@@ -1,4 +1,4 @@
-"""Forks: another run that has done what one had done before a step, and goes on differently from there."""
+"""Forks: new runs that replay another up to a step, with a change from there on."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
     from antiphon.durable import Journal, RunEntry
     from antiphon.lang.runtime import Program
 
-#: Questions to a model that a command of ours has asked, and can ask again.
+#: Kinds of runs of the commands `ask` and `chat`.
 CHAT_KINDS = ("ask", "chat")
 _PROGRAM_KINDS = ("program", "row")
 
 
 @dataclass(frozen=True, slots=True)
 class ForkChange:
-    """What is different in a fork: what came of its first step, the model that is asked from there on, the text of the
-    program, or what a model was asked in the beginning.
-    """
+    """The change of a fork: the outcome of its first step, the model, the program text or the prompt."""
 
     given: str | None = None
     model: str | None = None
@@ -34,7 +32,7 @@ class ForkChange:
 
 
 def explain_fork_refusal(entry: RunEntry) -> str:
-    """Why there can be no fork of a run that somebody else could go on with; nothing, where there can."""
+    """Return why a run cannot be forked, or an empty string."""
     match entry.kind:
         case "program" | "row" | "ask" | "chat":
             return ""
@@ -44,13 +42,13 @@ def explain_fork_refusal(entry: RunEntry) -> str:
         case "map":
             return f"each row of it is a run of its own, which can be forked: `antiphon runs list --of {entry.id}`"
         case "earlier":
-            return f"this is what run {entry.parent} did before it was begun anew; fork that one"
+            return f"it holds the steps of run {entry.parent} before its restart; fork that one"
         case _:
-            return "only the code that began it can go on with it, so nothing could go on with a fork"
+            return "only the code that started it can resume it, so nothing could resume a fork"
 
 
 def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> str:
-    """A new run, which is ready to be gone on with; its name."""
+    """Create a fork that is ready to be resumed, and return its id."""
     if why := explain_fork_refusal(entry):
         raise NotReadyError(f"run {entry.id} cannot be forked: {why}")
     is_talk = entry.kind in CHAT_KINDS
@@ -59,7 +57,7 @@ def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> 
     given = None if change.given is None else parse_manual_outcome(journal, entry.id, at, change.given)
     name = journal.fork(entry.id, at, given, begun)
     if change.source is not None:
-        # What the changed text asks for as well is not done again.
+        # Effects that the changed text requests too are replayed.
         running = journal.resume(name)
         set_aside_run(journal, running)
         running.finish("ready")
@@ -67,7 +65,7 @@ def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> 
 
 
 def extract_prompt(entry: RunEntry) -> str | None:
-    """What a model was asked in the beginning; nothing, where that is no text, or the run is none of a talk."""
+    """Return the prompt of a chat run; None if it has no text, or for other runs."""
     kept = entry.begun_as.get("prompt")
     if entry.kind not in CHAT_KINDS or not isinstance(kept, list):
         return None
@@ -76,7 +74,7 @@ def extract_prompt(entry: RunEntry) -> str | None:
 
 
 def load_edited_program(journal: Journal, entry: RunEntry, source: str) -> Program:
-    """The program of a run with another text; `ProgramErrors` says what is wrong with that."""
+    """Load the program of a run with another text. A `ProgramErrors` lists its mistakes."""
     from antiphon.lang.runtime.program import loads
 
     begun = load_launch_spec(entry, journal)
@@ -84,16 +82,16 @@ def load_edited_program(journal: Journal, entry: RunEntry, source: str) -> Progr
 
 
 def find_first_step(journal: Journal, entry: RunEntry) -> str:
-    """Where a run began."""
+    """Return the path of the first step of a run."""
     found = journal.query("SELECT path FROM effects WHERE run = ? ORDER BY seq LIMIT 1", (entry.id,))
     if not found:
-        raise NotReadyError(f"run {entry.id} has done nothing yet")
+        raise NotReadyError(f"run {entry.id} has no steps yet")
     return found[0][0]
 
 
 def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> dict[str, Any]:
     if change.prompt is not None:
-        raise NotReadyError(f"run {entry.id} is a program; what it asks models is part of its text")
+        raise NotReadyError(f"run {entry.id} is a program; its prompts are part of its text")
     begun = load_launch_spec(entry, journal)
     if change.model is not None:
         begun = replace(begun, settings={**begun.settings, "model": change.model, "every_model": True})
@@ -104,8 +102,8 @@ def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> di
 
 def _change_chat(entry: RunEntry, change: ForkChange) -> dict[str, Any]:
     if change.source is not None:
-        raise NotReadyError(f"run {entry.id} is no program: there is no text of one to change")
-    # What is said in the fork is a conversation of its own, which begins as the other one did.
+        raise NotReadyError(f"run {entry.id} is not a program, so it has no program text to change")
+    # The fork is a separate conversation with the same beginning.
     begun: dict[str, Any] = {**entry.begun_as, "conversation": ""}
     if change.model is not None:
         begun |= {"model": change.model, "every_model": True}

@@ -1,4 +1,4 @@
-"""A program as it was begun: all that is needed to begin it again, in another process or on another machine."""
+"""Launch data of programs: what it takes to start one again in another process or on another machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _KNOWN_SETTINGS = {
     *("model", "every_model", "record", "replay", "untrusted", "yes"),
     *("max_cost", "max_turns", "max_parallel", "parallel"),
 }
-#: The name of a program that came through a pipe.
+#: The name of a program that was read from standard input.
 PIPED_NAME = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """`file` is where the program is, as it was named; `sources` are the texts of it and of what it imports, as they
-    were then, by their names, of which `name` is its own.
+    """The launch data of a program.
+
+    `file` is its path as the user gave it. `sources` holds the texts of its modules by name; `name` is the main one.
     """
 
     file: str
@@ -37,30 +38,30 @@ class LaunchSpec:
     sources: dict[str, str]
     arguments: list[str] = field(default_factory=list[str])
     inputs: dict[str, Any] = field(default_factory=dict[str, Any])
-    #: What else was wished for: the model, limits, whether all calls are allowed.
+    #: Other options: the model, limits, whether all calls are allowed.
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
-    #: Whether its text is the one in `sources`, whatever is in its file: somebody has changed it for this run alone.
+    #: True if the text was edited for this run, so that `sources` counts instead of the file.
     is_edited: bool = False
-    #: Where the rows of a batch come from; nothing, where Python gave them.
+    #: The source of a batch's rows; None if they came from Python.
     rows: RowSource | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return the launch data as JSON data."""
         return asdict(self)
 
     @property
     def source(self) -> str:
-        """The text of the program itself."""
+        """The text of the main module."""
         return self.sources.get(self.name, "")
 
 
 def parse_launch_spec(data: Mapping[str, Any]) -> LaunchSpec:
-    """What `Begun.to_json` made."""
+    """Parse launch data from JSON data."""
     if "file" not in data:
         how = " (`session.resume_run(id)`)" if "mode" in data else ""
-        raise FormatError(f"it was not begun as a program, so it is gone on with by the code that began it{how}")
+        raise FormatError(f"it is not a program; resume it with the code that started it{how}")
     if unknown := as_object(data.get("settings")).keys() - _KNOWN_SETTINGS:
-        raise FormatError(f"it was begun with `{min(unknown)}`, which this release does not know")
+        raise FormatError(f"it was started with `{min(unknown)}`, which this release does not know")
     return LaunchSpec(
         as_string(data["file"]),
         as_string(data.get("directory")),
@@ -83,7 +84,7 @@ def _parse_row_source(data: object) -> RowSource | None:
 
 
 def load_launch_spec(entry: RunEntry, journal: Journal) -> LaunchSpec:
-    """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
+    """Return the launch data of a run. A row has that of its batch, with its own inputs."""
     if entry.kind == "row":
         from antiphon.effects.codec import decode_value
 
@@ -91,20 +92,20 @@ def load_launch_spec(entry: RunEntry, journal: Journal) -> LaunchSpec:
         own = {name: each for name, each in whole.settings.items() if name != "parallel"}
         return replace(whole, inputs=decode_value(entry.begun_as.get("inputs", {})), settings=own)
     if entry.damage and not entry.begun_as:
-        raise StoreError(f"run {entry.id} cannot be gone on with: {entry.damage}")
+        raise StoreError(f"run {entry.id} cannot be resumed: {entry.damage}")
     try:
         return parse_launch_spec(entry.begun_as)
     except FormatError as error:
-        raise ConfigurationError(f"run {entry.id} cannot be gone on with from here: {error}") from None
+        raise ConfigurationError(f"run {entry.id} cannot be resumed here: {error}") from None
 
 
 def collect_program_sources(program: Program) -> dict[str, str]:
-    """The texts of a program and of what it imports, by their names."""
+    """Return the texts of all modules of a program by name."""
     return {each.source.name: each.source.text for each in program.modules.compiled.values()}
 
 
 def restore_program(begun: LaunchSpec) -> str:
-    """Where the texts that are kept with a run are, as files beside one another as they were; the program's own."""
+    """Write the saved sources of a run to cached files, and return the path of the main one."""
     import hashlib
 
     from antiphon.conversation.serialization import write_file_atomically

@@ -1,4 +1,4 @@
-"""A run that is only begun in the journal when there is something to write down."""
+"""Runs that are created in the journal at their first effect."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from antiphon.effects import Outcome
     from antiphon.providers.continuation import Pending
 
-#: A program that prints more than this is one to come back to, whatever else it does.
+#: After this many lines the run is created even without other effects.
 _MAX_BUFFERED_LINES = 1_000
 
 
 class LazyRun(Middleware):
-    """Stands in the door. What a program prints, it prints again when it is begun anew: that needs no journal.
+    """Middleware that creates its run at the first effect that is more than a printed line.
 
-    `begin` begins the run with what was printed so far, or gives nothing where nothing is to be written down. Where it
-    cannot write, the first effect is refused: what cannot be written down is not done.
+    `begin` creates the run with the lines printed so far, or returns None to save nothing. If it cannot write, the
+    first effect is rejected.
     """
 
-    #: A run that is left can be gone on with.
+    #: A suspended run can be resumed.
     is_durable = True
 
     def __init__(self, begin: Callable[[Sequence[PrintedLine]], ActiveRun | None]) -> None:
@@ -38,24 +38,24 @@ class LazyRun(Middleware):
 
     @classmethod
     def resume(cls, running: ActiveRun) -> LazyRun:
-        """One that has been begun before."""
+        """Return a lazy run for a run that exists already."""
         late = cls(lambda _: running)
         late._running = running
         return late
 
     @property
     def running(self) -> ActiveRun | None:
-        """The run, once it is begun."""
+        """The run, once it exists."""
         return self._running
 
     @property
     def id(self) -> str:
-        """The name of the run; none, while it has none."""
+        """The id of the run; empty before it exists."""
         return self._running.id if self._running is not None else ""
 
     @property
     def run(self) -> str:
-        """The same, for whoever names what is done in it."""
+        """The id of the run, for the effect pipeline."""
         return self.id
 
     def pending(self, path: str) -> Pending | None:
@@ -63,11 +63,11 @@ class LazyRun(Middleware):
         return None if self._running is None else self._running.middleware.pending(path)
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
-        """Take the pieces of an answer as they come, for whoever looks at the run."""
+        """Return a context with a function that publishes the chunks of an answer."""
         return nullcontext() if self._running is None else self._running.middleware.hearing(path)
 
     def before(self, step: EffectCall) -> Outcome | None:
-        """Whatever the journal knows of it."""
+        """Return the saved outcome; create the run if needed."""
         with self._lock:
             if self._running is None and self.is_durable:
                 if step.effect.kind == "print" and len(self._printed) < _MAX_BUFFERED_LINES:
@@ -77,12 +77,12 @@ class LazyRun(Middleware):
         return None if self._running is None else self._running.middleware.before(step)
 
     def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Told to the journal, where there is a run in it."""
+        """Save the outcome, if the run exists."""
         if self._running is not None:
             self._running.middleware.after(step, outcome)
 
     def finish(self, state: str, ending: Mapping[str, Any]) -> None:
-        """Let go of the run, if there is one."""
+        """Release the run, if it exists."""
         if self._running is not None:
             self._running.finish(state, ending)
 
@@ -94,8 +94,8 @@ class LazyRun(Middleware):
             self._running = self._begin([PrintedLine(*each) for each in self._printed])
         except StoreError as error:
             raise JournalFailed(
-                f"the program stops before its first effect, because that cannot be written down: {error};"
-                " `--no-journal` runs it all the same"
+                f"the program stops before its first effect, because the journal cannot be written: {error};"
+                " run it without a journal with `--no-journal`"
             ) from error
         self.is_durable = self._running is not None
         self._printed.clear()

@@ -1,4 +1,4 @@
-"""Operators' decisions: the outcome of a step that somebody gives, of the type that the step has."""
+"""Outcomes that operators give for steps, parsed as the type of the step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DENIALS = ("n", "no", "false", "deny")
 def parse_manual_outcome(journal: Journal, run: str, path: str, text: str) -> Outcome:
     """Convert an operator's answer into the outcome of a step.
 
-    What a function of a `system/…` module gives is read as its type, and what Python gives as JSON, where it is JSON.
+    For a function of a `system/…` module the text is parsed as its type; for Python it is JSON, if it is valid JSON.
     """
     entry = journal.find_effect(run, path)
     match entry.kind:
@@ -38,11 +38,11 @@ def parse_manual_outcome(journal: Journal, run: str, path: str, text: str) -> Ou
         case "clock":
             return Outcome(text)
         case _:
-            raise NotReadyError(f"step {entry.path} is {entry.kind}, and what comes of it cannot be given")
+            raise NotReadyError(f"step {entry.path} is {entry.kind}, whose outcome cannot be given")
 
 
 def describe_outcome_type(entry: EffectEntry) -> str:
-    """Say of which type an outcome is that can be given for a step; nothing, where any text will do."""
+    """Return the type of a step's outcome, or an empty string if any text is valid."""
     from antiphon.lang.typecheck.type_printer import format_type
 
     wanted = _find_system_type(entry)
@@ -51,17 +51,15 @@ def describe_outcome_type(entry: EffectEntry) -> str:
 
 def _make_tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str) -> Any:
     whole, _, id = entry.path.rpartition("/")
-    # Where a model calls, it was asked: by a number alone, which it may be, a call cannot be told from a count.
+    # A call of a model comes after a request. The id alone does not tell it from a counted step.
     if not whole or not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (run, f"{whole}/r1")):
-        # The program itself called it.
+        # The program called the tool itself.
         wanted = _find_system_type(entry)
         if wanted is not None:
             return _parse_typed(entry, wanted, text)
         return [_parse_value(text) if _returns_data(entry.asked.get("tool")) else text]
     if "tool" not in entry.asked:
-        raise NotReadyError(
-            f"what was asked for in step {entry.path} cannot be read; `--retry {entry.path}` asks again"
-        )
+        raise NotReadyError(f"the request of step {entry.path} cannot be read; repeat it with `--retry {entry.path}`")
     call = ToolCall(id, entry.asked["tool"], entry.asked["arguments"])
     result = ToolResult(id, text)
     return ToolReturned(result, make_call_record(call, result))
@@ -75,7 +73,7 @@ def _parse_value(text: str) -> Any:
 
 
 def _find_system_type(entry: EffectEntry) -> Type | None:
-    """The type of what a function of a `system/…` module gives, where a step calls one."""
+    """Return the return type if a step calls a function of a `system/…` module."""
     from antiphon.lang.runtime.system import SYSTEM_MODULES, load_system_functions
     from antiphon.lang.typecheck.types import NUMBER
 
@@ -83,7 +81,7 @@ def _find_system_type(entry: EffectEntry) -> Type | None:
     if entry.kind != "tool" or not dot or module not in SYSTEM_MODULES:
         return None
     if (module, name) == ("random", "seed"):
-        # The step is what chance comes of, which a program does not call by itself.
+        # The runtime draws the seed in a step of its own; programs do not call it.
         return NUMBER
     function = load_system_functions(module).get(name)
     return None if function is None else function.returns
@@ -99,7 +97,7 @@ def _parse_typed(entry: EffectEntry, wanted: Type, text: str) -> Any:
 
 
 def _returns_data(tool: object) -> bool:
-    """Whether a tool gives programs other values than texts."""
+    """Return whether a tool returns data other than text to programs."""
     from antiphon.tools.builtin import all_tools
 
     found = next((each.data for each in all_tools() if each.name == tool), None)

@@ -1,4 +1,4 @@
-"""Rows for a program: of a CSV file, of JSON lines, or the files that a pattern names."""
+"""Rows for programs, from CSV files, JSON lines, or the files that match a pattern."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from antiphon.lang.codegen.code_object import ProgramInput
     from antiphon.lang.runtime import Program
 
-#: A row with its number, counted from one.
+#: A row with its number, starting at one.
 NumberedRow = tuple[int, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Where the rows of a batch come from: a file or a pattern, values for all rows, and the size of a sample."""
+    """The source of a batch's rows: a file or pattern, values for all rows, and the size of a sample."""
 
     place: str
     sample: int | None = None
     sets: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Read the rows, each with the values that all have."""
+        """Yield the rows, each with the values for all rows."""
         common = {name: CellText(each) for name, each in self.sets.items()}
         return ({**row, **common} for row in read_rows(self.place))
 
 
 def read_rows(place: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file, by how its name ends; of a pattern, one for each file, with its name and text."""
+    """Yield the rows of a file by its suffix; for a pattern, one per file, with its name and text."""
     if any(sign in place for sign in "*?["):
         return _read_matching_files(place)
     if place.endswith((".jsonl", ".ndjson")):
@@ -53,7 +53,7 @@ def read_rows(place: str) -> Iterator[dict[str, Any]]:
 
 
 def enumerate_rows(rows: Iterable[Mapping[str, Any]], sample: int | None = None) -> Iterator[NumberedRow]:
-    """Rows with their numbers; of a `sample`, so many from all over, always the same ones."""
+    """Yield rows with their numbers; with `sample`, a random but reproducible selection of that size."""
     whole = ((number, dict(row)) for number, row in enumerate(rows, 1))
     if sample is None:
         return whole
@@ -66,10 +66,9 @@ def enumerate_rows(rows: Iterable[Mapping[str, Any]], sample: int | None = None)
 
 
 def select_inputs(program: Program, rows: Iterable[NumberedRow]) -> Generator[NumberedRow]:
-    """Rows with what the program can start with, read as its types.
+    """Yield rows with only the inputs of the program, parsed as their types.
 
-    A row that has not what the program needs is an error, for all of them; one with a value of another type fails by
-    itself when it is its turn.
+    A row without a required input is an error for the batch. A value of another type fails when its row runs.
     """
     known = list_inputs(program.code)
     needed = [name for name, each in known.items() if each.is_required]
@@ -89,33 +88,33 @@ def select_inputs(program: Program, rows: Iterable[NumberedRow]) -> Generator[Nu
 
 
 def _uses_default(wanted: ProgramInput, value: Any) -> bool:
-    """Whether a cell is empty where a text without characters would not do: then the default counts."""
+    """Return whether a cell is empty and its type accepts no empty text, so that the default is used."""
     texts = (TEXT, PROMPT, Literal(""))
     is_empty = isinstance(value, CellText) and not value.strip()
     return is_empty and not wanted.is_required and not any(each in texts for each in union_options(wanted.type))
 
 
 def _parse_cell(number: int, wanted: ProgramInput, value: Any) -> Any:
-    """A cell of a table is text; what lines of JSON hold is looked at as it is."""
+    """Parse a table cell as the type of its input. Values from JSON stay as they are."""
     if not isinstance(value, CellText):
         return value
     try:
         return parse_text_input(wanted.name, wanted.type, str(value))
     except InputMismatch as wrong:
         if wanted.type == JSON:
-            # As it stands it would be taken for a text, which nobody has said that it is.
+            # Unparsed, it would silently become a text.
             raise ConfigurationError(f"row {number}: {wrong}") from None
         return str(value)
 
 
 class CellText(str):
-    """A text of a table, to be read as the type of its column."""
+    """A text from a table, to be parsed as the type of its input."""
 
     __slots__ = ()
 
 
 def has_private_input(program: Program, given: Iterable[str]) -> bool:
-    """Whether one of these inputs or variables is private."""
+    """Return whether one of these inputs is private."""
     known = program.code.inputs
     return any(name in known and known[name].is_private for name in given)
 
@@ -125,10 +124,12 @@ def _read_table(place: str, delimiter: str) -> Generator[dict[str, Any]]:
         reader = csv.DictReader(file, delimiter=delimiter, strict=True)
         try:
             if not reader.fieldnames or len(set(reader.fieldnames)) < len(reader.fieldnames):
-                raise ConfigurationError(f"{place} has no first line that names its columns, each once")
+                raise ConfigurationError(f"the first line of {place} must name its columns, each once")
             for row in reader:
                 if None in row or None in row.values():
-                    raise ConfigurationError(f"{place}: line {reader.line_num} has not as many values as columns")
+                    raise ConfigurationError(
+                        f"{place}: line {reader.line_num} has another number of values than columns"
+                    )
                 yield {name: CellText(each) for name, each in row.items()}
         except (csv.Error, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{place}: after line {reader.line_num}: {error}") from None
@@ -142,16 +143,16 @@ def _read_json_lines(place: str) -> Generator[dict[str, Any]]:
             try:
                 row = json.loads(line)
             except ValueError as error:
-                raise ConfigurationError(f"{place}: line {number} is no JSON: {error}") from None
+                raise ConfigurationError(f"{place}: line {number} is not valid JSON: {error}") from None
             if not isinstance(row, dict):
-                raise ConfigurationError(f"{place}: line {number} is no JSON object")
+                raise ConfigurationError(f"{place}: line {number} is not a JSON object")
             yield cast(dict[str, Any], row)
 
 
 def _read_matching_files(pattern: str) -> Generator[dict[str, Any]]:
     found = sorted(each for each in glob.iglob(pattern, recursive=True) if Path(each).is_file())
     if not found:
-        raise ConfigurationError(f"no file is named like {pattern}")
+        raise ConfigurationError(f"no file matches {pattern}")
     for name in found:
         with _open_rows(name) as file:
             yield {"file": CellText(name), "text": CellText("".join(_decode_lines(file, name)))}
@@ -161,7 +162,7 @@ def _decode_lines(file: IO[str], place: str) -> Generator[str]:
     try:
         yield from file
     except UnicodeDecodeError:
-        raise ConfigurationError(f"{place} is no text") from None
+        raise ConfigurationError(f"{place} is not UTF-8 text") from None
 
 
 def _open_rows(place: str, newline: str | None = None) -> IO[str]:

@@ -1,4 +1,4 @@
-"""How a run of a program ended, as it is told to people and written down."""
+"""Endings of program runs, for messages and for the journal."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from antiphon.lang.runtime.program import Report
 
 _ENDING_BY_CODE = {"V0922": "limit", "V0923": "waiting", "V0925": "invalid", "V0930": "halted"}
-#: Where these end a run, it has failed, or can be gone on with when what stopped it is gone.
+#: The states of runs with these endings; others have the state of the same name.
 _STATE_BY_ENDING = {"limit": "failed", "invalid": "failed", "halted": "interrupted"}
 
 
 def classify_ending(report: Report) -> str:
-    """In a word: done, failed, waiting, limit, invalid, halted or interrupted."""
+    """Return the ending: done, failed, waiting, limit, invalid, halted or interrupted."""
     return _ENDING_BY_CODE.get(report.error.code, "failed") if report.error else report.outcome
 
 
 def finish_run(kept: ActiveRun | LazyRun, report: Report) -> dict[str, Any]:
-    """Let go of a run, and write down how it ended; that, as JSON data."""
+    """Finish a run, and return the saved description of its ending as JSON data."""
     from antiphon.results import to_plain_json
 
     ending = classify_ending(report)
     state = _STATE_BY_ENDING.get(ending, ending)
     if state == "waiting" and not isinstance(report.error, ProgramSuspended):
-        # It was refused, which no answer changes.
+        # A person was needed but refused, which no answer changes.
         state = "failed"
     error = None if report.error is None else report.error.to_json()
     told = {"outcome": ending, "value": to_plain_json(report.value), "error": error}
@@ -39,7 +39,7 @@ def finish_run(kept: ActiveRun | LazyRun, report: Report) -> dict[str, Any]:
         and running.middleware.replay_source is not None
         and running.middleware.replay_source.changed_variables
     ):
-        # Environment variables that had another value than when the run read them before.
+        # Environment variables whose value has changed since the run first read them.
         told["changed"] = sorted(set(running.middleware.replay_source.changed_variables))
     if (
         report.error is not None

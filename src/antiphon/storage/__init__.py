@@ -1,6 +1,6 @@
-"""The store of conversations: one SQLite file with every conversation, found again by id, by time or by its words.
+"""The store of conversations: one SQLite file, with lookup by id and full-text search.
 
-This room knows how conversations are kept, and nothing of commands or terminals. `Store` is where to begin.
+Start with `Store`. This package knows nothing of commands or terminals.
 """
 
 from antiphon._base.lazy_exports import publish_exports

@@ -1,4 +1,4 @@
-"""What the store knows of a conversation besides the conversation itself."""
+"""Metadata of saved conversations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import MalformedJSONError
 from antiphon.storage.search import Excerpt
 
-#: The columns that `Entry.read` takes, in its order.
+#: The columns that `ConversationEntry.from_row` takes, in its order.
 ENTRY_COLUMNS = (
     "id, title, models, command, created, updated, turns, input_tokens, output_tokens, cost,"
     " parent, parent_turns, tools"
 )
 
 _TITLE = 100
-# Crockford's: no letter that is taken for a digit. Its order is that of ASCII, so ids sort by time.
+# Crockford's base 32, without letters that look like digits. It is in ASCII order, so ids sort by time.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TICKS = 64
 #: The tables of a file whose ids are unique together, because commands take an id without saying of which.
@@ -32,11 +32,11 @@ _YEAR_3000 = 32_503_680_000
 
 @dataclass(frozen=True, slots=True)
 class ConversationEntry:
-    """One saved conversation in a list.
+    """The metadata of one saved conversation.
 
-    `models` are those that took part, the one that spoke last at the end. Tokens and cost are sums of what is known,
-    `None` if nothing is. A fork has the id of its `parent` and how many turns it took from there. `excerpt` is where a
-    search found it. `tools` is how its tools were chosen last, where anybody said so.
+    `models` are the models that answered, the latest last. Tokens and cost are sums of the known values, `None` if
+    there are none. A fork has the id of its `parent` and the number of turns it shares. `excerpt` is the match of a
+    search. `tools` is the last selection of tools, if there was one.
     """
 
     id: str
@@ -56,7 +56,7 @@ class ConversationEntry:
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...], excerpt: Excerpt | None = None) -> ConversationEntry:
-        """An entry from its row; what is damaged in it is left out, so that the others can be listed."""
+        """Return an entry from its row. Damaged fields are left out, so that lists still work."""
         id, title, models, command, created, updated, turns, read, written, cost, parent, parent_turns, tools = row
         return cls(
             as_string(id),
@@ -77,12 +77,12 @@ class ConversationEntry:
 
     @property
     def tokens(self) -> int | None:
-        """Tokens read and written, as far as they are known."""
+        """The sum of the known input and output tokens."""
         known = [count for count in (self.input_tokens, self.output_tokens) if count is not None]
         return sum(known) if known else None
 
     def to_json(self) -> dict[str, Any]:
-        """The entry as JSON data; times are in UTC."""
+        """Return the entry as JSON data, with times in UTC."""
         return {
             "id": self.id,
             "title": self.title,
@@ -101,7 +101,7 @@ class ConversationEntry:
 
 
 def make_title(conversation: Conversation) -> str:
-    """The first words that a user said, in one line: files and instructions come after a blank one."""
+    """Return the first line of the first user message, without files and instructions."""
     for turn in conversation.turns:
         if isinstance(turn, UserTurn) and (words := turn.text[: 10 * _TITLE].strip().partition("\n\n")[0].split()):
             title = " ".join(words)
@@ -110,7 +110,7 @@ def make_title(conversation: Conversation) -> str:
 
 
 def parse_model_names(models: object) -> tuple[str, ...]:
-    """The names in a row's `models`; none where it is damaged."""
+    """Return the names in the column `models`; none if it is damaged."""
     try:
         names: object = load_json(models) if isinstance(models, str) else None
     except MalformedJSONError:
@@ -119,7 +119,7 @@ def parse_model_names(models: object) -> tuple[str, ...]:
 
 
 def parse_tool_choice(stored: object) -> Mapping[str, Any] | None:
-    """How tools were chosen, from a row; nothing where it is damaged or was never said."""
+    """Return the selection in the column `tools`, or None if it is damaged or missing."""
     try:
         return as_object(load_json(stored)) or None if isinstance(stored, str) else None
     except MalformedJSONError:
@@ -127,12 +127,12 @@ def parse_tool_choice(stored: object) -> Mapping[str, Any] | None:
 
 
 def format_time_id(ticks: int) -> str:
-    """The id of a moment: eight letters and digits that sort as moments do."""
+    """Return the id for a moment: eight letters and digits that sort by time."""
     return "".join(_ALPHABET[ticks >> shift & 31] for shift in range(35, -1, -5))
 
 
 def count_ticks() -> int:
-    """The present moment as ids count it."""
+    """Return the current moment in the unit of ids."""
     return int(time.time() * _TICKS)
 
 

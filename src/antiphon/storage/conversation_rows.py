@@ -1,4 +1,4 @@
-"""A conversation as rows: what is there already stays, what is new is added, what was taken back is deleted."""
+"""Conversations as rows. A save writes only what has changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from antiphon.storage.secret_matcher import SecretMatcher
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """What the store holds of a conversation, kept with it: turns never change, so the same object needs no writing."""
+    """The saved state of a conversation, attached to it. Turns are immutable, so identical objects need no writing."""
 
     path: Path
     id: str
@@ -33,14 +33,14 @@ class SavedState:
 
     @classmethod
     def attach(cls, conversation: Conversation, path: Path, id: str, revision: int) -> None:
-        """Remember that all of a conversation is in the store now."""
+        """Attach the current state to a conversation as its saved state."""
         parts = conversation.turns, conversation.system, conversation.tools, conversation.kept
         noted = cls(path, id, revision, *parts, conversation.questions, conversation.state.copy())
         conversation.derived.set(_SAVED_STATE, noted)
 
     @classmethod
     def find(cls, conversation: Conversation, path: Path, id: str | None) -> SavedState | None:
-        """What was noted for this store and id."""
+        """Return the saved state for this store and id, if the conversation has one."""
         noted = conversation.derived.get(_SAVED_STATE)
         return noted if noted is not None and (noted.path, noted.id) == (path, id) else None
 
@@ -51,7 +51,7 @@ _SAVED_STATE = DerivedKey[SavedState]("written")
 def count_unchanged_turns(
     connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], written: SavedState | None, secrets: SecretMatcher
 ) -> int:
-    """How many of the first turns are in the store as they are."""
+    """Return how many of the first turns are stored unchanged."""
     if written:
         pairs: Iterable[bool] = (old is new for old, new in zip(written.turns, turns, strict=False))
     else:
@@ -77,7 +77,7 @@ def write_turns(
     *,
     indexed: bool,
 ) -> None:
-    """Make the turns behind the first `same` ones those of the conversation."""
+    """Replace the stored turns after the first `same` ones."""
     delete_turns(connection, id, same, indexed=indexed)
     for number, turn in enumerate(turns[same:], same + 1):
         _insert_turn(
@@ -86,10 +86,10 @@ def write_turns(
 
 
 def delete_turns(connection: sqlite3.Connection, id: str, keep: int, *, indexed: bool) -> None:
-    """Delete the turns behind the first `keep` ones, from the index too."""
+    """Delete the turns after the first `keep` ones, and their index entries."""
     where = "FROM turns WHERE conversation = ? AND number > ?"
     if indexed:
-        # The index keeps no text of its own, so it must be told what to forget.
+        # The index has no copy of the text, so a deletion must supply it.
         connection.execute(
             f"INSERT INTO words (words, rowid, text) SELECT 'delete', key, text {where}"
             " AND key NOT IN (SELECT key FROM unindexed)",
@@ -100,7 +100,7 @@ def delete_turns(connection: sqlite3.Connection, id: str, keep: int, *, indexed:
 
 
 def copy_conversation(connection: sqlite3.Connection, source: str, target: str, turns: int, *, indexed: bool) -> None:
-    """Give a new conversation the first turns of another, and all else."""
+    """Copy the first turns of a conversation and its other data to a new one."""
     stored = connection.execute(
         "SELECT number, body, text FROM turns WHERE conversation = ? AND number <= ? ORDER BY number", (source, turns)
     ).fetchall()
@@ -117,7 +117,7 @@ def write_head(
     written: SavedState | None,
     secrets: SecretMatcher,
 ) -> None:
-    """Write the system text, the tools, what people are asked, and the like where they changed."""
+    """Write the system text, the tools, the open questions and the provider state if they changed."""
     asked = conversation.questions
     known = written and (written.system, written.tools, written.questions, written.state)
     if known == (conversation.system, conversation.tools, asked, conversation.state):
@@ -134,7 +134,7 @@ def write_head(
 def write_full_results(
     connection: sqlite3.Connection, id: str, kept: dict[str, str], written: SavedState | None, secrets: SecretMatcher
 ) -> None:
-    """Write the kept texts that are new, and delete those that are gone."""
+    """Write new full results, and delete those that are gone."""
     if written:
         old = written.kept
     else:
@@ -146,7 +146,7 @@ def write_full_results(
 
 
 def read_conversation(connection: sqlite3.Connection, id: str, count: int, secrets: SecretMatcher) -> Conversation:
-    """The conversation as it was saved, without secrets; a FormatError says what is damaged."""
+    """Return a conversation as it was saved, without secrets. A FormatError says what is damaged."""
     try:
         conversation, changes = conversation_from_json(_load_json_data(connection, id, secrets))
     except VersionError as error:
@@ -161,7 +161,7 @@ def read_conversation(connection: sqlite3.Connection, id: str, count: int, secre
 
 
 def _load_json_data(connection: sqlite3.Connection, id: str, secrets: SecretMatcher) -> dict[str, Any]:
-    # Older versions wrote secrets down.
+    # Older versions stored secrets.
     head = connection.execute("SELECT body FROM heads WHERE conversation = ?", (id,)).fetchone()
     turns = connection.execute("SELECT body FROM turns WHERE conversation = ? ORDER BY number", (id,))
     kept = connection.execute("SELECT handle, text FROM kept WHERE conversation = ?", (id,))
@@ -177,7 +177,7 @@ def _parse_body(body: object, what: str, secrets: SecretMatcher) -> dict[str, An
     if isinstance(body, str) and isinstance(data, dict):
         data = load_json(secrets.redact_json(body), what)
     if not isinstance(data, dict):
-        raise FormatError(f"{what} is no JSON object")
+        raise FormatError(f"{what} is not a JSON object")
     return cast(dict[str, Any], data)
 
 

@@ -1,11 +1,11 @@
-"""The tables of the store, as numbered migrations: what was released never changes, changes are added at the end."""
+"""The tables of the store as numbered migrations. Released ones never change; new ones are added at the end."""
 
 from __future__ import annotations
 
-#: Marks a database as ours ("Antp"), so that another program's file is never written to.
+#: Identifies our databases ("Antp"), so that files of other programs are never written.
 APPLICATION_ID = 0x416E7470
 
-#: Migration 1, 2, …, each as the statements that make it.
+#: Migration 1, 2, …, each as a tuple of statements.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         f"PRAGMA application_id = {APPLICATION_ID}",
@@ -26,12 +26,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             revision INTEGER NOT NULL
         )""",
         "CREATE INDEX conversations_updated ON conversations (updated)",
-        # All of a conversation but its turns and kept texts. Apart, because every save writes the row above.
+        # A conversation without its turns and kept texts. It is separate, because every save writes the row above.
         """CREATE TABLE heads (
             conversation TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
             body TEXT NOT NULL
         )""",
-        # Rows never change and keys are never used twice, so an index that is behind cannot name the wrong turn.
+        # Rows never change and keys are never reused, so an outdated index cannot name the wrong turn.
         """CREATE TABLE turns (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
             conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
@@ -46,7 +46,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             text TEXT NOT NULL,
             PRIMARY KEY (conversation, handle)
         )""",
-        # Turns written where SQLite has no full-text search; whoever opens the store with it adds them to the index.
+        # Turns written without full-text search; they are indexed when the store is next opened with it.
         "CREATE TABLE unindexed (key INTEGER PRIMARY KEY)",
     ),
     (
@@ -85,13 +85,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE UNIQUE INDEX effects_seq ON effects (run, seq)",
         "CREATE INDEX effects_waiting ON effects (run, state) WHERE state = 'waiting'",
-        # What was said before a run: each turn once, however many runs come after it.
+        # Histories before requests: each turn once, however many runs share it.
         "CREATE TABLE said (key TEXT PRIMARY KEY, before TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
-        # What is large, once by its content.
+        # Large texts, once per hash.
         "CREATE TABLE texts (hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
     ),
     (
-        # Numbers are never used twice, so whoever has read up to one never misses a message.
+        # Numbers are never reused, so a reader who knows the last one misses no message.
         """CREATE TABLE messages (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             channel TEXT NOT NULL,
@@ -106,7 +106,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             key TEXT UNIQUE
         )""",
         "CREATE INDEX messages_channel ON messages (channel, id)",
-        # What a reader was given at once. How far he has read is the last of them, and kept nowhere else.
+        # The deliveries to a reader. The last one says how far the channel was read.
         """CREATE TABLE deliveries (
             reader TEXT NOT NULL,
             channel TEXT NOT NULL,
@@ -117,35 +117,35 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE INDEX deliveries_upto ON deliveries (reader, channel, upto)",
     ),
-    # What a model was shown with a request: the key of its last turn among those that are kept once.
+    # The key of the last turn of a model request.
     ("ALTER TABLE effects ADD COLUMN said TEXT",),
     (
-        # Whoever looks for teams and for what they ask does not go through all that was ever run and said.
+        # Indexes for the lists of teams and their questions.
         "CREATE INDEX runs_teams ON runs (created) WHERE kind = 'team'",
         "CREATE INDEX messages_questions ON messages (channel, id) WHERE kind = 'question'",
         "CREATE INDEX messages_answers ON messages (reply_to) WHERE kind = 'answer'",
     ),
     (
-        # Which run another one has gone on from, and at which of its steps.
+        # The run and the step that a run was forked from.
         "ALTER TABLE runs ADD COLUMN fork_of TEXT",
         "ALTER TABLE runs ADD COLUMN fork_at TEXT",
     ),
     (
-        # The newest runs that are part of no other: PostgreSQL has another index for it.
+        # The newest runs without a parent; PostgreSQL has another index for this.
         "CREATE INDEX runs_newest ON runs (parent, created, id)",
     ),
-    # Which tools a conversation was last had with, as they were chosen: whoever goes on with it has them again.
+    # The last selection of tools, for when the conversation is continued.
     ("ALTER TABLE conversations ADD COLUMN tools TEXT",),
     (
-        # How many steps a run has had, noted when it is left and when a step is removed: writing it at every step would
-        # cost a sixth more. The rows of a run that is removed as a whole find none to note it in.
+        # The number of steps of a run, written on release and when a step is removed, because writing it at every step
+        # would cost a sixth more. When a whole run is removed, its row is gone before the trigger runs.
         "ALTER TABLE runs ADD COLUMN steps INTEGER",
         """CREATE TRIGGER effects_removed AFTER DELETE ON effects BEGIN
             UPDATE runs SET steps = max(coalesce(steps, 0), OLD.seq + 1) WHERE id = OLD.run;
         END""",
     ),
     (
-        # What the provider's cache made of each request of a conversation.
+        # Reports of the provider's prompt cache for each request of a conversation.
         """CREATE TABLE cache_reports (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
             conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
@@ -156,21 +156,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-#: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.
+#: The migrations that PostgreSQL shares. Channels of teams exist on one machine only.
 RUN_MIGRATIONS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
 
-#: A run in one of these has ended. What it did can be looked at, and forked.
+#: The states of ended runs.
 ENDED_STATES = ("done", "failed", "cancelled")
-#: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
+#: A prefix for fenced statements: the table `at` holds the run if it is at this epoch, else nothing.
 AT_EPOCH = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
-#: A statement that keeps something beside what names it, and the values of its row.
+#: A statement that stores a referenced text or turn, and its values.
 ExtraInsert = tuple[str, tuple[str, ...]]
-#: Keep a large text by its hash.
+#: Stores a large text by its hash.
 INSERT_TEXT = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
-#: Keep a turn by its key, with the key of what was said before it.
+#: Stores a turn by its key, with the key of the turn before it.
 INSERT_TURN = "INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
-#: The full-text index is made of the turns and can be made again, so it is no migration.
+#: The full-text index is derived from the turns, so it is not a migration.
 CREATE_INDEX = (
     "CREATE VIRTUAL TABLE words USING fts5"
     "(text, content='turns', content_rowid='key', tokenize='unicode61 remove_diacritics 2')"

@@ -1,4 +1,4 @@
-"""Finding conversations by their words, and the place to show of each."""
+"""Full-text search in conversations, and excerpts around the matches."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _BEFORE, _AFTER = 50, 110
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A piece of a turn in which something was found; `found` are the places of the words in it."""
+    """An excerpt of a turn; `found` holds the spans of the matched words in it."""
 
     text: str
     found: tuple[tuple[int, int], ...] = ()
 
     def split_pieces(self) -> Iterator[tuple[str, bool]]:
-        """The text in pieces, each with whether it was looked for."""
+        """Yield the text in pieces, each with whether it is a match."""
         end = 0
         for start, stop in self.found:
             yield self.text[end:start], False
@@ -54,7 +54,7 @@ class Excerpt:
 
 
 def extract_turn_text(turn: Turn) -> str:
-    """What can be found of a turn: what was said, called and answered, but not what was thought."""
+    """Return the searchable text of a turn: messages, calls and results, but no reasoning."""
     pieces = [piece for part in turn.parts for piece in iterate_part_texts(part)]
     if isinstance(turn, AssistantTurn):
         pieces += [result.text for result in turn.results]
@@ -62,13 +62,13 @@ def extract_turn_text(turn: Turn) -> str:
 
 
 def parse_search_query(query: str) -> tuple[str, ...]:
-    """What a person typed as words and quoted phrases. Nothing else in it means anything."""
+    """Split a query into words and quoted phrases. It has no other syntax."""
     found = (phrase or word for phrase, word in _TERM.findall(sanitize_unicode(query)))
     return tuple(dict.fromkeys(" ".join(term.split()) for term in found if term.strip()))
 
 
 def find_matches(connection: sqlite3.Connection, wanted: tuple[str, ...], *, indexed: bool) -> dict[str, int]:
-    """The conversations in which every term is somewhere, each with the turn that has the most of them."""
+    """Return the conversations that contain every term, each with the turn that has the most matches."""
     found: dict[str, Counter[int]] = {}
     for place, term in enumerate(wanted):
         turns: dict[str, list[int]] = {}
@@ -80,13 +80,13 @@ def find_matches(connection: sqlite3.Connection, wanted: tuple[str, ...], *, ind
 
 
 def find_contained_terms(text: str, wanted: Iterable[str]) -> set[str]:
-    """Those of the terms that a text has in it, as the index would find them."""
+    """Return the terms that occur in a text, by the rules of the index."""
     folded = _fold_text(text)
     return {term for term in wanted if re.search(_make_phrase_pattern(term), folded)}
 
 
 def iterate_strings(value: object) -> Iterator[str]:
-    """Every text and number in JSON data, however deep."""
+    """Yield every text, number and key of JSON data, in order."""
     waiting: list[object] = [value]
     while waiting:
         value = waiting.pop()
@@ -100,7 +100,7 @@ def iterate_strings(value: object) -> Iterator[str]:
 
 
 def make_excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
-    """The piece of a text around the first of the terms in it."""
+    """Return the excerpt of a text around the first match."""
     pattern = re.compile("|".join(_make_word_patterns(wanted)))
     first = pattern.search(_fold_text(text))
     start = max(0, first.start() - _BEFORE) if first else 0
@@ -111,7 +111,7 @@ def make_excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
 
 
 def iterate_part_texts(part: UserPart | AssistantPart) -> Iterator[str]:
-    """What can be found of a part."""
+    """Yield the searchable texts of a part."""
     match part:
         case Chat():
             yield part.attributed_text
@@ -131,11 +131,11 @@ def iterate_part_texts(part: UserPart | AssistantPart) -> Iterator[str]:
 
 def _find_turns(connection: sqlite3.Connection, term: str, indexed: bool) -> Iterator[tuple[str, int]]:
     if indexed and _is_indexed(term):
-        # The beginning of a word is enough, unless something else is behind it, as in `C++`.
+        # A prefix of a word matches, unless the term ends with a sign, as in `C++`.
         quoted = f'"{term}"{"*" if _WORD.match(term[-1]) else ""}'
         sql = "SELECT conversation, number FROM words JOIN turns ON key = words.rowid WHERE words MATCH ?"
         return iter(connection.execute(sql, (quoted,)))
-    # Not LIKE, whose patterns have a length, and characters that mean something.
+    # LIKE would limit the length of the pattern and has wildcards.
     return iter(
         connection.execute("SELECT conversation, number FROM turns WHERE instr(lower(text), lower(?))", (term,))
     )
@@ -154,14 +154,14 @@ def _make_word_patterns(wanted: tuple[str, ...]) -> Iterator[str]:
 
 
 def _make_phrase_pattern(term: str) -> str:
-    """What finds a term in a text: its words one after another, the last of which may go on."""
+    """Return the pattern of a term: its words in order, the last of which may be a prefix."""
     if not _is_indexed(term):
         return re.escape(_fold_text(term))
     return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, _WORD.findall(_fold_text(term))))
 
 
 class _FoldTable(dict[int, str]):
-    """Each character without case and accents; always one for one, so that places stay where they are."""
+    """Maps each character to one without case and accents, so that positions stay the same."""
 
     def __missing__(self, code: int) -> str:
         folded = self[code] = unicodedata.normalize("NFKD", chr(code))[0].lower()[0]

@@ -1,6 +1,6 @@
-"""Secrets in what is stored, exported or served: the name of each stands in place of its value.
+"""Detection of secrets in stored, exported and served texts, and their replacement by names.
 
-The journal and the store of conversations look for the same values in the same forms.
+The journal and the store of conversations detect the same values in the same encodings.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from urllib.parse import quote
 from antiphon._base.json import dump_json, load_json
 from antiphon.errors import ConfigurationError
 
-#: Shorter values are not looked for, and those below the second length only where they stand by themselves.
+#: Shorter values are ignored, and those below the second length match whole words only.
 MIN_LENGTH, SHORT_LENGTH = 4, 8
-#: Words of the journal itself, and of what programs are switched with: whoever reads one learns nothing.
+#: Values that occur as ordinary words in journals and settings; they are never treated as secrets.
 _WORDS = re.compile(
     "true|false|null|none|auto|text|type|kind|name|call|request|tool|person|print|clock|environment|sleep|python|"
     "question|approval|unsure|harmless|inside|value|error|reply|returned|said|args|carried|parts|usage|cost|stop|"
@@ -32,7 +32,7 @@ _WORDS = re.compile(
 )
 _encode_ascii = json.JSONEncoder().encode
 _encode_unicode = json.JSONEncoder(ensure_ascii=False).encode
-#: How a value may stand in a text: as it is, without the blanks around it, in JSON, and in a URL.
+#: Encodings of a value in a text: as it is, stripped, in JSON (ASCII and Unicode), and in a URL.
 SECRET_FORMS: dict[str, Callable[[str], str]] = {
     "r": str,
     "s": str.strip,
@@ -43,7 +43,7 @@ SECRET_FORMS: dict[str, Callable[[str], str]] = {
 
 
 class SecretMatcher(NamedTuple):
-    """The values that are looked for, by their names; their forms as texts of JSON have them; and what finds them."""
+    """Secret values with their names, their encodings, and the pattern that finds them."""
 
     values: dict[str, str]
     quick: tuple[str, ...] = ()
@@ -51,27 +51,27 @@ class SecretMatcher(NamedTuple):
     pattern: re.Pattern[str] | None = None
 
     def redact(self, text: str) -> str:
-        """Return a text with names in place of the values."""
+        """Return a text with names in place of secret values."""
         if self.pattern is None:
             return text
         return self.pattern.sub(lambda found: f"[${self.values[self.forms[found[0]][1]]}]", text)
 
     def redact_json(self, text: str) -> str:
-        """Return a text of JSON with names in place of the values."""
+        """Return a text of JSON with names in place of secret values."""
         if not any(form in text for form in self.quick):
             return text
         return dump_json(map_json(load_json(text), lambda each: self.redact(each) if isinstance(each, str) else each))
 
 
 def make_secret_matcher(values: dict[str, str]) -> SecretMatcher:
-    """Return what finds these values, which are given with their names."""
+    """Return a matcher for these values; the mapping has the name of each value."""
     forms: dict[str, tuple[str, str]] = {}
     for value in values:
         for form, made in SECRET_FORMS.items():
             forms.setdefault(made(value), (form, value))
     if not forms:
         return SecretMatcher({})
-    # Of two that begin alike the longer one is looked for first.
+    # Longer alternatives first, so that a prefix does not match instead.
     longest = sorted(forms, key=lambda form: (-len(form), form))
     pattern = re.compile("|".join(map(_make_pattern, longest)))
     quick = {each for form in forms for each in (_encode_ascii(form)[1:-1], _encode_unicode(form)[1:-1])}
@@ -79,25 +79,25 @@ def make_secret_matcher(values: dict[str, str]) -> SecretMatcher:
 
 
 def find_known_secrets() -> dict[str, str]:
-    """Return what nobody writes down, by name: the keys of models, and variables with the name of a secret."""
+    """Return secret values by name: API keys, and environment variables with the name of a secret."""
     from antiphon.config import load_configuration
     from antiphon.providers.redaction import is_secret_name
 
     found = {name: value for name, value in os.environ.items() if is_secret_name(name)}
-    # Whoever needs the configuration tells what is wrong with it.
+    # An invalid configuration is reported where it is needed.
     with suppress(ConfigurationError):
         found |= load_configuration().environment.list_known_keys()
     return {name: value for name, value in found.items() if len(value) >= SHORT_LENGTH and is_matchable(value)}
 
 
 def is_matchable(value: str) -> bool:
-    """Return whether a value is looked for: one that could stand anywhere by chance is not."""
+    """Return whether a value is distinctive enough to be detected."""
     told = value.strip()
     return len(told) >= MIN_LENGTH and not _WORDS.fullmatch(told)
 
 
 def map_json(data: Any, change: Callable[[Any], Any]) -> Any:
-    """Return JSON data with each text, number and key of it changed."""
+    """Return JSON data with a function applied to each key and leaf."""
     if isinstance(data, list):
         return [map_json(each, change) for each in cast(list[Any], data)]
     if isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""The SQLite file: opened when first used, brought up to date, one transaction at a time, errors in plain words."""
+"""The SQLite file: opened on first use, migrated, with one transaction at a time and readable errors."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _FAILURES = (sqlite3.Error, UnicodeDecodeError, OSError)
 
 
 class SqliteDatabase:
-    """One file and one connection, which threads may share: each transaction has it alone."""
+    """A SQLite file with one connection, which threads share; transactions exclude each other."""
 
-    #: Added to a `SELECT` where rows have locks; here one who writes has all of them.
+    #: Appended to a `SELECT` to lock rows; empty, because SQLite locks the whole file.
     taken = ""
 
     def __init__(self, path: Path, *, timeout: float = 5.0, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
         if "\0" in str(path):
-            raise StoreError(f"the store of conversations cannot lie in {str(path)!r}: no file has such a name")
+            raise StoreError(f"the store of conversations cannot be {str(path)!r}: this is not a valid file name")
         self.path = path
-        #: Whether the words of the turns are in a full-text index.
+        #: Whether the full-text index exists.
         self.has_index = False
         self._timeout = timeout
         self._migrations = migrations
         self._connection: sqlite3.Connection | None = None
-        #: What was chosen for this connection, and what it does just now.
+        #: The chosen synchronous mode, and the current one of the connection.
         self._chosen = self._level = ""
         self._lock = RLock()
 
     @contextmanager
     def read_transaction(self) -> Generator[sqlite3.Connection]:
-        """One state of the database, whatever others write meanwhile. The file must be there."""
+        """Start a read transaction, which sees one snapshot. The file must exist."""
         with self._lock, self._translate_errors():
             connection = self._open()
             connection.execute("BEGIN")
@@ -65,21 +65,21 @@ class SqliteDatabase:
 
     @contextmanager
     def write_transaction(self) -> Generator[sqlite3.Connection]:
-        """All of what is done inside, or nothing. The file is made where there is none."""
+        """Start a write transaction. The file is created if needed."""
         with self._lock, self._translate_errors():
             connection = self._open_or_create()
             with _transaction(connection):
                 yield connection
 
     def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
-        """Rows; none, where nothing was ever written. One statement sees one state, without a transaction."""
+        """Return the rows of a statement; none if the file does not exist."""
         if not self.path.exists():
             return []
         with self._lock, self._translate_errors():
             return self._open().execute(statement, values).fetchall()
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What comes of a transaction."""
+        """Return the result of a write transaction."""
         with self.write_transaction() as connection:
             return work(connection)
 
@@ -92,10 +92,10 @@ class SqliteDatabase:
         kept: Sequence[tuple[str, Sequence[str]]] = (),
         is_durable: bool = False,
     ) -> bool:
-        """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
+        """Execute a statement that reads its run from `at`; return False if the run is at another epoch.
 
-        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between. What is
-        durable outlasts a power cut from here on.
+        The `kept` statements run in the same transaction, so that nobody removes their texts as unused. If
+        `is_durable`, the write survives a power failure.
         """
         if kept:
             with self._lock, self._translate_errors():
@@ -105,7 +105,7 @@ class SqliteDatabase:
                 for keep, row in kept if is_changed else ():
                     connection.execute(keep, row)
                 return is_changed
-        # Every effect of a run comes by here twice: one statement, and no more around it than it needs.
+        # This is the hot path: every effect comes here twice, so it is a single statement.
         try:
             with self._lock:
                 connection = self._open_or_create()
@@ -115,25 +115,25 @@ class SqliteDatabase:
             raise self._make_error(error) from None
 
     def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Add many rows to a table."""
+        """Insert many rows."""
         marks = ", ".join("?" * len(columns))
         connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
     def announce_ready(self, connection: Any, run: str) -> None:
-        """Tell whoever waits that a run is ready: here nobody does."""
+        """Do nothing: SQLite has no queue for ready runs."""
 
     def finish_batch_of(self, row: str) -> None:
-        """End the batch of a row that has ended: here whoever runs the batch does it."""
+        """Do nothing: the process that runs the batch ends it."""
 
     def now(self, connection: Any = None) -> float:  # noqa: ARG002
-        """The time of this machine, which alone has the file."""
+        """Return the time of this machine."""
         return time.time()
 
     def find_reserved_time(self, connection: Any, run: str) -> float | None:
-        """When the first request of a run may be sent that waits for a limit of all machines: here there are none."""
+        """Return None: SQLite has no shared rate limits."""
 
     def vacuum(self) -> None:
-        """Overwrite what was removed, in the index and in the log of changes too, and give the space back."""
+        """Overwrite removed data, also in the index and the write-ahead log, and shrink the file."""
         with self._lock, self._translate_errors():
             connection = self._open()
             if self.has_index:
@@ -142,13 +142,11 @@ class SqliteDatabase:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Let go of the file; it is opened again when it is needed."""
+        """Close the file; it is opened again when needed."""
         with self._lock, self._translate_errors():
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-
-    # Opening
 
     def _open_or_create(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -157,7 +155,7 @@ class SqliteDatabase:
 
     def _make_file(self) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # One that is there is not opened: closing it would let go of the locks that this process has on it elsewhere.
+        # Do not open an existing file: closing it would drop the POSIX locks of this process.
         if not self.path.exists():
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         if not self.path.stat().st_size:
@@ -170,7 +168,7 @@ class SqliteDatabase:
             except sqlite3.OperationalError as error:
                 if _get_error_name(error) not in ("READONLY", "CANTOPEN") or self._has_wal():
                     raise
-                # SQLite keeps a file beside one that it reads, unless it is told that nobody writes it.
+                # In a read-only directory SQLite cannot create its side files, so open it as immutable.
                 self._connection = self._connect("immutable=1")
         return self._connection
 
@@ -194,7 +192,7 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        # A damaged text must not hide the rows around it.
+        # A damaged text must not prevent reading the other rows.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         self._chosen, self._level = read_synchronous_level(), ""
         self._synchronise(connection, False)
@@ -205,15 +203,15 @@ class SqliteDatabase:
         self.has_index = _ensure_index(connection)
 
     def _synchronise(self, connection: sqlite3.Connection, is_durable: bool) -> None:
-        """Choose whether the next commit waits for the disk, and with it all commits before."""
+        """Choose whether the next commit waits for the disk."""
         level = "FULL" if self._chosen == "full" or (is_durable and self._chosen == "effects") else "NORMAL"
         if level != self._level:
             connection.execute(f"PRAGMA synchronous = {level}")
             self._level = level
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        """The number of the newest migration in it; a file that is not ours, or newer than we know, is an error."""
-        # One statement sees one state: another process may be making the tables just now.
+        """Return the schema version. A file of another program or of a newer release is an error."""
+        # One statement sees one snapshot, even if another process is creating the tables.
         whose, tables = connection.execute(
             "SELECT (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
         ).fetchone()
@@ -236,7 +234,7 @@ class SqliteDatabase:
         version = 0
         while version < len(self._migrations):
             with _transaction(connection):
-                # Asked again with the lock in hand: another process may have been faster.
+                # Check again under the lock: another process may have migrated.
                 version = self._version(connection)
                 if version < len(self._migrations):
                     for statement in self._migrations[version]:
@@ -245,7 +243,7 @@ class SqliteDatabase:
                     connection.execute("INSERT INTO schema VALUES (?)", (version,))
 
     def _enable_wal(self, connection: sqlite3.Connection) -> None:
-        """WAL mode, which the file remembers. Here SQLite does not wait by itself for another process to let go."""
+        """Switch to WAL mode. SQLite does not wait for locks here, so retry until the timeout."""
         end = time.monotonic() + self._timeout
         while True:
             try:
@@ -270,17 +268,17 @@ class SqliteDatabase:
         if isinstance(error, OSError):
             return f"cannot be opened: {error.strerror or error}; {_OTHER_FILE_HINT}"
         if isinstance(error, UnicodeDecodeError):
-            # SQLite quotes the damage in its message, which Python then cannot read.
+            # SQLite quotes the damaged text in its message, which Python cannot decode.
             return _REASONS["CORRUPT"]
         if _get_error_name(error) in ("BUSY", "LOCKED"):
-            return f"is in use: another program has not let go of it for {self._timeout:g} s; try again"
+            return f"is in use: another program has locked it for {self._timeout:g} s; try again"
         return _REASONS.get(
             _get_error_name(error), f"cannot be used as the store of conversations: {error}; {_OTHER_FILE_HINT}"
         )
 
 
 def _get_error_name(error: sqlite3.Error) -> str:
-    """SQLite's word for what went wrong, without what it adds to it: `SQLITE_IOERR_WRITE` is `IOERR`."""
+    """Return the primary error name of SQLite: `IOERR` for `SQLITE_IOERR_WRITE`."""
     return (getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR").split("_")[1]
 
 
@@ -304,13 +302,13 @@ def _transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    # After some errors SQLite has done it already.
+    # After some errors SQLite has rolled back already.
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 def _ensure_index(connection: sqlite3.Connection) -> bool:
-    """Whether there is a full-text index, which is made or completed here; without one, search looks at every turn."""
+    """Create or complete the full-text index. Return False if SQLite has no full-text search."""
     try:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
             _make_index(connection)

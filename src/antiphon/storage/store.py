@@ -37,29 +37,28 @@ from antiphon.storage.store_location import get_store_path, is_saving_off
 if TYPE_CHECKING:
     from antiphon.wire import CacheReport, Usage
 
-# No provider counts so far, and SQLite can add two of them.
+# Far above real counts, and the sum of two still fits SQLite's integers.
 _MAX_TOKENS = 2**61
 
 
 class Store:
-    """Every conversation of a user, in one SQLite file.
+    """The conversations of a user in one SQLite file.
 
-    The file is `path`, or the user's own one, and made when something is first saved. Several processes and threads may
-    use it at once. Keys of models, and variables of the environment with the name of a secret, are not saved: their
-    name stands in place of the value. With `ANTIPHON_LOGS=off` and no `path`, nothing is saved. What goes wrong is a
-    `StoreError`. Where a conversation is named, the beginning of its id is enough, and `"last"` is the one that was
-    changed last.
+    The file is `path`, or the default one, and is created by the first save. Several processes and threads may use it
+    at once. API keys and environment variables with the name of a secret are not saved; their names replace the values.
+    With `ANTIPHON_LOGS=off` and no `path`, nothing is saved. Errors are `StoreError`. A conversation is named by the
+    beginning of its id, or by `"last"`, the one that was changed last.
     """
 
     def __init__(self, path: str | PathLike[str] | None = None, *, timeout: float = 5.0) -> None:
         self.path = Path(path) if path is not None else get_store_path()
-        #: Whether `save` does anything.
+        #: False if saving is off.
         self.is_saving = path is not None or not is_saving_off()
         self._database = SqliteDatabase(self.path, timeout=timeout)
 
     @cached_property
     def _secrets(self) -> SecretMatcher:
-        """What stands in no saved conversation."""
+        """The matcher for secrets, which are not saved."""
         return make_secret_matcher({value: name for name, value in find_known_secrets().items()})
 
     def __enter__(self) -> Store:
@@ -71,10 +70,8 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; it is opened again when it is needed."""
+        """Close the file; it is opened again when needed."""
         self._database.close()
-
-    # Writing
 
     def save(
         self,
@@ -91,16 +88,15 @@ class Store:
     ) -> str:
         """Save a conversation as a new one, or as the new state of the one with this `id`, and return its id.
 
-        With `is_new`, the `id` may be one that there is none of yet.
+        With `is_new`, the `id` need not exist yet.
 
-        Only what changed since it was last saved or loaded is written. `usage` and `cost` are what was spent since
-        then; they add up. `tools` is how the tools are chosen now, and `reports` what the cache of each model
-        made of requests. Where another process changed the saved conversation in the meantime, nothing is lost: this
-        one becomes a fork of it, with an id of its own. The id is empty where saving is off.
+        Only changes since the last save or load are written. `usage` and `cost` since then are added up. `tools` is the
+        current selection of tools, and `reports` are cache reports with their model. If another process changed the
+        saved conversation in the meantime, this one becomes a fork with its own id. The id is empty if saving is off.
         """
         if not self.is_saving:
             return ""
-        # A run may go on meanwhile: what is saved is the conversation of one moment.
+        # A run may change the conversation meanwhile, so save a snapshot.
         conversation = conversation.fork_for_request()
         with self._database.write_transaction() as connection:
             written = SavedState.find(conversation, self.path, id)
@@ -145,7 +141,7 @@ class Store:
         return id
 
     def remove(self, *which: str) -> None:
-        """Remove conversations, all or none of them, and wipe what they said from the file."""
+        """Remove conversations, all or none of them, and overwrite their texts in the file."""
         self._require_file(*which)
         with self._database.write_transaction() as connection:
             for id in {_find_entry(connection, each).id for each in which}:
@@ -156,8 +152,6 @@ class Store:
         except StoreError as error:
             raise StoreError(f"removed, but traces of it are still in the file: {error}") from None
 
-    # Reading
-
     def list(
         self,
         limit: int | None = None,
@@ -167,10 +161,10 @@ class Store:
         since: datetime | None = None,
         after: str | None = None,
     ) -> Sequence[ConversationEntry]:
-        """The newest conversations first: those in which all words and "quoted phrases" of `query` are said.
+        """Return conversations, newest first, that contain all words and "quoted phrases" of `query`.
 
-        `model` is a part of a model's name; `since` is when a conversation was last changed; `after` is the last one of
-        a list that is gone on with.
+        `model` is a part of a model's name, `since` the earliest time of the last change. `after` is the last entry of
+        the previous page.
         """
         if not self.path.exists():
             return []
@@ -191,13 +185,13 @@ class Store:
             ]
 
     def find(self, which: str) -> ConversationEntry:
-        """What is known of one conversation."""
+        """Return the metadata of a conversation."""
         self._require_file(which)
         with self._database.read_transaction() as connection:
             return _find_entry(connection, which)
 
     def cache_reports(self, which: str) -> Sequence[tuple[str, CacheReport]]:
-        """Return what the provider's cache made of each request of a conversation, with the model, in order."""
+        """Return the cache report of each request of a conversation, with the model, in order."""
         from antiphon.wire import CacheReport
 
         self._require_file(which)
@@ -207,7 +201,7 @@ class Store:
         return [(model, CacheReport.from_json(load_json(report))) for model, report in found]
 
     def load(self, which: str) -> Conversation:
-        """The conversation as it was saved, secrets left out; a `FormatError` says what is damaged."""
+        """Return a conversation as it was saved, without secrets. A `FormatError` says what is damaged."""
         self._require_file(which)
         with self._database.read_transaction() as connection:
             entry = _find_entry(connection, which)
@@ -216,12 +210,12 @@ class Store:
         return conversation
 
     def export(self, which: str) -> dict[str, Any]:
-        """All that is known of a conversation, with itself under `conversation`, as JSON data."""
+        """Return the metadata and, under `conversation`, the conversation as JSON data."""
         entry = self.find(which)
         return {**entry.to_json(), "conversation": conversation_to_json(self.load(entry.id))}
 
     def _require_file(self, *which: str) -> None:
-        """An error before the file is made, where there is none."""
+        """Raise a NotSavedError if the file does not exist, instead of creating it."""
         if not self.path.exists():
             names = ", ".join(map(repr, which))
             raise NotSavedError(f"there is no saved conversation {names}: {self.path} does not exist")
@@ -234,14 +228,14 @@ class Store:
         written: SavedState | None,
         command: str,
     ) -> tuple[str, SavedState | None]:
-        """The id to save under, a new row made for it where there is none, and what is known to be there."""
+        """Return the id to save under and the saved state there; insert a row if needed."""
         revision = None if id is None else _get_revision(connection, id)
         if id is None:
             return _insert_conversation(connection, command), None
         if revision is None and written is None:
             raise NotSavedError(f"there is no saved conversation {id!r}, so it cannot be saved again under this id")
         if revision is None:
-            # Removed while it went on. Nobody else can have got its id.
+            # It was removed in the meantime. The id is still free, because ids are unique.
             return _insert_conversation(connection, command, id=id), None
         if written and written.revision != revision:
             shared = conversation_rows.count_unchanged_turns(connection, id, conversation.turns, None, self._secrets)
@@ -273,7 +267,7 @@ def _get_revision(connection: sqlite3.Connection, id: str) -> int | None:
 
 
 def _update_entry(connection: sqlite3.Connection, id: str, title: str, conversation: Conversation, model: str) -> int:
-    """Note what the conversation is now, and return the number of this change."""
+    """Update the metadata of a conversation, and return its new revision."""
     (stored,) = connection.execute("SELECT models FROM conversations WHERE id = ?", (id,)).fetchone()
     newest = sanitize_unicode(model)
     names = [*(name for name in parse_model_names(stored) if name != newest), *([newest] if newest else [])]
@@ -285,7 +279,7 @@ def _update_entry(connection: sqlite3.Connection, id: str, title: str, conversat
 
 
 def _add_usage(connection: sqlite3.Connection, id: str, usage: Usage | None, cost: float | None) -> None:
-    """Add what is known to what is known so far; unknown and unknown is unknown."""
+    """Add known usage and cost; unknown values change nothing."""
     tokens = (usage.input_tokens, usage.output_tokens) if usage else (None, None)
     spent = {
         "input_tokens": None if tokens[0] is None else min(tokens[0], _MAX_TOKENS),
@@ -315,7 +309,7 @@ def _find_entry(connection: sqlite3.Connection, which: str) -> ConversationEntry
     if wanted == "last":
         found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations ORDER BY updated DESC, id DESC LIMIT 1")
     else:
-        # Every id that begins with it sorts between the two.
+        # Every id with this prefix sorts between the two bounds.
         where = "id >= ? AND id < ? || '~' ORDER BY id != ?, id DESC LIMIT 6"
         found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations WHERE {where}", (wanted,) * 3)
     entries = [ConversationEntry.from_row(row) for row in found]

@@ -1,4 +1,4 @@
-"""Where the store lies: in the user's data directory, or where `ANTIPHON_LOGS` says."""
+"""The location of the store: the user's data directory, or the path in `ANTIPHON_LOGS`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 from antiphon._base.user_dirs import user_directory
 from antiphon.errors import StoreError
 
-#: The environment variable that names another file, or is one of `OFF`.
+#: The environment variable with the path of another file, or one of `OFF_WORDS`.
 STORE_VARIABLE = "ANTIPHON_LOGS"
-#: What turns saving off; the conversations of before can still be read.
+#: Values that turn saving off; saved conversations can still be read.
 OFF_WORDS = frozenset({"off", "no", "false", "0"})
-#: The environment variable that says when SQLite waits until the disk has what was written.
+#: The environment variable that selects when SQLite waits for the disk.
 SYNCHRONOUS_VARIABLE = "ANTIPHON_SYNCHRONOUS"
 _LEVELS = ("effects", "full", "normal")
 
 
 def is_saving_off() -> bool:
-    """Whether the user wants nothing saved."""
+    """Return whether the user has turned saving off."""
     return os.environ.get(STORE_VARIABLE, "").strip().lower() in OFF_WORDS
 
 
@@ -31,11 +31,11 @@ def read_synchronous_level() -> str:
 
 
 def get_store_path() -> Path:
-    """The file that the environment names, or else the platform's place for it."""
+    """Return the path from the environment, or the default path of the platform."""
     named = os.environ.get(STORE_VARIABLE, "").strip()
     try:
         if named and not is_saving_off():
             return Path(named).expanduser().absolute()
         return user_directory("data") / "logs.db"
     except (RuntimeError, OSError) as error:
-        raise StoreError(f"there is no place for the store of conversations: {error}; set `{STORE_VARIABLE}`") from None
+        raise StoreError(f"the store of conversations has no location: {error}; set `{STORE_VARIABLE}`") from None
