@@ -19,7 +19,10 @@ ASK: dict[str, tuple[str, dict[str, Any]]] = {
     "openai-chat": ("/v1/chat/completions", {"model": "gpt-5.4", "messages": [{"role": "user", "content": "Hi"}]}),
     "openai-responses": ("/v1/responses", {"model": "gpt-5.4", "input": "Hi"}),
     "gemini": ("/v1/models/gemini-3-pro:generateContent", {"contents": [{"parts": [{"text": "Hi"}]}]}),
+    "google-interactions": ("/v1beta/interactions", {"model": "gemini-3.5-flash", "input": "Hi", "store": False}),
 }
+#: Those of which some tests compare the answers one by one.
+FOUR = ("anthropic", "openai-chat", "openai-responses", "gemini")
 OSLO = call("weather", day="today", city="Oslo")
 
 
@@ -79,6 +82,9 @@ def _texts(response: httpx2.Response, api: str, stream: bool) -> list[str]:
         ("gemini", 429, "RESOURCE_EXHAUSTED"),
         ("gemini", 500, "INTERNAL"),
         ("gemini", 503, "UNAVAILABLE"),
+        ("google-interactions", 404, "NOT_FOUND"),
+        ("google-interactions", 429, "RESOURCE_EXHAUSTED"),
+        ("google-interactions", 503, "UNAVAILABLE"),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
@@ -89,12 +95,13 @@ def test_failures(http: httpx2.Client, fake: Fake, api: str, status: int, kind: 
     assert response.status_code == status
     assert kind in (error.get("code"), error.get("type"), error.get("status"))
     assert error["message"]
-    if api == "gemini":
+    if api in ("gemini", "google-interactions"):
         # Google has no such header.
         assert error["details"] == [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"}]
         assert "retry-after" not in response.headers
     else:
         assert response.headers["retry-after"] == "1.5"
+        assert response.headers.get("retry-after-ms") == ("1500" if api.startswith("openai") else None)
         assert "request-id" in response.headers or "x-request-id" in response.headers
     assert ask(http, api).json()["error"]["message"] == "No luck."
     assert not fake.requests[0].rejected
@@ -139,7 +146,7 @@ def test_a_delay(http: httpx2.Client, fake: Fake) -> None:
 )
 def test_broken_arguments(http: httpx2.Client, fake: Fake, answer: Answer, broken: str, stops: list[str]) -> None:
     fake.play(*[answer] * 8)
-    anthropic, chat, responses, gemini = (ask(http, api).json() for api in ASK)
+    anthropic, chat, responses, gemini = (ask(http, api).json() for api in FOUR)
     assert anthropic["content"][1]["input"] == {"day": "today"}
     assert chat["choices"][0]["message"]["tool_calls"][1]["function"]["arguments"] == broken
     assert responses["output"][1]["arguments"] == broken
@@ -147,7 +154,7 @@ def test_broken_arguments(http: httpx2.Client, fake: Fake, answer: Answer, broke
     found = [anthropic["stop_reason"], chat["choices"][0]["finish_reason"], responses["status"]]
     assert [*found, gemini["candidates"][0]["finishReason"]] == stops
 
-    anthropic, chat, responses, gemini = (events(ask(http, api, stream=True)) for api in ASK)
+    anthropic, chat, responses, gemini = (events(ask(http, api, stream=True)) for api in FOUR)
     assert "".join(e["delta"]["partial_json"] for e in anthropic if e.get("index") == 1 and "delta" in e) == broken
     deltas = [c for e in chat if e["choices"] for c in e["choices"][0]["delta"].get("tool_calls", [])]
     assert "".join(c["function"]["arguments"] for c in deltas if c["index"] == 1) == broken

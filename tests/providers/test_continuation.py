@@ -381,6 +381,12 @@ class TestResponses:
             reply, _ = ask(server.connect(GPT), asked())
         assert (reply.stop, reply.stop_reason, len(server.requests)) == ("pause", "mcp_approval_request", 1)
 
+    @pytest.mark.parametrize("status", ["queued", "in_progress"])
+    def test_one_without_an_id_is_not_asked_for_again(self, status: str):
+        with Scripted(response(status=status, id="")) as server:
+            reply, _ = ask(server.connect(GPT, retry=FAST), asked())
+        assert (reply.stop, reply.stop_reason, len(server.requests)) == ("pause", status, 1)
+
 
 def test_steps_are_recorded_and_played_back(tmp_path: Any):
     from antiphon import connect

@@ -162,3 +162,28 @@ def test_the_page_of_providers_has_them_all_and_every_way_to_differ():
     page = (Path(__file__).parents[2] / "docs" / "providers.md").read_text()
     assert [name for name in PROVIDERS if f"`{name}`" not in page] == ["local"], "which has a page of its own"
     assert [each.name for each in fields(Profile) if f"`{each.name}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "api"),
+    [
+        ("azure/gpt-4o", "openai-chat"),
+        ("azure/gpt-5-pro", "openai-responses"),
+        ("azure/gpt-6-sol", "openai-responses"),
+        ("openai-chat/gpt-5-pro", "openai-chat"),
+        ("google/gemini-3.5-flash", "gemini"),
+        ("google-interactions/gemini-3.5-flash", "google-interactions"),
+    ],
+)
+def test_a_model_is_asked_by_the_api_in_which_it_takes_tools(model: str, api: str):
+    connected = connect(model, key="k", url="https://mine.example/v1")
+    assert (connected.target.api, connected.name) == (api, model)
+
+
+def test_prices_are_those_of_the_company_whichever_api_is_asked():
+    usage = Usage(input_tokens=1_000_000, output_tokens=0)
+    for one, other in (("google", "google-interactions"), ("openai", "openai-chat")):
+        name = "gemini-2.5-flash" if one == "google" else "gpt-4o"
+        cost = connect(f"{one}/{name}", key="k").cost(usage)
+        assert cost is not None
+        assert connect(f"{other}/{name}", key="k").cost(usage) == cost

@@ -73,6 +73,7 @@ def test_specifications_are_told_apart() -> None:
         ("/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse", "gemini", "gemini-3-pro"),
         ("/v1beta/interactions", "google-interactions", ""),
         ("/v1/embeddings", "", ""),
+        ("/v1/messages/batches", "", ""),
     ],
 )
 def test_a_path_belongs_to_one_api(path: str, api: str, model: str) -> None:

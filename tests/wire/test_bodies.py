@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
-from antiphon.wire import Options, rules, wire
+from antiphon.wire import APIS, Options, rules, wire
 from tests.strategies import TARGETS
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -18,9 +18,15 @@ TOOLS: dict[str, dict[str, Any]] = {
     "openai-chat": {"type": "custom", "custom": {"name": "sql"}},
     "openai-responses": {"type": "web_search"},
     "gemini": {"googleSearch": {}},
+    "google-interactions": {"type": "google_search"},
 }
-MESSAGES = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
-SYSTEM = {"anthropic": "system", "openai-responses": "instructions", "gemini": "systemInstruction"}
+MESSAGES = {api: spec.history.field for api, spec in APIS.items()}
+SYSTEM = {
+    "anthropic": "system",
+    "openai-responses": "instructions",
+    "gemini": "systemInstruction",
+    "google-interactions": "system_instruction",
+}
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -70,7 +76,8 @@ def test_a_conversation_may_begin_with_the_assistant_and_the_user_opens_it_only_
     conversation.add_user("Hi.")
     sent = json.loads(wire(api).encode(conversation, TARGETS[api], Options()).body)
     assert rules.check(sent, api, TARGETS[api].model) == []
-    first = next(message for message in sent[MESSAGES[api]] if message["role"] != "system")
-    assert first["role"] == ("user" if api == "gemini" else "assistant")
+    first = next(message for message in sent[MESSAGES[api]] if message.get("role") != "system")
+    opened = {"gemini": "user", "google-interactions": "user_input"}.get(api, "assistant")
+    assert first.get("role", first.get("type")) == opened
     history = wire(api).history(conversation, TARGETS[api])
     assert history[MESSAGES[api]] == sent[MESSAGES[api]]

@@ -19,6 +19,7 @@ MODELS = [
     "openai-chat/gpt-4o",
     "openai/gpt-5",
     "google/gemini-3-pro",
+    "google-interactions/gemini-3.5-flash",
 ]
 every_model = pytest.mark.parametrize("name", MODELS)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

@@ -46,7 +46,21 @@ def gemini(names: list[str]) -> dict[str, Any]:
     return {"tools": [{"functionDeclarations": [{"name": name} for name in names]}], "contents": contents}
 
 
-HISTORIES = {"anthropic": anthropic, "openai-chat": chat, "openai-responses": responses, "gemini": gemini}
+def interactions(names: list[str]) -> dict[str, Any]:
+    calls = [{"type": "function_call", "id": f"t{n}", "name": name, "arguments": {}} for n, name in enumerate(names)]
+    results = [{"type": "function_result", "call_id": f"t{n}", "result": "r"} for n in range(len(names))]
+    asked = {"type": "user_input", "content": [{"type": "text", "text": "go"}]}
+    tools = [{"type": "function", "name": name} for name in names]
+    return {"model": "m", "tools": tools, "input": [asked, *calls, *results]}
+
+
+HISTORIES = {
+    "anthropic": anthropic,
+    "openai-chat": chat,
+    "openai-responses": responses,
+    "gemini": gemini,
+    "google-interactions": interactions,
+}
 
 
 def names_in(body: dict[str, Any], api: str) -> tuple[list[str], list[str], str, list[str]]:
@@ -63,6 +77,11 @@ def names_in(body: dict[str, Any], api: str) -> tuple[list[str], list[str], str,
         case "openai-responses":
             called = [item["name"] for item in body["input"] if item.get("type") == "function_call"]
             return [tool["name"] for tool in body["tools"]], called, body["tool_choice"]["name"], []
+        case "google-interactions":
+            called = [step["name"] for step in body["input"] if step["type"] == "function_call"]
+            answered = [step["name"] for step in body["input"] if step["type"] == "function_result"]
+            chosen = body["generation_config"]["tool_choice"]["allowed_tools"]["tools"][0]
+            return [tool["name"] for tool in body["tools"]], called, chosen, answered
         case _:
             called = [part["functionCall"]["name"] for part in body["contents"][1]["parts"]]
             answered = [part["functionResponse"]["name"] for part in body["contents"][2]["parts"]]
@@ -91,7 +110,9 @@ def test_illegal_names_are_the_same_everywhere_and_never_of_two_tools(
         assert answered in ([], declared)
         assert len(set(declared)) == len(names)
         assert chosen == declared[conversation.tools.index(tool)]
-        assert [found for found in rules.check(body, to, model) if found.code in ("A8", "O6", "R17", "G14")] == []
+        assert [
+            found for found in rules.check(body, to, model) if found.code in ("A8", "O6", "R17", "G14", "I7", "I9")
+        ] == []
 
 
 def test_a_tool_of_chat_that_is_no_function_is_chosen_as_what_it_is() -> None:

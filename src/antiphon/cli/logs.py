@@ -33,6 +33,9 @@ class _WritableFormat(click.ParamType[str]):
 
         return click.Choice(WRITABLE_FORMATS)
 
+    def to_info_dict(self) -> dict[str, Any]:
+        return self._make_choice().to_info_dict()
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return self._make_choice().get_metavar(param, ctx)
 

@@ -102,3 +102,17 @@ class ApiSpec:
     def module(self) -> str:
         """The name of its package in `wire`, and of its modules in `wire.rules`, `formats.fixes` and `fakes`."""
         return self.name.replace("-", "_")
+
+
+#: The module of an API's package in which each function of its codec is, unless the package says otherwise.
+CODEC_MODULES = {
+    "HOSTED_TOOLS": "hosted_tools",
+    "Decoder": "stream",
+    "build_reasoning": "history_reader",
+    "decode": "response",
+    "encode": "request",
+    "history": "request",
+    "parse_error": "response",
+    "path": "request",
+    "read": "history_reader",
+}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.api_spec import ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
 
 if TYPE_CHECKING:
     from antiphon.wire.openai_responses.history_reader import build_reasoning, read
@@ -79,18 +79,5 @@ __all__ = [
 ]
 
 # Imported lazily: the specification is read more often than the codec.
-__getattr__ = make_lazy_getattr(
-    __name__,
-    {
-        "HOSTED_TOOLS": "hosted_tools",
-        "Decoder": "stream",
-        "build_reasoning": "history_reader",
-        "decode": "response",
-        "encode": "request",
-        "history": "request",
-        "parse_error": "response",
-        "path": "request",
-        "read": "history_reader",
-    },
-)
+__getattr__ = make_lazy_getattr(__name__, CODEC_MODULES)
 publish_exports(globals())
