@@ -21,7 +21,7 @@ from antiphon.lang.codegen.loops import capture_iteration
 from antiphon.lang.codegen.purity import is_ask_free
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.generic_methods import METHODS_WITH_POSITION
+from antiphon.lang.typecheck.method_calls import METHODS_WITH_POSITION
 from antiphon.lang.typecheck.methods import ARRAY_METHODS, K, T, U, parse_signature_type, substitute_type
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Type

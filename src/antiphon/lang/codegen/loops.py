@@ -16,7 +16,7 @@ from antiphon.lang.codegen.compiler import Compiler, get_expression_type, needs_
 from antiphon.lang.codegen.members import hide_extra_fields
 from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck.method_calls import METHODS_WITH_FUNCTION
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.types import JSON, AIResultType, Array, Map, Object, get_base_type
 

@@ -26,9 +26,8 @@ from antiphon.lang.codegen.members import (
 )
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION, is_generic_call
 from antiphon.lang.typecheck.invariance import has_immutable_items
-from antiphon.lang.typecheck.method_calls import find_field_function
+from antiphon.lang.typecheck.method_calls import METHODS_WITH_FUNCTION, find_field_function, is_generic_call
 from antiphon.lang.typecheck.methods import get_methods, name_kind, resolve_signature_type
 from antiphon.lang.typecheck.types import (
     JSON,

@@ -13,7 +13,7 @@ from antiphon.lang.codegen.members import compile_item, compile_member, compile_
 from antiphon.lang.codegen.methods import compile_method
 from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck.method_calls import METHODS_WITH_FUNCTION
 
 
 def compile_postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently: bool = False) -> ast.expr:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.dynamic_fields import check_keyed_assignment
+from antiphon.lang.typecheck.element_types import check_keyed_assignment
 from antiphon.lang.typecheck.fix_hints import report_mismatch
 from antiphon.lang.typecheck.members import infer_item_slot, infer_member
 from antiphon.lang.typecheck.method_calls import record_mutation

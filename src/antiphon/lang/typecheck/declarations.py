@@ -11,9 +11,9 @@ from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.constants import NotConstant, evaluate_constant
 from antiphon.lang.typecheck.destructuring import infer_destructured
+from antiphon.lang.typecheck.element_types import infer_literal_items
 from antiphon.lang.typecheck.fix_hints import hint_no_result
 from antiphon.lang.typecheck.invariance import widen_fresh
-from antiphon.lang.typecheck.iteration import infer_literal_items
 from antiphon.lang.typecheck.methods import BUILTINS
 from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.symbols import ModuleExports, Symbol

@@ -9,8 +9,8 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.blocks import check_block, check_statements
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.condition_facts import infer_tested_facts
 from antiphon.lang.typecheck.fix_hints import report_mismatch
+from antiphon.lang.typecheck.narrowing import infer_tested_facts
 from antiphon.lang.typecheck.operators import check_condition, warn_constant_condition
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
 from antiphon.lang.typecheck.types import (

@@ -15,7 +15,7 @@ from antiphon.lang.typecheck.calls import (
 )
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.constants import check_integer, evaluate_constant_number
-from antiphon.lang.typecheck.dynamic_fields import infer_keyed_field
+from antiphon.lang.typecheck.element_types import infer_keyed_field
 from antiphon.lang.typecheck.fix_hints import hint_index, report_unknown_member
 from antiphon.lang.typecheck.method_calls import infer_method_call
 from antiphon.lang.typecheck.operators import ASK_NODES, get_counted_value

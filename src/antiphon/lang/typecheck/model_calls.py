@@ -10,7 +10,7 @@ from antiphon.lang.syntax.python_block import dedent_code
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.blocks import check_block
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.iteration import infer_loop_item, is_private_value
+from antiphon.lang.typecheck.element_types import infer_loop_item, is_private_value
 from antiphon.lang.typecheck.literals import check_prompt_values
 from antiphon.lang.typecheck.names import check_model_reference, resolve_name
 from antiphon.lang.typecheck.scopes import FunctionFrame

@@ -8,11 +8,10 @@ from antiphon.lang.typecheck.assignability import is_assignable, join_types
 from antiphon.lang.typecheck.blocks import check_block
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.destructuring import make_pattern_symbols
-from antiphon.lang.typecheck.generic_methods import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck.element_types import infer_loop_entry, infer_loop_item, is_private_value
 from antiphon.lang.typecheck.invariance import widen_fresh
-from antiphon.lang.typecheck.iteration import infer_loop_entry, infer_loop_item, is_private_value
 from antiphon.lang.typecheck.lambdas import infer_returned_value
-from antiphon.lang.typecheck.method_calls import find_field_function
+from antiphon.lang.typecheck.method_calls import METHODS_WITH_FUNCTION, find_field_function
 from antiphon.lang.typecheck.methods import get_methods
 from antiphon.lang.typecheck.names import check_model_reference
 from antiphon.lang.typecheck.narrowing import NarrowedTypes
