@@ -127,6 +127,17 @@ def test_an_answer_is_sent_back_as_it_came():
     assert "c2ln" not in other, "signatures belong to their model"
 
 
+def test_a_signature_of_a_call_belongs_to_its_model_too():
+    step = {"type": "function_call", "id": "c1", "name": "now", "arguments": {}, "signature": "c2ln"}
+    conversation = Conversation(tools=[ToolSpec("now")])
+    conversation.add_user("When?")
+    conversation.add_reply(wire(API).decode({"status": "requires_action", "steps": [step]}, ORIGIN).parts)
+    conversation.add_tool_result("c1", "noon")
+    assert body(conversation)["input"][1] == step
+    other = json.loads(wire(API).encode(conversation, Target(API, API, "gemini-3.6-flash"), Options()).body)
+    assert "signature" not in other["input"][1]
+
+
 def test_failed_calls_and_images_in_results():
     conversation = Conversation(tools=[ToolSpec("look")])
     conversation.add_user("Look")

@@ -19,6 +19,7 @@ from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+    from click.types import ChoiceInfoDict
 
     from antiphon.storage import ConversationEntry, Store
 
@@ -33,7 +34,7 @@ class _WritableFormat(click.ParamType[str]):
 
         return click.Choice(WRITABLE_FORMATS)
 
-    def to_info_dict(self) -> dict[str, Any]:
+    def to_info_dict(self) -> ChoiceInfoDict[str]:
         return self._make_choice().to_info_dict()
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
