@@ -61,7 +61,7 @@ def compile_program(
 
 def compile_repl_input(program: n.Program, source: Source, code: ModuleCode) -> None:
     """Compile one input of an interactive session into the code of the inputs before it."""
-    tree = compile_module_tree(Compiler(source, code), program, whole=False)
+    tree = compile_module_tree(Compiler(source, code), program, is_complete=False)
     code.main = _compile_tree(tree, source)
 
 
@@ -85,16 +85,18 @@ def _compile_tree(tree: ast.Module, source: Source) -> CodeType:
                 sys.setrecursionlimit(limit)
 
 
-def compile_module_tree(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: bool = True) -> ast.Module:
+def compile_module_tree(
+    c: Compiler, program: n.Program, *, for_tests: bool = False, is_complete: bool = True
+) -> ast.Module:
     """Compile a module to a Python tree: its functions, then `main`.
 
-    If it is not `whole`, more code may follow that uses its names.
+    If it is not complete, more code may follow that uses its names.
     """
     place = c.between(0, 0)
     c.declarations_only = for_tests
     for statement in program.statements:
         for symbol in functions.list_declared_symbols(statement):
-            if whole and not symbol.exported and symbol.kind in ("let", "const"):
+            if is_complete and not symbol.exported and symbol.kind in ("let", "const"):
                 if not symbol.is_captured and not symbol.assigned_in:
                     c.own.add(symbol)
                 elif symbol.is_assigned or symbol.assigned_in:
@@ -107,7 +109,7 @@ def compile_module_tree(c: Compiler, program: n.Program, *, for_tests: bool = Fa
     body += functions.compile_hoisted_functions(c, program.statements)
     body += functions.compile_statements(c, program.statements)
     last = program.statements[-1] if program.statements else None
-    if not isinstance(last, n.ExprStatement) or (whole and not is_json_data(get_expression_type(last.value))):
+    if not isinstance(last, n.ExprStatement) or (is_complete and not is_json_data(get_expression_type(last.value))):
         pass
     elif body and isinstance(body[-1], ast.Expr):
         value = c.convert_value(body[-1].value, get_expression_type(last.value), c.scope.returns, c.place(last.value))

@@ -51,34 +51,34 @@ def compile_text(c: Compiler, node: n.TextLit) -> ast.expr:
             values.append(emit.make_constant(part, place))
         else:
             values.append(
-                set_location(ast.FormattedValue(compile_as_text(c, part.value, in_hole=True), -1, None), place)
+                set_location(ast.FormattedValue(compile_as_text(c, part.value, is_interpolated=True), -1, None), place)
             )
     return set_location(ast.JoinedStr(values), place)
 
 
-def compile_as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
+def compile_as_text(c: Compiler, node: n.Expr, is_interpolated: bool = False) -> ast.expr:
     """Compile an expression as the text `print` would show.
 
-    In an interpolation (`in_hole`), integers are left to Python's own formatting.
+    In an interpolation (`is_interpolated`), integers are left to Python's own formatting.
     """
     value, place = c.expr(node), c.place(node)
     if has_plain_type(node, TEXT):
         return value
     if has_plain_type(node, NUMBER):
-        return compile_number_text(c, node, value, place, in_hole)
+        return compile_number_text(c, node, value, place, is_interpolated)
     return emit.make_call("to_text", [value], place)
 
 
 def compile_number_text(
-    c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation, in_hole: bool = False
+    c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation, is_interpolated: bool = False
 ) -> ast.expr:
     """Compile a number as text."""
     if is_integer(c, node):
-        return value if in_hole else emit.make_call("str", [value], place)
+        return value if is_interpolated else emit.make_call("str", [value], place)
     if is_float(node):
         return emit.make_call("format_float", [value], place)
     test, again = make_class_test(c, value, "int", place)
-    whole = again if in_hole else emit.make_call("str", [again], place)
+    whole = again if is_interpolated else emit.make_call("str", [again], place)
     return emit.make_conditional(test, whole, emit.make_call("to_text", [again], place), place)
 
 
