@@ -107,7 +107,7 @@ def test_nothing_is_asked_where_what_is_done_cannot_be_written_down(fake: Fake, 
     fake.play("Hello.")
     ran = antiphon("ask", "--tools", "read", "Hello?")
     assert (ran.code, ran.out, len(fake.requests)) == (1, "", 0)
-    assert "cannot be written down" in ran.err
+    assert "the journal cannot be written" in ran.err
     assert antiphon("ask", "--tools", "read", "--no-journal", "Hello?").out == "Hello.\n"
 
 

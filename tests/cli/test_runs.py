@@ -488,7 +488,7 @@ class TestEnding:
         file = program('print("before")\npy() { open("done", "w").close() }\nprint("after")\n')
         ran = antiphon("run", "--db", place, file)
         assert (ran.code, ran.out, Path("done").exists()) == (2, "before\n", False)
-        assert "cannot be written down" in ran.err
+        assert "the journal cannot be written" in ran.err
         assert "run it without a journal with `--no-journal`" in ran.err
         assert antiphon("run", "--db", place, "--no-journal", file).out == "before\nafter\n"
         assert Path("done").exists()

@@ -197,7 +197,7 @@ class Journal(JournalWriter):
         body = self.encode_outcome(id, path, Outcome(said))
         with self._database.write_transaction() as connection:
             # The lock orders this before or after an acquisition of the run, which then sees the answer.
-            connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.taken, (id,))
+            connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.lock_clause, (id,))
             changed = connection.execute(
                 "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
                 " WHERE run = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
@@ -213,7 +213,7 @@ class Journal(JournalWriter):
     def cancel(self, id: str) -> None:
         """Cancel a run. Its owner can write no more, and stops at its next effect."""
         with self._database.write_transaction() as connection:
-            asked = "SELECT state FROM runs WHERE id = ?" + self._database.taken
+            asked = "SELECT state FROM runs WHERE id = ?" + self._database.lock_clause
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}")

@@ -26,6 +26,7 @@ from antiphon.durable.run_owner import is_owner_alive
 from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.durable.turn_history import load_last_turns, load_session_request
 from antiphon.errors import NotReadyError, NotSavedError, StoreError
+from antiphon.storage.database import Database
 from antiphon.storage.secret_matcher import find_known_secrets
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.storage.store_location import get_store_path
@@ -38,15 +39,16 @@ class JournalReader:
         #: True if it is in PostgreSQL. Then `url` is its address, with the password.
         self.is_shared = is_postgres_url(place)
         self.url = str(place) if self.is_shared else ""
-        if self.is_shared:
-            self._database = PostgresDatabase(self.url)
-        else:
-            self._database = SqliteDatabase(Path(place) if place is not None else get_store_path())
+        self._database: Database = (
+            PostgresDatabase(self.url)
+            if self.is_shared
+            else SqliteDatabase(Path(place) if place is not None else get_store_path())
+        )
 
     @property
     def file(self) -> SqliteDatabase:
         """The SQLite file; a NotReadyError if the journal is in PostgreSQL."""
-        if isinstance(self._database, PostgresDatabase):
+        if not isinstance(self._database, SqliteDatabase):
             raise NotReadyError(f"{self.name} is not a file")
         return self._database
 
@@ -74,7 +76,7 @@ class JournalReader:
     @property
     def name(self) -> str:
         """The path or URL, without a password."""
-        return self._database.name if isinstance(self._database, PostgresDatabase) else str(self._database.path)
+        return self._database.name
 
     # Runs
 

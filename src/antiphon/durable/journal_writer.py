@@ -150,7 +150,7 @@ class JournalWriter(JournalReader):
         me = make_owner_id()
 
         def take(connection: Any) -> int:
-            asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + self._database.taken
+            asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + self._database.lock_clause
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
@@ -184,7 +184,7 @@ class JournalWriter(JournalReader):
         return self._database.transact(fenced)
 
     def _check_epoch(self, connection: Any, run: str, epoch: int) -> None:
-        asked = "SELECT epoch, state FROM runs WHERE id = ?" + self._database.taken
+        asked = "SELECT epoch, state FROM runs WHERE id = ?" + self._database.lock_clause
         found = connection.execute(asked, (run,)).fetchone()
         if found is None or found[0] != epoch:
             how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")

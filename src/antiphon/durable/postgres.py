@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import StoreError, StoreUnreachable
+from antiphon.storage.database import Database
 from antiphon.storage.schema import AT_EPOCH, ENDED_STATES, RUN_MIGRATIONS
 
 if TYPE_CHECKING:
@@ -107,11 +108,10 @@ class PostgresConnection:
         return self.raw.execute(_convert_placeholders(statement).encode(), values)
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """A PostgreSQL database with a connection pool. Each transaction has its own connection."""
 
-    #: Appended to a `SELECT` to lock its rows until the end of the transaction.
-    taken = " FOR UPDATE"
+    lock_clause = " FOR UPDATE"
 
     def __init__(
         self, url: str, *, patience: float = RETRY_SECONDS, migrations: Sequence[Sequence[str]] | None = None
@@ -182,11 +182,6 @@ class PostgresDatabase:
         kept: Sequence[tuple[str, Sequence[str]]] = (),
         is_durable: bool = False,
     ) -> bool:
-        """Execute a statement that reads its run from `at`; return False if the run is at another epoch.
-
-        The `kept` statements run in the same transaction, so that nobody removes their texts as unused. The server
-        decides about durability (`synchronous_commit`).
-        """
         del is_durable
 
         def send() -> bool:

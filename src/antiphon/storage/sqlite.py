@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError
+from antiphon.storage.database import Database
 from antiphon.storage.schema import APPLICATION_ID, AT_EPOCH, CREATE_INDEX, MIGRATIONS
 from antiphon.storage.store_location import STORE_VARIABLE, read_synchronous_level
 
@@ -33,16 +34,14 @@ _REASONS = {
 _FAILURES = (sqlite3.Error, UnicodeDecodeError, OSError)
 
 
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """A SQLite file with one connection, which threads share; transactions exclude each other."""
-
-    #: Appended to a `SELECT` to lock rows; empty, because SQLite locks the whole file.
-    taken = ""
 
     def __init__(self, path: Path, *, timeout: float = 5.0, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
         if "\0" in str(path):
             raise StoreError(f"the store of conversations cannot be {str(path)!r}: this is not a valid file name")
         self.path = path
+        self.name = str(path)
         #: Whether the full-text index exists.
         self.has_index = False
         self._timeout = timeout
@@ -92,11 +91,6 @@ class SqliteDatabase:
         kept: Sequence[tuple[str, Sequence[str]]] = (),
         is_durable: bool = False,
     ) -> bool:
-        """Execute a statement that reads its run from `at`; return False if the run is at another epoch.
-
-        The `kept` statements run in the same transaction, so that nobody removes their texts as unused. If
-        `is_durable`, the write survives a power failure.
-        """
         if kept:
             with self._lock, self._translate_errors():
                 self._synchronise(self._open_or_create(), is_durable)
@@ -119,18 +113,9 @@ class SqliteDatabase:
         marks = ", ".join("?" * len(columns))
         connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
-    def announce_ready(self, connection: Any, run: str) -> None:
-        """Do nothing: SQLite has no queue for ready runs."""
-
-    def finish_batch_of(self, row: str) -> None:
-        """Do nothing: the process that runs the batch ends it."""
-
     def now(self, connection: Any = None) -> float:  # noqa: ARG002
         """Return the time of this machine."""
         return time.time()
-
-    def find_reserved_time(self, connection: Any, run: str) -> float | None:
-        """Return None: SQLite has no shared rate limits."""
 
     def vacuum(self) -> None:
         """Overwrite removed data, also in the index and the write-ahead log, and shrink the file."""

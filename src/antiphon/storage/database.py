@@ -1,0 +1,75 @@
+"""The base class of databases for journals; statements use the SQL and the placeholders of SQLite."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Database(ABC):
+    """A database with the tables of runs."""
+
+    #: The path or URL, without a password.
+    name: str
+    #: Appended to a `SELECT` to lock its rows until the end of the transaction.
+    lock_clause = ""
+
+    @abstractmethod
+    def read_transaction(self) -> AbstractContextManager[Any]:
+        """Start a read transaction, which sees one snapshot."""
+
+    @abstractmethod
+    def write_transaction(self) -> AbstractContextManager[Any]:
+        """Start a write transaction."""
+
+    @abstractmethod
+    def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """Return the rows of a statement."""
+
+    @abstractmethod
+    def transact(self, work: Callable[[Any], T]) -> T:
+        """Return the result of a write transaction, which may be retried."""
+
+    @abstractmethod
+    def write_at_epoch(
+        self,
+        run: str,
+        epoch: int,
+        statement: str,
+        values: Sequence[Any],
+        kept: Sequence[tuple[str, Sequence[str]]] = (),
+        is_durable: bool = False,
+    ) -> bool:
+        """Execute a statement that reads its run from `at`; return False if the run is at another epoch.
+
+        The `kept` statements run in the same transaction, so that nobody removes their texts as unused. If
+        `is_durable`, the write survives a power failure; a server decides that itself.
+        """
+
+    @abstractmethod
+    def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert many rows."""
+
+    @abstractmethod
+    def now(self, connection: Any = None) -> float:
+        """Return the time in seconds since 1970, by the clock that all processes share."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections; they are opened again when needed."""
+
+    def announce_ready(self, connection: Any, run: str) -> None:
+        """Queue a ready run for workers in this transaction, if there is a queue."""
+        del connection, run
+
+    def finish_batch_of(self, row: str) -> None:
+        """Mark the batch of an ended row as done if it was the last row, and no process runs the batch."""
+        del row
+
+    def find_reserved_time(self, connection: Any, run: str) -> float | None:
+        """Return the earliest reserved moment of a run's requests, or None."""
+        del connection, run
