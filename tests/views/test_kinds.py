@@ -38,6 +38,7 @@ from antiphon.views import (
     headline,
     view,
 )
+from antiphon.views.cost_format import format_cost
 from tests.terminal.cases import CASES, NEW, OLD, PIXEL
 
 
@@ -143,6 +144,22 @@ def test_a_table_has_typed_and_aligned_columns():
         Column("c", "c"),
     )
     assert seen.rows == ((1, "x", None), (2.5, True, Json('{"a": [1]}')))
+
+
+def test_columns_of_truth_values_are_not_numeric():
+    (column,) = body(results.table([{"ok": True}, {"ok": False}])).columns
+    assert (column.is_numeric, column.align) == (False, "left")
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (None, ""), (0, ""), (0.00005, "<$0.0001"), (0.0001, "$0.0001"), (0.09994, "$0.0999"), (0.1, "$0.10"),
+        (0.456, "$0.46"), (1234.5, "$1,234.50"),
+    ],
+)  # fmt: skip
+def test_a_cost_has_the_digits_that_matter(cost: float | None, said: str):
+    assert format_cost(cost) == said
 
 
 def test_a_table_without_columns_has_those_of_its_rows():

@@ -179,16 +179,3 @@ def _find_target(conversation: Conversation, api: str) -> Target:
             if native and native.origin.api == api:
                 return Target(native.origin.provider, api, native.origin.model)
     return Target(APIS[api].owner, api, "")
-
-
-__all__ = [
-    "READABLE_FORMATS",
-    "READ_ONLY_FORMATS",
-    "WRITABLE_FORMATS",
-    "History",
-    "Written",
-    "load",
-    "parse_histories",
-    "validate_histories",
-    "write",
-]

@@ -87,14 +87,11 @@ def _read_message(reader: HistoryReader, where: str, kind: str, data: dict[str, 
         case "tool" | "function":
             reader.items.append(Item("user", where, (), (_read_result(reader, where, data),)))
         case "remove":
-            _note_removal(reader, where, as_string(data.get("id")))
+            found = f"an order to remove message {as_string(data.get('id'))!r}"
+            reader.note("unreadable", where, found, "it is dropped; the message stays")
         case _:
             reader.note("unknown-role", where, f"a message of role {role!r}", "it is read as the user's")
             reader.items.append(Item("user", where, tuple(_read_user_parts(reader, where, data))))
-
-
-def _note_removal(reader: HistoryReader, where: str, id: str) -> None:
-    reader.note("unreadable", where, f"an order to remove message {id!r}", "it is dropped; the message stays")
 
 
 def _read_user_parts(reader: HistoryReader, where: str, data: dict[str, Any]) -> Iterator[UserPart]:

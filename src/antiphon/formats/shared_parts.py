@@ -102,12 +102,9 @@ def make_server_part(part: dict[str, Any], format: str, *, is_call: bool) -> Ser
     native, id = ProviderPayload(Origin("", format, ""), part), as_string(part.get("tool_call_id"))
     if is_call:
         given = part.get("args")
-        return ServerCall(id, as_string(part.get("tool_name")), as_object(given) or _wrap_input(given), native=native)
+        input = as_object(given) or ({"input": given} if given else {})
+        return ServerCall(id, as_string(part.get("tool_name")), input, native=native)
     return ServerResult(id, text=truncate_result(format_result(part.get("content"))), native=native)
-
-
-def _wrap_input(given: object) -> dict[str, Any]:
-    return {"input": given} if given else {}
 
 
 def make_signed_call(name: str, arguments: object, signature: str, origin: Origin) -> ProviderPayload | None:

@@ -29,9 +29,8 @@ def build_table_body(result: Result, part: Window) -> Table:
     """A table with typed, aligned, sortable columns."""
     data = require_object_data(result.data, "a table")
     rows = _check_rows(require_list(data, "rows", "a table"))
-    return _build_table(
-        rows, _read_column_definitions(data.get("columns")) or _infer_columns(rows), result.display.field_types, part
-    )
+    defined = [column for column in filter_objects(data.get("columns")) if isinstance(column.get("key"), str)]
+    return _build_table(rows, defined or _infer_columns(rows), result.display.field_types, part)
 
 
 def build_any_table_body(result: Result, part: Window) -> Table:
@@ -54,10 +53,6 @@ def _check_rows(rows: list[Any]) -> list[RowFields]:
     if not all(isinstance(row, dict) for row in rows):
         raise InvalidField("the rows of a table are objects")
     return rows
-
-
-def _read_column_definitions(given: object) -> list[RowFields]:
-    return [column for column in filter_objects(given) if isinstance(column.get("key"), str)]
 
 
 def _infer_columns(rows: list[RowFields]) -> list[RowFields]:

@@ -25,7 +25,7 @@ def highlight_view(view: dict[str, Any]) -> dict[str, Any]:
     if isinstance(body, dict):
         known = cast(dict[str, Any], body)
         if known["type"] == "code":
-            known |= _tokenize_lines("tokens", known["lines"], known.get("language", ""), "")
+            known |= _tokenize_lines(known["lines"], known.get("language", ""), "")
         elif known["type"] == "markdown":
             known["blocks"] = markdown_json("\n".join(map(_piece_text, known["lines"])))
         elif known["type"] == "diff":
@@ -40,12 +40,12 @@ def _highlight_hunk(hunk: dict[str, Any], path: str) -> None:
     """Highlight the old and the new lines of a hunk separately: mixed, they are no valid code."""
     for marks in (("-", " "), ("+", " ")):
         lines = [line for line in hunk["lines"] if line["mark"] in marks]
-        found = _tokenize_lines("tokens", [line["text"] for line in lines], "", path).get("tokens", [])
+        found = _tokenize_lines([line["text"] for line in lines], "", path).get("tokens", [])
         for line, tokens in zip(lines, found, strict=False):
             line["tokens"] = tokens
 
 
-def _tokenize_lines(name: str, lines: Sequence[Any], language: str, path: str) -> dict[str, Any]:
+def _tokenize_lines(lines: Sequence[Any], language: str, path: str) -> dict[str, Any]:
     texts = [_piece_text(each) for each in lines]
     lexer = _find_lexer(language, path.rpartition("/")[2])
     if lexer is None or sum(map(len, texts)) > _MAX_CHARACTERS:
@@ -59,7 +59,7 @@ def _tokenize_lines(name: str, lines: Sequence[Any], language: str, path: str) -
                 found[-1].append([_css_class(str(kind)), piece])
     # Discard the tokens of a lexer that alters the text.
     same = ["".join(piece for _, piece in line) for line in found[: len(texts)]] == texts
-    return {name: found[: len(texts)]} if same else {}
+    return {"tokens": found[: len(texts)]} if same else {}
 
 
 @cache

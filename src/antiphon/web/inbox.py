@@ -34,15 +34,12 @@ def inbox(journal: Journal) -> list[dict[str, Any]]:
     """Return the open questions of all runs and teams."""
     found: list[dict[str, Any]] = []
     size = 0
-    for about, length, whole in sorted([*_of_runs(journal), *_of_teams(journal)], key=_began)[:_MOST]:
+    items = sorted([*_of_runs(journal), *_of_teams(journal)], key=lambda item: item[0]["began"])
+    for about, length, whole in items[:_MOST]:
         more = whole() if size <= _LARGEST else {"about": "question", "text": "", "isLater": True}
         size += length
         found.append({**about, **more})
     return found
-
-
-def _began(item: Item) -> float:
-    return item[0]["began"]
 
 
 def _of_runs(journal: Journal) -> Generator[Item]:

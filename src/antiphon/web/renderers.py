@@ -28,7 +28,7 @@ class RendererModules:
     """The directories of renderer modules. They are read for each page load, so that edits apply on reload."""
 
     def __init__(self, given: str | PathLike[str] | None) -> None:
-        self._directories = [*_package_directories(), *_configured_directories(), *_explicit_directory(given)]
+        self._directories = [*_package_directories(), *_own_directories(given)]
         self._pins = _project_pins()
 
     def names(self) -> list[str]:
@@ -54,14 +54,12 @@ class RendererModules:
         return inside is None or inside.get(path.name) == sha256(data).hexdigest()
 
 
-def _explicit_directory(directory: str | PathLike[str] | None) -> Iterator[Path]:
-    if directory is not None:
-        yield _require_directory(Path(directory), "")
-
-
-def _configured_directories() -> Iterator[Path]:
+def _own_directories(given: str | PathLike[str] | None) -> Iterator[Path]:
+    """Yield the directories of the configuration, then the given one."""
     for file, directory in load_configuration().renderers():
         yield _require_directory(directory, f"{file}: ")
+    if given is not None:
+        yield _require_directory(Path(given), "")
 
 
 def _project_pins() -> dict[Path, dict[str, str]]:

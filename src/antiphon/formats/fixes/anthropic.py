@@ -101,11 +101,6 @@ def _move_system_messages(body: dict[str, Any]) -> bool:
     return True
 
 
-def _begins_with_system(body: dict[str, Any]) -> bool:
-    """Return whether the first message has the role `system`."""
-    return any(message.get("role") == "system" for message in _get_messages(body)[:1])
-
-
 def _convert_system_to_user(body: dict[str, Any]) -> bool:
     """Fix A13 if the body has no place for a system text."""
     found = [message for message in _get_messages(body) if message.get("role") == "system"]
@@ -350,7 +345,7 @@ def _complete_request(body: dict[str, Any]) -> dict[str, Any]:
 
 def _check_strictly(body: dict[str, Any], provider: str | None) -> list[Violation]:
     """Return violations of A13: only the newest models take system messages."""
-    if not _begins_with_system(body):
+    if not any(message.get("role") == "system" for message in _get_messages(body)[:1]):
         return []
     request = {"model": "unknown"} | _complete_request(body) | body
     return [each for each in check(request, SPEC.name, "claude-opus-4-5", provider=provider) if each.code == "A13"]

@@ -27,11 +27,6 @@ def _iter_parts(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from map(as_object, _as_list(content.get("parts")))
 
 
-def _has_signatures(body: dict[str, Any]) -> bool:
-    """Return whether any part has a thought signature, which means that the model requires them."""
-    return any(part.get("thoughtSignature") or part.get("thought_signature") for part in _iter_parts(body))
-
-
 def _add_placeholder_signatures(body: dict[str, Any]) -> bool:
     """Fix G4: add the signature that Google documents for calls its model did not sign."""
     changed = False
@@ -170,7 +165,7 @@ def _clean_contents(contents: list[Any]) -> tuple[list[Any], list[RepairAction]]
 
 def _check_strictly(body: dict[str, Any], provider: str | None) -> list[Violation]:
     """Return violations of G4 if signatures show that the model requires them."""
-    if not _has_signatures(body):
+    if not any(part.get("thoughtSignature") or part.get("thought_signature") for part in _iter_parts(body)):
         return []
     found = check({"model": "unknown"} | body, SPEC.name, "gemini-3-pro-preview", provider=provider)
     return [each for each in found if each.code == "G4"]
