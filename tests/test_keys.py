@@ -86,13 +86,14 @@ def test_only_the_owner_can_read_the_file(directory: Path) -> None:
     assert [path.name for path in directory.iterdir()] == ["keys.json"]
 
 
-def test_a_file_that_others_could_read_is_taken_away_from_them_and_told(directory: Path) -> None:
+@pytest.mark.parametrize("bits", [0o644, 0o640, 0o604, 0o620])
+def test_a_file_that_others_could_read_is_taken_away_from_them_and_told(directory: Path, bits: int) -> None:
     keys.store_key("groq", SECRET)
-    (directory / "keys.json").chmod(0o644)
+    (directory / "keys.json").chmod(bits)
     code, text = run("list")
     assert (code, mode(directory / "keys.json")) == (0, 0o600)
     assert "others could read" in text
-    assert "(mode 644); the mode is now 600" in text
+    assert f"(mode {bits:o}); the mode is now 600" in text
     assert "others could read" not in run("list")[1]
 
 

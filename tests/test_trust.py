@@ -182,9 +182,10 @@ class TestFiles:
         trusted()
         assert stat.S_IMODE(get_trust_path().stat().st_mode) == 0o600
         assert not get_trust_path().is_relative_to(repository)
-        get_trust_path().chmod(0o666)
-        with pytest.raises(ConfigurationError, match="others can write"):
-            is_trusted()
+        for bits in (0o666, 0o620, 0o602):
+            get_trust_path().chmod(bits)
+            with pytest.raises(ConfigurationError, match="others can write"):
+                is_trusted()
         get_trust_path().chmod(0o600)
         get_trust_path().write_text('{"/": {"trusted": 1}}')
         with pytest.raises(ConfigurationError, match="delete it and decide again"):

@@ -226,6 +226,17 @@ class TestRecordings:
         (whole,) = json.loads(shown(path, "--json"))
         assert len(whole["turns"]) == 3
 
+    def test_a_question_that_is_asked_anew_is_a_conversation_of_its_own(self, fake: Fake, tmp_path: Path):
+        fake.reset()
+        fake.play("One.", "Two.", "One.")
+        path = tmp_path / "run.jsonl"
+        model = fake.connect("anthropic/claude-sonnet-5", record=path)
+        session = Session(model)
+        session.chat("first")
+        session.chat("second")
+        Session(model).chat("first")
+        assert [len(each["turns"]) for each in json.loads(shown(path, "--json"))] == [4, 2]
+
     def test_failures_are_told_and_other_conversations_kept_apart(self, fake: Fake, tmp_path: Path):
         fake.reset()
         fake.play(Fail(529, "Overloaded"), "One.", "Two.")

@@ -268,3 +268,19 @@ def test_thoughts_and_speech_of_many_rows_leave_nothing_behind(terminal: Emulato
         view.say("# Done\n\nand said")
         view.draw()
     assert terminal.lines[2:] == ["∴ thought 0", "", "Done", "", "and said"]
+
+
+def test_a_region_that_grows_keeps_its_last_row(terminal: Emulator):
+    rows = ["first", "second"]
+
+    class Growing:
+        def __rich__(self) -> Text:
+            return Text("\n".join(rows))
+
+    region = LiveRegion(Window(terminal), Growing())
+    region.start()
+    region.draw()
+    rows.append("third")
+    region.draw()
+    assert [line.strip() for line in terminal.lines][-3:] == ["first", "second", "third"]
+    region.stop()

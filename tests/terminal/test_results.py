@@ -24,7 +24,7 @@ from rich.text import Text
 
 from antiphon import views
 from antiphon.errors import ContentError
-from antiphon.results import Display, Result, diff, error, image, structured, table, terminal, text
+from antiphon.results import Display, Result, diff, error, file_list, image, structured, table, terminal, text
 from antiphon.results.result import VIEWS
 from antiphon.terminal import (
     Context,
@@ -564,3 +564,16 @@ def test_a_folded_diff_without_a_file_is_no_json():
     result = Result("diff", {"original": "a\n", "modified": "b\n"})
     view = views.headline(result)
     assert view.gist == "a change of a file without a name"
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"), [(999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (10**9, "1.0 GB")]
+)
+def test_a_size_never_rounds_up_to_a_thousand_of_its_unit(size: int, shown: str):
+    listed = file_list("data", [{"name": "a", "type": "file", "size": size}])
+    assert f" {shown} " in printed(listed, full=True)
+
+
+def test_a_row_that_does_not_fit_at_all_counts_as_one():
+    lines = Lines([Text("a"), Text("x" * 100), Text("c")])
+    assert [line.plain for line in lines.fit(make_console(io.StringIO(), 40), 40, 1)] == ["a", "… 2 more lines"]
