@@ -140,6 +140,12 @@ def test_what_failed_is_tried_again_and_what_was_answered_is_not(fake: Fake):
     assert [each["number"] for each in listed if each["kind"] == "row"] == [1, 2, 3]
 
 
+def test_a_failed_row_decides_the_exit_code_though_others_wait():
+    program = write("p.vibe", 'let n: number = 0\nif n == 1 {\n  throw "no"\n}\nask "What of {n}?"\n')
+    ran = antiphon("map", program, write("r.csv", "n\n1\n2\n"))
+    assert (ran.code, [each["outcome"] for each in lines(ran.out)]) == (1, ["failed", "waiting"])
+
+
 def test_rows_that_wait_are_answered_one_by_one():
     program = write("p.vibe", 'let n = 0\nask "What of {n}?"\n')
     ran = antiphon("map", program, write("r.csv", "n\n1\n2\n"))

@@ -34,6 +34,7 @@ from antiphon.session import (
 )
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
+from antiphon.terminal.status_line import sum_run_usage
 from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
@@ -453,3 +454,10 @@ def test_what_a_nested_run_used_is_counted_while_the_outer_one_goes_on():
         assert (view.now().usage, view.now().cost) == (Usage(107, 13), 0.75)
         view.tell(done(AIResult("outer", run=RunRecord(Usage(107, 13)))))
         assert view.now().usage == Usage()
+
+
+def test_the_cost_of_several_runs_is_unknown_if_one_is():
+    known, unknown = UsageChanged(Usage(100, 10), 0.5), UsageChanged(Usage(7, 3), None)
+    assert sum_run_usage([known, unknown]) == (Usage(107, 13), None)
+    assert sum_run_usage([known, known]) == (Usage(200, 20), 1.0)
+    assert sum_run_usage([]) == (Usage(None, None), None)
