@@ -14,7 +14,7 @@ from antiphon import Limits, Session
 from antiphon._base.optional_deps import build_install_command
 from antiphon.cli import cli
 from antiphon.durable import Dispatcher, Journal
-from antiphon.effects import AskModel, Budget, EffectCall, OverBudget
+from antiphon.effects import AskModel, Budget, BudgetExceeded, Counter, EffectCall, Spending
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake
 from antiphon.lang.runtime import loads
@@ -110,13 +110,12 @@ def test_a_limit_in_dollars_without_prices_says_where_they_come_from(
     if not is_installed:
         without("genai_prices")
     hint = " (prices come with an extra: pip install 'antiphon[prices]')" * (not is_installed)
-    said = Limits(cost=1).reached(0, 0, None, 0)
-    assert said == f"the cost of this model is not known, so its limit cannot be kept{hint}"
-    budget = Budget(max_cost=1)
-    budget.cost = None
-    with pytest.raises(OverBudget) as refused:
-        budget.before(EffectCall("1", AskModel("m", "", ())))
-    assert str(refused.value) == f"the limit of $1 cannot be kept: the cost of a model is not known{hint}"
+    budget = Budget(Limits(cost=1), counter=Counter(Spending(cost=None)))
+    said = f"the limit of $1 cannot be kept: the cost of a model is not known{hint}"
+    for refuse in (lambda: budget.check(0, 0.0), lambda: budget.before(EffectCall("1", AskModel("m", "", ())))):
+        with pytest.raises(BudgetExceeded) as refused:
+            refuse()
+        assert str(refused.value) == said
 
 
 _ORIGIN = json.dumps({"url": "file:///wheels/antiphon.whl", "archive_info": {}})

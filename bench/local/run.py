@@ -24,8 +24,8 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from antiphon import AntiphonError, Conversation, Session, connect
+from antiphon.effects import Limits
 from antiphon.local import ensure
-from antiphon.session import Limits
 from antiphon.tools import Tool, as_tool
 from antiphon.tools.builtin import read_only_tools
 
@@ -120,13 +120,13 @@ def tools(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
 
 def loop(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
     given = [toolbox_tool(name, item["results"]) for name in item["tools"]]
-    result = Session(f"local/{model}", tools=given, limits=Limits(turns=6)).vibe(item["request"])
+    result = Session(f"local/{model}", tools=given, limits=Limits(requests=6)).vibe(item["request"])
     calls = [f"{kept.tool}({kept.args})" for kept in result.tool_calls]
     return (result.value, calls), bool(calls) and says(str(result.value), item["want"])
 
 
 def files(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
-    session = Session(f"local/{model}", tools=read_only_tools(folder(item["folder"])), limits=Limits(turns=8))
+    session = Session(f"local/{model}", tools=read_only_tools(folder(item["folder"])), limits=Limits(requests=8))
     result = session.chat(item["request"])
     calls = [f"{kept.tool}({kept.args})" for kept in result.tool_calls]
     return (result.value, calls), bool(calls) == item.get("calls", True) and says(str(result.value), item["want"])

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
+    from antiphon.effects import Limits
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime import install_importer, load, loads, run
     from antiphon.programs import map
     from antiphon.providers import Model, connect
     from antiphon.results import Result
-    from antiphon.session import AIResult, Limits, ReturnError, Session
+    from antiphon.session import AIResult, ReturnError, Session
     from antiphon.tools import ToolContext, tool
     from antiphon.wire import Reply
 
@@ -30,7 +31,7 @@ _HOMES = {
     "Image": "antiphon.conversation",
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
-    "Limits": "antiphon.session",
+    "Limits": "antiphon.effects",
     "Reply": "antiphon.wire",
     "Result": "antiphon.results",
     "ReturnError": "antiphon.session",

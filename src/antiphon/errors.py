@@ -25,7 +25,7 @@ AntiphonError
 │   ├── PathNotFound         no such file or directory
 │   ├── PathOutsideRoots     a path outside the permitted directories
 │   └── McpServerUnreachable  an MCP server that does not answer
-├── OverBudget               a request beyond the shared budget (antiphon.effects)
+├── BudgetExceeded           a request or call beyond a limit (antiphon.effects)
 ├── EffectMismatch           an effect that differs from the one recorded at its path (antiphon.effects)
 ├── IndeterminateEffect      an effect that started and may or may not have completed (antiphon.effects)
 ├── SessionAborted           a run must stop, whatever its code catches
@@ -35,8 +35,6 @@ AntiphonError
 ├── SecretMissing            an environment variable whose value has changed
 ├── SecretRefused            a message that contains what looks like a secret (antiphon.team)
 ├── RepositoryError          a failed operation in a git repository (antiphon.team)
-├── TeamBudgetExceeded       a request beyond the budget of a team
-├── AgentLoopDetected        an agent that repeats the same steps
 ├── RunInUse                 a run that another process owns (antiphon.durable)
 ├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)

@@ -175,10 +175,10 @@ def test_half_an_answer_is_not_lost(fake: Fake) -> None:
 def test_limits_are_kept(fake: Fake) -> None:
     fake.play(*[call("now")] * 5)
     result = ask("Go.", "--tools", "read", "--max-turns", "2")
-    assert (result.exit_code, result.stderr) == (1, "antiphon: limit: the limit of 2 turns is reached\n")
+    assert (result.exit_code, result.stderr) == (1, "antiphon: limit: the limit of 2 requests is reached\n")
     assert len(fake.requests) == 2
     fake.play(*[call("now")] * 5)
-    assert "cost is reached" in ask("Go.", "--tools", "read", "--max-cost", "0.000001").stderr
+    assert "limit of $1e-06 is reached" in ask("Go.", "--tools", "read", "--max-cost", "0.000001").stderr
     assert len(fake.requests) == 3
 
 

@@ -163,7 +163,7 @@ class TestWaiting:
         ran = antiphon("team", "run", "--solo", "--max-requests", "1", "Mend add")
         team = status()["id"]
         assert ran.code == 3
-        assert "the limit of 1 requests is reached" in ran.err
+        assert "the limit of 1 requests for all of it is reached" in ran.err
         assert f"antiphon team resume {team} --max-requests N" in ran.err
         assert antiphon("team", "resume").code == 3
         assert antiphon("team", "resume", "--max-requests", "50").code == 0

@@ -9,12 +9,13 @@ import pytest
 from antiphon.effects import (
     AskModel,
     Budget,
+    BudgetExceeded,
     EffectCall,
     EffectContext,
+    Limits,
     Middleware,
     ModelReplied,
     Outcome,
-    OverBudget,
     PathCounter,
     Print,
     Recording,
@@ -113,7 +114,7 @@ def asked(budget: Budget, cost: float | None = 0.0) -> None:
 
 class TestBudget:
     def test_threads_side_by_side_share_what_is_left(self):
-        budget, refused = Budget(max_turns=50), list[Exception]()
+        budget, refused = Budget(Limits(requests=50)), list[Exception]()
         ready = threading.Barrier(8)
 
         def work() -> None:
@@ -121,7 +122,7 @@ class TestBudget:
             for _ in range(20):
                 try:
                     asked(budget, 0.5)
-                except OverBudget as error:
+                except BudgetExceeded as error:
                     refused.append(error)
 
         threads = [threading.Thread(target=work) for _ in range(8)]
@@ -129,21 +130,21 @@ class TestBudget:
             thread.start()
         for thread in threads:
             thread.join(60)
-        assert (budget.requests, budget.cost, len(refused)) == (50, 25.0, 110)
+        assert (budget.spent.requests, budget.spent.cost, len(refused)) == (50, 25.0, 110)
 
     def test_a_cost_that_is_reached_or_not_known_ends_it(self):
-        budget = Budget(max_cost=1.0)
+        budget = Budget(Limits(cost=1.0))
         asked(budget, 1.0)
-        with pytest.raises(OverBudget, match=r"\$1 is reached"):
+        with pytest.raises(BudgetExceeded, match=r"\$1 is reached"):
             asked(budget)
-        unknown = Budget(max_cost=1.0)
+        unknown = Budget(Limits(cost=1.0))
         asked(unknown, None)
-        with pytest.raises(OverBudget, match="not known"):
+        with pytest.raises(BudgetExceeded, match="not known"):
             asked(unknown)
 
     def test_only_models_are_counted(self):
-        budget = Budget(max_turns=0)
+        budget = Budget(Limits(requests=0))
         with use_context(EffectContext(performers=(budget,))):
             assert perform(EffectCall("1", Print("x")), lambda: "printed") == "printed"
-        with pytest.raises(OverBudget):
+        with pytest.raises(BudgetExceeded):
             asked(budget)

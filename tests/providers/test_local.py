@@ -13,11 +13,12 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 from antiphon import Conversation, Model, Session, ToolCall, ToolSpec, connect
+from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, ContextOverflow, OptionError, WeightsError
 from antiphon.local.engine import LocalEngine, get_engine
 from antiphon.local.prompt_template import LocalPrompt
 from antiphon.local.weights import ensure
-from antiphon.session import Limits, ReturnError
+from antiphon.session import ReturnError
 from antiphon.wire import CallDelta, TextDelta
 
 WEATHER = ToolSpec(
@@ -143,7 +144,9 @@ def test_a_session_runs_the_loop_to_an_end(path: Path):
         """Look up a word."""
         return f"{word} means nothing"
 
-    result = Session(f"local/{path}", tools=[lookup], limits=Limits(turns=4), max_tokens=60).do("Look up 'frabjous'.")
+    result = Session(f"local/{path}", tools=[lookup], limits=Limits(requests=4), max_tokens=60).do(
+        "Look up 'frabjous'."
+    )
     assert result.run.conversation.open_calls == ()
     assert result.run.cost == 0.0
     assert result.run.model == f"local/{path}"

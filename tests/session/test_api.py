@@ -10,9 +10,10 @@ import pytest
 from pydantic import BaseModel, TypeAdapter
 
 from antiphon import AIResult, Image, Session, ToolContext, tool
+from antiphon.effects import Limits
 from antiphon.errors import OptionError
 from antiphon.fakes import Fake
-from antiphon.session import Context, Limits, RunRecord
+from antiphon.session import Context, RunRecord
 from antiphon.tools import Policy, Rule
 from tests.session.scripted import Scripted, calls
 
@@ -73,7 +74,7 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("options", "hint"),
         [
-            ({"max_turns": 3}, r"limits=Limits\(turns=…\)"),
+            ({"max_turns": 3}, r"limits=Limits\(requests=…\)"),
             ({"temprature": 0.1}, "did you mean `temperature`"),
             ({"temperature": "hot"}, "`temperature` is a number"),
             ({"people": 5}, "`people` is a function that answers a `Question`, or a `HumanInput`, not 5"),
@@ -84,7 +85,7 @@ class TestOptions:
             ({"policy": "x"}, r"`policy` is a `Policy`, such as .*, not 'x'"),
             ({"policy": {}}, "`policy` is a `Policy`"),
             ({"context": 5}, "`context` is a `Context`"),
-            ({"limits": {"turns": 3}}, r"`limits` is a `Limits`, such as `Limits\(turns=10\)`, not {'turns': 3}"),
+            ({"limits": {"turns": 3}}, r"`limits` is a `Limits`, such as `Limits\(requests=10\)`, not {'turns': 3}"),
             ({"conversation": [{"role": "user", "content": "Hi"}]}, "`conversation` is a `Conversation`"),
             ({"conversation": []}, "`conversation` is a `Conversation`"),
             ({"strategy": "guess"}, "`strategy` is one of 'native', 'prompted', 'tool', not 'guess'"),
@@ -102,7 +103,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("wrong", ["3", -1, True, [3]])
     def test_wrong_numbers_are_found_at_once(self, wrong: Any):
-        for name in ("turns", "calls", "tokens", "cost", "seconds"):
+        for name in ("requests", "tool_calls", "tokens", "cost", "seconds"):
             with pytest.raises(OptionError, match=f"the limit of {name} is a number from 0 on"):
                 Limits(**{name: wrong})
         for name in ("fill", "leave"):

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import AssistantTurn, Conversation, Note, ToolCall, UserTurn
+from antiphon.effects import Limits
 from antiphon.errors import AntiphonError, ConnectionFailed, NotReadyError, RateLimited, ServerFailed
 from antiphon.session import (
     Cancelled,
     EmptyAnswer,
     LimitReached,
-    Limits,
     LoopDetected,
     ModelRefused,
     ReturnError,
@@ -102,7 +102,7 @@ class TestAfterErrors:
 class TestAfterOtherEnds:
     def test_a_limit(self):
         script = [calls("weather", city=f"C{n}") for n in range(5)]
-        here = Session(Scripted(*script, "Done."), [weather], limits=Limits(turns=2))
+        here = Session(Scripted(*script, "Done."), [weather], limits=Limits(requests=2))
         for _ in range(2):
             with pytest.raises(LimitReached):
                 here.resume() if here.conversation.turns else here.vibe("Go.")
@@ -258,7 +258,7 @@ def test_whatever_happens_going_on_ends_well(script: list[Any], turns: int, is_t
 
     end = '{"value": 4}' if is_typed else "Done."
     returns = int if is_typed else None
-    here = Session(Failing(*script, end), [note, remove, moody], limits=Limits(turns=turns), attempts=99)
+    here = Session(Failing(*script, end), [note, remove, moody], limits=Limits(requests=turns), attempts=99)
     result: Any = None
     ended: list[Conversation] = []
     prompt: str | None = "Go."

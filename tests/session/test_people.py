@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import pytest
 
 from antiphon.conversation import AssistantTurn, Conversation, ToolCall, ToolResult, UserTurn
-from antiphon.effects import HumanAnswer
+from antiphon.effects import HumanAnswer, Limits
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Fake, call
-from antiphon.session import CallFinished, HumanInput, LimitReached, Limits, NeedsHuman, Question, ReturnError, Session
+from antiphon.session import CallFinished, HumanInput, LimitReached, NeedsHuman, Question, ReturnError, Session
 from antiphon.session import timer as clock
 from antiphon.tools import FinishRun, NeedsHumanInput, Policy, requiring_approval, tool
 from antiphon.tools.builtin import ask_user_tool, file_tools

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import Conversation, ToolCall
-from antiphon.effects import HumanAnswer
+from antiphon.effects import HumanAnswer, Limits
 from antiphon.errors import NotReadyError
 from antiphon.session import (
     AIResult,
@@ -27,7 +27,6 @@ from antiphon.session import (
     CallStarted,
     Cancelled,
     LimitReached,
-    Limits,
     LoopDetected,
     NeedsHuman,
     Question,
@@ -359,14 +358,16 @@ class TestLimits:
         def note(n: int) -> None:
             ran.append(n)
 
-        here = Session(Scripted(calls(*[("note", {"n": n}) for n in range(9)])), [note], limits=Limits(calls=3))
-        with pytest.raises(LimitReached, match="the limit of 3 calls is reached"):
+        here = Session(Scripted(calls(*[("note", {"n": n}) for n in range(9)])), [note], limits=Limits(tool_calls=3))
+        with pytest.raises(LimitReached, match="the limit of 3 tool calls is reached"):
             here.vibe("Go.")
         assert sorted(ran) == [0, 1, 2]
-        assert "limit of 3 calls" in results(here.conversation)[3]
+        assert "limit of 3 tool calls" in results(here.conversation)[3]
 
     def test_with_all_calls_used_the_model_may_still_answer(self):
-        ret = Session(Scripted(calls("weather", city="Oslo"), "Rain."), [weather], limits=Limits(calls=1)).vibe("Go.")
+        ret = Session(Scripted(calls("weather", city="Oslo"), "Rain."), [weather], limits=Limits(tool_calls=1)).vibe(
+            "Go."
+        )
         assert (ret.run.outcome, ret.value) == ("done", "Rain.")
 
     @pytest.mark.parametrize("stream", [False, True])

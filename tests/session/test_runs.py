@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.conversation import Conversation
+from antiphon.effects import Limits
 from antiphon.errors import NotReadyError, ServerFailed
 from antiphon.session import (
     AIResult,
@@ -17,7 +18,6 @@ from antiphon.session import (
     Cancelled,
     Event,
     LimitReached,
-    Limits,
     NeedsHuman,
     QuestionAnswered,
     QuestionAsked,
@@ -169,7 +169,7 @@ class TestWatching:
         assert len(heard) == count > 0
 
     def test_states_in_place_of_exceptions(self):
-        run = Session(Scripted(*[calls("weather", city="Oslo")] * 3), [weather], limits=Limits(turns=1)).start("Go.")
+        run = Session(Scripted(*[calls("weather", city="Oslo")] * 3), [weather], limits=Limits(requests=1)).start("Go.")
         assert within(60, lambda: run.wait(raises=False)) is None
         assert run.state == "failed"
         with pytest.raises(LimitReached):
@@ -268,7 +268,7 @@ class TestNesting:
             return str(Session(Scripted("a", price=2.0)).chat("?"))
 
         here = Session(Scripted(*[calls("research")] * 9, price=0.0), [research], limits=Limits(cost=3.0))
-        with pytest.raises(LimitReached, match="limit of 3 cost"):
+        with pytest.raises(LimitReached, match=r"limit of \$3 is"):
             here.vibe("Go.")
 
     def test_a_run_begun_inside_is_part_of_the_one_around(self):

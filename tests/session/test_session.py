@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from antiphon.conversation import Image, ToolResult
-from antiphon.effects import HumanAnswer
+from antiphon.effects import HumanAnswer, Limits
 from antiphon.errors import AntiphonError, OptionError, ServerFailed
 from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.providers import Retry
@@ -24,7 +24,6 @@ from antiphon.session import (
     AIResult,
     CallStarted,
     LimitReached,
-    Limits,
     LoopDetected,
     NeedsHuman,
     Question,
@@ -340,11 +339,11 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("limits", "detail"),
         [
-            (Limits(turns=2), "the limit of 2 turns is reached"),
-            (Limits(calls=3), "the limit of 3 calls is reached"),
+            (Limits(requests=2), "the limit of 2 requests is reached"),
+            (Limits(tool_calls=3), "the limit of 3 tool calls is reached"),
             (Limits(tokens=1), "the limit of 1 tokens is reached"),
             (Limits(seconds=0.0), "the limit of 0 seconds is reached"),
-            (Limits(cost=0.0), "the limit of 0 cost is reached"),
+            (Limits(cost=0.0), "the limit of $0 is reached"),
         ],
     )
     def test_the_run_ends_and_says_on_what(self, fake: Fake, limits: Limits, detail: str):

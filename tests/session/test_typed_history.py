@@ -10,9 +10,10 @@ import pytest
 from pydantic import BaseModel, Field
 
 from antiphon.conversation import AssistantTurn, Conversation, Note, Origin, ProviderPayload, ToolSpec, UserTurn
+from antiphon.effects import Limits
 from antiphon.errors import OptionError
 from antiphon.fakes import Answer, Fake, call
-from antiphon.session import CallFinished, LimitReached, Limits, ModelRefused, NoAnswer, ReturnError, Session
+from antiphon.session import CallFinished, LimitReached, ModelRefused, NoAnswer, ReturnError, Session
 from antiphon.wire import CallDelta, Reply
 from tests.session.scripted import STRATEGIES, Scripted, answering, calls
 
@@ -259,10 +260,10 @@ class TestATypeOrAnError:
             ([("I would rather not.", "refusal")], {}, ModelRefused, "refused", "I would rather not."),
             (
                 [calls("weather", city="Oslo")] * 9,
-                {"limits": Limits(turns=2)},
+                {"limits": Limits(requests=2)},
                 LimitReached,
                 "limit",
-                "of 2 turns",
+                "of 2 requests",
             ),
             (["forty"] * 9, {}, ReturnError, "wrong", "'value' expected number, got text: \"forty\""),
             ([("for", "length")] * 9, {}, ReturnError, "wrong", "cut off by the token limit"),

@@ -329,7 +329,7 @@ def test_a_turn_that_was_cut_short_leaves_a_conversation_that_can_go_on(tmp_path
     fix = call(
         "edit_file", path="calc.py", old="def add(a, b):\n    return a - b", new="def add(a, b):\n    return a + b"
     )
-    steps = [loop, loop, loop, Answer(calls=[fix, call("submit_work", summary="Fix")])]
+    steps = [*[loop] * 5, Answer(calls=[fix, call("submit_work", summary="Fix")])]
     with Fake(steps) as fake:
         team = begin(tmp_path, repo, coder=fake.connect(model), solo=True)
         state = team.work()

@@ -324,6 +324,18 @@ class TestPolicies:
         assert self.decide(policy, "run_shell", command="ls xa?") == "ask"
         assert self.decide(policy, "other", command="ls *[a]?") == "ask"
 
+    @pytest.mark.parametrize(
+        ("settings", "is_whole"),
+        [({"destructive": True}, True), ({"needs_approval": True}, True), ({}, False)],
+    )
+    def test_always_covers_the_tool_if_every_call_is_asked_about(self, settings: dict[str, bool], is_whole: bool):
+        def run(place: str) -> str:
+            return place
+
+        made = as_tool(run, asks_about=lambda place: place == "here", **settings)
+        decided = make_standing_decision(canonicalize(made, ToolCall("c", "run", {"place": "here"})))
+        assert (decided.arguments is None) == is_whole
+
     def test_what_was_decided_of_another_tool_holds_for_all_its_calls(self):
         policy = Policy((Rule("deny", "run"),))
         self.always(policy, "run", {"command": "ls"})

@@ -112,7 +112,7 @@ def ask() -> None:
         count = session.do("How many?", returns=int)
         total = count + 1 if count > 2 else -count
         print(f"{total}", count.tool_calls)
-    bare = Session("openai/gpt-5", limits=Limits(turns=3), temperature=0.5)
+    bare = Session("openai/gpt-5", limits=Limits(requests=3), temperature=0.5)
     assert_type(bare, Session)
     try:
         bare.do("…", returns=City)
@@ -202,7 +202,7 @@ class Trace(Middleware):
 
 def record(session: Session) -> None:
     recording, trace = Recording(), Trace()
-    performers: tuple[Middleware, ...] = (trace, Budget(max_cost=1.0), recording)
+    performers: tuple[Middleware, ...] = (trace, Budget(Limits(cost=1.0)), recording)
     with use_context(EffectContext(performers=performers)):
         session.vibe("…")
     with use_context(EffectContext(performers=(Playback(recording.effects),))):

@@ -14,8 +14,9 @@ from antiphon.config import default_model
 from antiphon.config.default_model import LOCAL_TOOL_MODEL
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.durable.postgres import is_postgres_url
+from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
-from antiphon.session import Limits, Session
+from antiphon.session import Session
 from antiphon.storage import ConversationEntry, Store
 from antiphon.tools import ALLOW_ALL
 

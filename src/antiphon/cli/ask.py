@@ -128,7 +128,7 @@ def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
 
 def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
     from antiphon.chat.startup import ChatOptions
-    from antiphon.session import Limits
+    from antiphon.effects import Limits
 
     only, more = select_tools(question.tools, question.own, question.mcp)
     keeps_tools = only is None and (given["go_on"] or given["resume"] is not None)
@@ -141,7 +141,7 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
         given["resume"],
         given["yes"],
         log=not given["no_log"],
-        limits=Limits(turns=given["max_turns"] or Limits().turns, cost=given["max_cost"]),
+        limits=Limits(requests=given["max_turns"] or Limits().requests, cost=given["max_cost"]),
         # Without tools nothing needs to be replayed: asking again is as quick.
         journal=bool(only or more or keeps_tools) and not given["no_journal"],
         about={**about, "options": dict(question.options), "yes": given["yes"]},

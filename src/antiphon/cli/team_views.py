@@ -108,7 +108,7 @@ class LiveTeamView:
             yield Text(
                 truncate_cells(first_safe_line(_format_newest(self._newest), options.encoding), width), "", no_wrap=True
             )
-        spent = format_usage(self._at_work.budget.requests, self._at_work.budget.cost)
+        spent = format_usage(self._at_work.budget.spent.requests, self._at_work.budget.spent.cost)
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         took = f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
         about = " · ".join([f"team {self._seen.id}", spent, took, "Ctrl-C suspends it"])

@@ -94,7 +94,8 @@ def _execute_run(
     journal: Journal, database: PostgresDatabase, limits: RateLimits | None, prewarming: Prewarming, id: str
 ) -> None:
     from antiphon.cli.execute import execute_headless, resume_lazy_run
-    from antiphon.durable.rate_limits import BatchBudget
+    from antiphon.durable.shared_counter import SharedCounter
+    from antiphon.effects.budget import NO_LIMITS, Budget, BudgetExceeded
     from antiphon.lang.syntax.diagnostics import ProgramErrors
     from antiphon.programs.batch import make_not_begun_ending, prepare_retry
     from antiphon.programs.launch_spec import load_launch_spec
@@ -104,10 +105,14 @@ def _execute_run(
     kept = resume_lazy_run(journal, id, other_model=bool(begun.settings.get("every_model")))
     others: list[Middleware] = [] if limits is None else [limits]
     if entry.kind == "row" and (most := begun.settings.get("max_cost")) is not None:
-        budget = BatchBudget(database, entry.parent or "", most)
-        if not entry.effects and (reached := budget.reached()):
-            kept.finish("interrupted", make_not_begun_ending(reached))
-            return
+        batch = entry.parent or ""
+        budget = Budget(replace(NO_LIMITS, cost=most), f"batch:{batch}", SharedCounter(database, batch))
+        if not entry.effects:
+            try:
+                budget.check()
+            except BudgetExceeded as exceeded:
+                kept.finish("interrupted", make_not_begun_ending(exceeded))
+                return
         others.append(budget)
         begun = replace(begun, settings={**begun.settings, "max_cost": None})
     if kept.running is not None:

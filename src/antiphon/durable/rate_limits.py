@@ -1,4 +1,4 @@
-"""Limits that all machines share: requests per minute to a model, and the cost of a batch."""
+"""Rate limits that all machines share: requests per minute to a model."""
 
 from __future__ import annotations
 
@@ -11,17 +11,7 @@ from fnmatch import fnmatchcase
 from antiphon.durable.journal_middleware import LONG_SLEEP
 from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 from antiphon.durable.run_entries import format_local_time
-from antiphon.effects import (
-    AskModel,
-    EffectCall,
-    Middleware,
-    ModelReplied,
-    Outcome,
-    OverBudget,
-    current_context,
-    use_context,
-)
-from antiphon.effects.budget import format_cost_limit
+from antiphon.effects import AskModel, EffectCall, Middleware, current_context, use_context
 from antiphon.errors import NotReadyError, Suspended
 
 _NOW = "extract(epoch FROM clock_timestamp())"
@@ -30,15 +20,6 @@ _RESERVE = (
     f"INSERT INTO limits VALUES (?, {_NOW} + ?) ON CONFLICT (name)"
     f" DO UPDATE SET free_at = greatest(limits.free_at, {_NOW}) + ?"
     f" RETURNING (free_at - ? - {_NOW})::float8"
-)
-#: The cost of the answered requests of a batch, and the number of those whose price is unknown.
-COST_OF_ROWS = (
-    "SELECT coalesce(sum(effects.cost), 0), count(*) - count(effects.cost) FROM effects JOIN runs ON id = run"
-    " WHERE parent = ? AND runs.kind = 'row' AND effects.kind = 'request' AND effects.state = 'done'"
-)
-_SUM_UP = (
-    f"INSERT INTO spent SELECT ?, CASE WHEN unknown = 0 THEN known END FROM ({COST_OF_ROWS}) AS rows (known, unknown)"
-    " ON CONFLICT DO NOTHING"
 )
 
 
@@ -90,44 +71,3 @@ class RateLimits(Middleware):
         if run and wait > LONG_SLEEP:
             connection.execute(f"INSERT INTO held VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
         return wait
-
-
-class BatchBudget(Middleware):
-    """Middleware of a row that rejects model requests when its batch has cost too much.
-
-    It comes after the journal, because replayed requests were counted before.
-    """
-
-    def __init__(self, database: PostgresDatabase, batch: str, limit: float) -> None:
-        self._database = database
-        self._batch = batch
-        self._limit = limit
-
-    def reached(self) -> str:
-        """Return the message for an exceeded limit, or an empty string."""
-        cost = self._database.transact(self._cost)
-        return format_cost_limit(self._limit, cost) if cost is None or cost >= self._limit else ""
-
-    def before(self, step: EffectCall) -> None:
-        """Reject a model request beyond the limit."""
-        if isinstance(step.effect, AskModel) and (reached := self.reached()):
-            raise OverBudget(reached)
-
-    def after(self, step: EffectCall, outcome: Outcome) -> None:
-        """Add the cost of a model request."""
-        if isinstance(step.effect, AskModel) and isinstance(outcome.value, ModelReplied):
-            values = (outcome.value.cost, self._batch)
-            self._database.transact(
-                lambda connection: connection.execute(
-                    "UPDATE spent SET cost = cost + CAST(? AS DOUBLE PRECISION) WHERE batch = ?", values
-                )
-            )
-
-    def _cost(self, connection: PostgresConnection) -> float | None:
-        """Return the cost so far. The rows are summed up once only, because each request asks for it."""
-        asked = "SELECT cost FROM spent WHERE batch = ?"
-        found = connection.execute(asked, (self._batch,)).fetchone()
-        if found is None:
-            connection.execute(_SUM_UP, (self._batch, self._batch))
-            found = connection.execute(asked, (self._batch,)).fetchone()
-        return found[0] if found else 0.0

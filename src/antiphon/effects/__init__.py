@@ -24,7 +24,7 @@ from antiphon.effects.pipeline import (
 )
 
 if TYPE_CHECKING:
-    from antiphon.effects.budget import Budget, OverBudget
+    from antiphon.effects.budget import Budget, BudgetExceeded, Counter, Limits, Spending
     from antiphon.effects.codec import (
         effect_from_json,
         effect_json,
@@ -54,11 +54,14 @@ _HOMES = {
     "AskModel": "types",
     "AskPerson": "types",
     "Budget": "budget",
+    "BudgetExceeded": "budget",
+    "Counter": "budget",
+    "Limits": "budget",
+    "Spending": "budget",
     "CallTool": "types",
     "EffectMismatch": "record_replay",
     "Effect": "types",
     "Outcome": "types",
-    "OverBudget": "budget",
     "Playback": "record_replay",
     "Print": "types",
     "ReadClock": "types",
@@ -79,17 +82,19 @@ __all__ = [
     "AskModel",
     "AskPerson",
     "Budget",
+    "BudgetExceeded",
     "CallTool",
+    "Counter",
     "Effect",
     "EffectCall",
     "EffectContext",
     "EffectMismatch",
     "HumanAnswer",
     "IndeterminateEffect",
+    "Limits",
     "Middleware",
     "ModelReplied",
     "Outcome",
-    "OverBudget",
     "PathCounter",
     "Playback",
     "Print",
@@ -98,6 +103,7 @@ __all__ = [
     "Recording",
     "RunPython",
     "Sleep",
+    "Spending",
     "ToolReturned",
     "aperform",
     "child_context",

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from typing import Any
@@ -15,9 +15,9 @@ from typing import Any
 from antiphon._base.json_access import as_array, as_object
 from antiphon.durable import ActiveRun, Journal, LeaseLost, RunEntry
 from antiphon.durable.journal_writer import PREPARING
-from antiphon.durable.rate_limits import COST_OF_ROWS
 from antiphon.durable.replay_cache import set_aside_run
-from antiphon.effects.budget import Budget, format_cost_limit
+from antiphon.durable.shared_counter import COST_OF_ROWS
+from antiphon.effects.budget import NO_LIMITS, Budget, BudgetExceeded, Counter, Spending
 from antiphon.effects.codec import decode_value, encode_value
 from antiphon.effects.pipeline import Middleware
 from antiphon.errors import NotReadyError, StoreError
@@ -160,11 +160,10 @@ class Batch:
         self._program = program
         self._hosts = hosts
         self._parallel = parallel
-        self._max_cost = max_cost
-        self._budget = Budget(max_cost)
         self._prewarming = Prewarming()
         ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
-        self._budget.cost = None if unknown else cost
+        counter = Counter(Spending(cost=None if unknown else cost))
+        self._budget = Budget(replace(NO_LIMITS, cost=max_cost), f"batch:{id}", counter)
 
     def iterate_results(self, *, retry: bool = False) -> Generator[RowResult]:
         """Yield the result of each row in order; with `retry`, failed rows are retried."""
@@ -197,14 +196,12 @@ class Batch:
     def _process_row(self, row: RunEntry, retry: bool) -> RowResult:
         if row.state in ENDED_STATES and not (retry and row.state == "failed"):
             return load_row_result(self._journal, row)
-        if row.effects == 0 and (reached := self._find_exceeded_limit()):
-            return _make_row_result(row, make_not_begun_ending(reached))
+        if row.effects == 0:
+            try:
+                self._budget.check()
+            except BudgetExceeded as exceeded:
+                return _make_row_result(row, make_not_begun_ending(exceeded))
         return self._run_row(row)
-
-    def _find_exceeded_limit(self) -> str:
-        """Return the message for an exceeded limit, or an empty string."""
-        cost, most = self._budget.cost, self._max_cost
-        return "" if most is None or (cost is not None and cost < most) else format_cost_limit(most, cost)
 
     def _run_row(self, row: RunEntry) -> RowResult:
         """Start or resume a row."""
@@ -241,9 +238,9 @@ def prepare_retry(journal: Journal, row: RunEntry, running: ActiveRun) -> None:
         set_aside_run(journal, running, without_failed=True)
 
 
-def make_not_begun_ending(reached: str) -> dict[str, Any]:
+def make_not_begun_ending(exceeded: BudgetExceeded) -> dict[str, Any]:
     """Return the ending of a row that was not started because of a limit."""
-    return {"outcome": "limit", "value": None, "error": {"message": f"not started: {reached}"}}
+    return {"outcome": "limit", "value": None, "error": {"message": f"not started: {exceeded}"}}
 
 
 def load_row_result(journal: Journal, row: RunEntry) -> RowResult:

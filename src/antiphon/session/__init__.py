@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
     from antiphon.session.session import Session
-    from antiphon.session.settings import BeforeRequestHook, Limits, ModelProtocol
+    from antiphon.session.settings import BeforeRequestHook, ModelProtocol
     from antiphon.session.sync_bridge import entered
     from antiphon.session.typed_output import RejectedOutput
 
@@ -68,7 +68,6 @@ _HOMES = {
     "Event": "events",
     "Events": "events",
     "LimitReached": "exceptions",
-    "Limits": "settings",
     "NoAnswer": "exceptions",
     "NotDone": "exceptions",
     "RunEnding": "result",
@@ -109,7 +108,6 @@ __all__ = [
     "Events",
     "HumanInput",
     "LimitReached",
-    "Limits",
     "LoopDetected",
     "ModelProtocol",
     "ModelRefused",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from antiphon.effects.budget import BudgetExceeded
 from antiphon.errors import AntiphonError, Suspended
 
 if TYPE_CHECKING:
@@ -48,7 +49,12 @@ class NeedsHuman(NoAnswer, Suspended):
 
 
 class LimitReached(NoAnswer):
-    """A limit forbids the next request."""
+    """A limit forbids the next request. `exceeded` has its scope, name and value, and the used amount."""
+
+    @property
+    def exceeded(self) -> BudgetExceeded | None:
+        """The limit of the session, or of a budget around it."""
+        return self.__cause__ if isinstance(self.__cause__, BudgetExceeded) else None
 
 
 class ModelRefused(NoAnswer):

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from antiphon.conversation import Conversation, DerivedKey, Note, Text, Turn, UserPart, UserTurn
 from antiphon.conversation.turns import normalize_user_parts
 from antiphon.effects import EffectContext, PathCounter, current_context, use_context
+from antiphon.effects.budget import BudgetExceeded
 from antiphon.errors import AntiphonError, NotReadyError, SessionAborted
 from antiphon.results import to_plain_json
 from antiphon.session.exceptions import EXCEPTIONS_BY_ENDING, ModelRefused, NeedsHuman, ReturnError, StopRun
@@ -79,6 +80,7 @@ class AgentLoop:
             model=settings.model.name,
             people=settings.people,
             id="" if self._kept is None else self._kept.id,
+            limits=settings.limits,
         )
         self._asking = ModelRequests(settings, conversation, goal, self.run, here, self._stream)
         self._calls = ToolCallRunner(settings, conversation, goal, self.run, here, self._clock)
@@ -204,8 +206,7 @@ class AgentLoop:
                 return error
         except TimeoutError as timeout:
             self._settle()
-            over = f"the limit of {self._settings.limits.seconds:g} seconds is reached"
-            error = self._error("limit", over) if self._clock.is_over else timeout
+            error = self._make_timeout_error() if self._clock.is_over else timeout
         except BaseException as raised:
             self._settle()
             error = raised
@@ -237,10 +238,10 @@ class AgentLoop:
         run = self.run
         if run.is_cancel_requested:
             raise StopRun("cancelled", _CANCELLED)
-        used = (run.usage.input_tokens or 0) + (run.usage.output_tokens or 0)
-        reason = self._settings.limits.reached(self._asking.requests, used, run.cost, self._clock.elapsed)
-        if reason:
-            raise StopRun("limit", reason)
+        try:
+            run.budget.check(self._asking.requests, self._clock.elapsed)
+        except BudgetExceeded as error:
+            raise StopRun("limit", str(error)) from error
 
     # Start and end
 
@@ -301,6 +302,13 @@ class AgentLoop:
             tuple(self._calls.records),
             run.waiting,
         )
+
+    def _make_timeout_error(self) -> AntiphonError:
+        budget = self.run.budget
+        exceeded = BudgetExceeded(budget.scope, "seconds", budget.limits.seconds or 0.0, self._clock.elapsed)
+        error = self._error("limit", str(exceeded))
+        error.__cause__ = exceeded
+        return error
 
     def _error(self, outcome: RunEnding, detail: str) -> AntiphonError:
         """Return the exception to raise instead of returning an answer."""

@@ -12,7 +12,7 @@ from typing import Any
 from antiphon.conversation import Conversation, ToolCall, Turn
 from antiphon.conversation.parts import collect_sources
 from antiphon.effects import EffectContext
-from antiphon.effects.budget import OverBudget
+from antiphon.effects.budget import BudgetExceeded, Spending
 from antiphon.effects.types import AskModel, ModelReplied
 from antiphon.errors import (
     AntiphonError,
@@ -38,6 +38,8 @@ from antiphon.session.output_spec import OutputGoal
 from antiphon.session.run import Run
 from antiphon.session.settings import ChangeAnnouncer, ModelProtocol, SessionSettings
 from antiphon.wire import Reply, Target, TextDelta, Usage
+
+_ONE_REQUEST = Spending(requests=1)
 
 
 class ModelRequests:
@@ -102,7 +104,7 @@ class ModelRequests:
         """Send one request after `announce_changes`, report it and count its usage. Return the reply and its text."""
         self.requests += 1
         number, model, run = self.requests, self._settings.model, self._run
-        run.requested()
+        run.budget.add(_ONE_REQUEST)
         run.tell(RequestStarted(number, model.name))
         asked = conversation.fork_for_request()
         try:
@@ -116,7 +118,7 @@ class ModelRequests:
             kept = error.reply if isinstance(error, UnknownStop | ContinuationFailed) else None
             self.said = kept.text if isinstance(kept, Reply) else self.said
             run.tell(RequestEnded(number, "", Usage(), None, str(error) or type(error).__name__))
-            if isinstance(error, OverBudget):
+            if isinstance(error, BudgetExceeded):
                 raise StopRun("limit", str(error)) from error
             if isinstance(error, Suspended):
                 raise StopRun("waiting", str(error)) from error
@@ -125,7 +127,7 @@ class ModelRequests:
         self._emit_notices(reply)
         text, sources = reply.text, collect_sources(reply.parts)
         run.tell(RequestEnded(number, text, reply.usage, answered.cost, sources=sources, cache=reply.cache))
-        run.count(reply.usage, answered.cost)
+        run.count(Spending(usage=reply.usage, cost=answered.cost))
         return reply, text
 
     def _emit_notices(self, reply: Reply) -> None:

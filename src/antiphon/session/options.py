@@ -7,15 +7,22 @@ from os import PathLike
 from typing import Any, get_args
 
 from antiphon.conversation import Conversation
+from antiphon.effects.budget import Limits
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
 from antiphon.session.human_input import HumanInput
-from antiphon.session.settings import Limits
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy
 
 #: Names that users try instead of the fields of `Limits`.
-_LIMIT_ALIASES = {"max_turns": "turns", "max_calls": "calls", "max_cost": "cost", "max_seconds": "seconds"}
+_LIMIT_ALIASES = {
+    "max_turns": "requests",
+    "max_requests": "requests",
+    "max_calls": "tool_calls",
+    "max_tool_calls": "tool_calls",
+    "max_cost": "cost",
+    "max_seconds": "seconds",
+}
 
 
 def check_session_arguments(given: Mapping[str, Any]) -> None:
@@ -69,7 +76,7 @@ _ARGUMENT_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "conversation": (_make_type_check(Conversation), "a `Conversation`, such as `Conversation.load(FILE)` gives"),
     "policy": (_make_type_check(Policy), "a `Policy`, such as `Policy([Rule('allow', 'read_*')])`"),
     "people": (_is_human_input, "a function that answers a `Question`, or a `HumanInput`"),
-    "limits": (_make_type_check(Limits), "a `Limits`, such as `Limits(turns=10)`"),
+    "limits": (_make_type_check(Limits), "a `Limits`, such as `Limits(requests=10)`"),
     "strategy": (_is_strategy, f"one of {', '.join(map(repr, get_args(OutputStrategy)))}"),
     "attempts": (_is_count, "a whole number from 0 on"),
     "raise_tool_bugs": (_make_type_check(bool), "True or False"),

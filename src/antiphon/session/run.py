@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, Literal
 
+from antiphon.effects.budget import NO_LIMITS, Budget, Limits, Spending
 from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError
 from antiphon.session.event_log import EventLog
@@ -29,16 +30,17 @@ from antiphon.session.exceptions import Cancelled, NeedsHuman
 from antiphon.session.human_input import HumanInput, Question, check_question_kind
 from antiphon.session.result import AIResult, T
 from antiphon.session.sync_bridge import check_no_running_loop
-from antiphon.session.usage import current_usage_meter, sum_usage
 from antiphon.wire import Usage
 
 RunState = Literal["running", "waiting", "done", "failed", "cancelled"]
-_current_run: ContextVar[Run[Any] | None] = ContextVar("antiphon_run", default=None)
+#: The run that the current code is part of, and the budget of what it starts.
+_active: ContextVar[tuple[Run[Any], Budget] | None] = ContextVar("antiphon_run", default=None)
 
 
 def current_run() -> Run[Any] | None:
     """Return the run that the current code is part of, or None."""
-    return _current_run.get()
+    active = _active.get()
+    return None if active is None else active[0]
 
 
 class Run(Generic[T]):
@@ -57,21 +59,22 @@ class Run(Generic[T]):
         people: HumanInput | None = None,
         parent: Run[Any] | None = None,
         id: str = "",
+        limits: Limits = NO_LIMITS,
     ) -> None:
         self.id = id or os.urandom(8).hex()
         self.kind = kind
         self.title = title
-        self.parent = parent if parent is not None else _current_run.get()
+        around, budget = _active.get() or (None, None)
+        if parent is not None and parent is not around:
+            around, budget = parent, parent.budget
+        self.parent = around
+        #: The budget counts this run and the runs inside it.
+        self.budget = Budget(limits, f"session:{self.id}", parent=budget)
         self.people = people if people is not None or self.parent is None else self.parent.people
         self.state: RunState = "running"
-        self.usage = Usage()
-        self.cost: float | None = 0.0
-        #: The number of model requests.
-        self.requests = 0
         self.children: list[Run[Any]] = []
         #: The questions that have no answer yet.
         self.waiting: tuple[Question, ...] = ()
-        self._spent = current_usage_meter()
         self._family_ids = {self.id}
         self._log = self.parent._log if self.parent is not None else EventLog()
         #: Emits an event. For the code that drives the run.
@@ -90,6 +93,21 @@ class Run(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<Run {self.id} {self.kind} {self.title[:40]!r}: {self.state}>"
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of this run and of the runs inside it."""
+        return self.budget.spent.usage
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of this run and of the runs inside it in US dollars; `None` if unknown."""
+        return self.budget.spent.cost
+
+    @property
+    def requests(self) -> int:
+        """The number of model requests of this run and of the runs inside it."""
+        return self.budget.spent.requests
 
     # Watching
 
@@ -223,25 +241,12 @@ class Run(Generic[T]):
         if is_late:
             cancel()
 
-    def requested(self, times: int = 1) -> None:
-        """Count model requests of this run and of all runs around it."""
+    def count(self, spent: Spending) -> None:
+        """Count the usage of a reply in this run and in all runs around it, and emit events."""
         with self._log.lock:
+            self.budget.add(spent)
             run: Run[Any] | None = self
             while run is not None:
-                run.requests += times
-                if run._spent is not None:
-                    run._spent.requests += times
-                run = run.parent
-
-    def count(self, usage: Usage, cost: float | None) -> None:
-        """Add usage and cost to this run and to all runs around it."""
-        with self._log.lock:
-            run: Run[Any] | None = self
-            while run is not None:
-                run.usage = sum_usage(run.usage, usage)
-                run.cost = None if cost is None or run.cost is None else run.cost + cost
-                if run._spent is not None:
-                    run._spent.add(usage, cost)
                 run.tell(UsageChanged(run.usage, run.cost))
                 run = run.parent
 
@@ -305,13 +310,16 @@ class Run(Generic[T]):
         self.tell(body)
 
     @contextmanager
-    def active(self) -> Generator[None]:
-        """Make everything that this thread or task starts inside the block part of the run."""
-        token = _current_run.set(self)
+    def active(self, budget: Budget | None = None) -> Generator[None]:
+        """Make everything that this thread or task starts inside the block part of the run.
+
+        `budget` counts it; the default is the budget of the run.
+        """
+        token = _active.set((self, budget or self.budget))
         try:
             yield
         finally:
-            _current_run.reset(token)
+            _active.reset(token)
 
     def _all(self) -> Iterator[Run[Any]]:
         yield self

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from antiphon.conversation import Conversation
+from antiphon.effects.budget import Limits
 from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.context_window import Context
@@ -20,7 +21,7 @@ from antiphon.session.output_spec import RunMode
 from antiphon.session.pending_answers import list_pending_questions, record_answer
 from antiphon.session.result import AIResult
 from antiphon.session.run import Run
-from antiphon.session.settings import BeforeRequestHook, JournalProtocol, Limits, ModelProtocol, SessionSettings
+from antiphon.session.settings import BeforeRequestHook, JournalProtocol, ModelProtocol, SessionSettings
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, start_task
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool

@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from antiphon._base.optional_deps import format_price_hint
 from antiphon.conversation import Conversation, ToolSpec, UserPart
+from antiphon.effects.budget import Limits
 from antiphon.effects.pipeline import Middleware
-from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
 from antiphon.session.human_input import HumanInput
 from antiphon.session.typed_output import OutputStrategy
@@ -43,43 +42,6 @@ class ChangeAnnouncer(Protocol):
     """A model that can be told about changes of tools, system text, effort or form within the conversation."""
 
     def announce(self, conversation: Conversation, **options: Any) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Usage limits of a run; `None` means no limit.
-
-    `turns` limits the requests. Calls beyond `calls` are not run. After `seconds`, current work is
-    interrupted; the time that people take to answer does not count. `tokens` and `cost` include nested runs
-    and are checked before each request.
-    """
-
-    turns: int | None = 50
-    calls: int | None = 200
-    tokens: int | None = None
-    cost: float | None = None
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("turns", "calls", "tokens", "cost", "seconds"):
-            limit: object = getattr(self, name)
-            if limit is not None and not (
-                isinstance(limit, int | float) and not isinstance(limit, bool) and limit >= 0
-            ):
-                raise OptionError(f"the limit of {name} is a number from 0 on, or None, not {limit!r:.80}")
-
-    def reached(self, turns: int, tokens: int, cost: float | None, seconds: float) -> str:
-        """Return the message for a limit that forbids another request, or an empty string.
-
-        A `cost` of `None` is unknown.
-        """
-        used = (("turns", self.turns, turns), ("tokens", self.tokens, tokens), ("cost", self.cost, cost))
-        for name, limit, value in (*used, ("seconds", self.seconds, seconds)):
-            if limit is not None and value is None:
-                return f"the {name} of this model is not known, so its limit cannot be kept{format_price_hint()}"
-            if limit is not None and value is not None and value >= limit:
-                return f"the limit of {limit:g} {name} is reached"
-        return ""
 
 
 class RunHandle(Protocol):

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal
 
 from antiphon._base.json_access import as_string
 from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
 from antiphon.conversation.repair import make_interrupted_result
 from antiphon.effects import EffectContext, IndeterminateEffect, child_context, use_context
+from antiphon.effects.budget import Budget, BudgetExceeded, Spending, format_limit
 from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, ToolReturned
 from antiphon.errors import Suspended
 from antiphon.session.events import CallFinished, CallStarted
@@ -25,7 +27,6 @@ from antiphon.session.pending_answers import format_answers, format_denial, has_
 from antiphon.session.run import Run
 from antiphon.session.settings import SessionSettings
 from antiphon.session.timer import RunTimer
-from antiphon.session.usage import UsageMeter
 from antiphon.tools import (
     Before,
     CanonicalCall,
@@ -37,6 +38,7 @@ from antiphon.tools import (
 )
 from antiphon.tools.approval import StandingDecision, make_standing_decision
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
+from antiphon.wire import Usage
 
 #: The suffix of the path of a question. A call may need approval and then ask a question itself.
 QUESTION_SUFFIXES = {"approval": "!", "question": "?"}
@@ -99,8 +101,8 @@ class ToolCallRunner:
         outside = [
             each for each in results if each[0].id not in self._late_call_ids and not self._goal.is_internal(each[0])
         ]
-        self._loop_detector.count(outside)
-        self._conversation.add_tool_results([self._loop_detector.noted(call, result) for call, result in results])
+        self._loop_detector.count([(call, result, self._find_repeatable_tool(call)) for call, result in outside])
+        self._conversation.add_tool_results([self._loop_detector.add_warning(*each) for each in results])
         for call, result in outside:
             kept = self._told.pop(call.id, None)
             if kept is None:
@@ -122,16 +124,17 @@ class ToolCallRunner:
             )
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
-        limit = self._settings.limits.calls
+        limit = self._settings.limits.tool_calls
         if limit is not None and len(self.records) > limit:
-            raise StopRun("limit", f"the limit of {limit} calls is reached")
+            exceeded = BudgetExceeded(self._run.budget.scope, "tool_calls", limit, len(self.records))
+            raise StopRun("limit", str(exceeded)) from exceeded
 
     # Selection
 
     def _select_runnable(self, calls: Sequence[ToolCall]) -> list[CanonicalCall]:
         """Return the calls that may run, in canonical form. The others get their results here."""
         to_run: list[CanonicalCall] = []
-        tools, limit = self._goal.tools, self._settings.limits.calls
+        tools, limit = self._goal.tools, self._settings.limits.tool_calls
         for call in calls:
             if call.id in self._results:
                 continue
@@ -144,12 +147,17 @@ class ToolCallRunner:
                 self._late_call_ids.add(call.id)
                 refusal = "not run: no more tool calls are allowed now; answer with what you have"
             elif limit is not None and len(self.records) + len(to_run) >= limit:
-                refusal = f"not run: the limit of {limit:g} calls is reached"
+                refusal = f"not run: the limit of {format_limit('tool_calls', limit)} is reached"
             else:
                 to_run.append(canonicalize(found[1], found[0]))
                 continue
             self._results[call.id] = make_error_result(call, refusal)
         return to_run
+
+    def _find_repeatable_tool(self, call: ToolCall) -> Tool | None:
+        """Return the tool of a call, or None if it is unknown or a person has just answered."""
+        found = None if call.id in self._said else _find_tool(call, self._settings.tools)
+        return None if found is None else found[1]
 
     async def _approve_call(self, call: CanonicalCall) -> bool:
         given = call.given
@@ -263,11 +271,14 @@ class ToolCallRunner:
     async def _run_call(self, canonical: CanonicalCall) -> None:
         call = canonical.given
         self._run.tell(CallStarted(call))
-        spent = UsageMeter()
+        # Without middleware, nobody needs the paths or the cost of its own effects.
+        budget = Budget(parent=self._run.budget) if self._place.performers else None
         try:
             returned: ToolReturned = await self._place.perform(
-                call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, spent)
+                call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, budget)
             )
+        except BudgetExceeded as error:
+            raise StopRun("limit", str(error)) from error
         except IndeterminateEffect as error:
             result = make_error_result(call, str(error))
             self._take(call, result, make_call_record(call, result))
@@ -275,11 +286,9 @@ class ToolCallRunner:
         except Suspended as error:
             self._inside.append(f"`{call.name}` waits: {error}")
             return
-        if returned.requests and not spent.requests:
+        if returned.requests and not (budget and budget.spent.requests):
             # A replayed call counts like one that runs now.
-            self._run.requested(returned.requests)
-            if returned.usage is not None:
-                self._run.count(returned.usage, returned.cost)
+            self._run.count(Spending(returned.requests, 0, returned.usage or Usage(), returned.cost))
         for handle, text in returned.kept.items():
             self._conversation.keep(handle, text)
         if returned.asks:
@@ -291,31 +300,30 @@ class ToolCallRunner:
         assert returned.record is not None
         self._take(call, returned.result, returned.record)
 
-    async def _executed(self, canonical: CanonicalCall, spent: UsageMeter) -> ToolReturned:
+    async def _executed(self, canonical: CanonicalCall, budget: Budget | None) -> ToolReturned:
         settings, call = self._settings, canonical.given
         key = f"{self._place.run or self._run.id}/{self._place.node.prefix}{call.id}"
         work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
         try:
-            if not self._place.performers:
-                # Without middleware, nobody needs the paths or the cost of its own effects.
+            if budget is None:
                 done = await work
             else:
-                with use_context(child_context(f"{self._place.node.prefix}{call.id}/")), spent.activate():
+                with use_context(child_context(f"{self._place.node.prefix}{call.id}/")), self._run.active(budget):
                     done = await work
+            returned = ToolReturned(done.result, done.record, done.kept)
         except NeedsHumanInput as needed:
-            return ToolReturned(asks=str(needed), usage=spent.usage, cost=spent.cost, requests=spent.requests)
+            returned = ToolReturned(asks=str(needed))
         except Suspended as needed:
             if self._place.is_durable:
                 raise
             result = make_error_result(call, f"{type(needed).__name__}: {needed}")
-            return ToolReturned(
-                result, make_call_record(canonical.call, result), {}, "", None, spent.usage, spent.cost, spent.requests
-            )
+            returned = ToolReturned(result, make_call_record(canonical.call, result))
         except FinishRun as end:
             result = ToolResult(call.id, end.text)
-            used = spent.usage, spent.cost, spent.requests
-            return ToolReturned(result, make_call_record(canonical.call, result), {}, "", (end.value,), *used)
-        return ToolReturned(done.result, done.record, done.kept, "", None, spent.usage, spent.cost, spent.requests)
+            returned = ToolReturned(result, make_call_record(canonical.call, result), finish=(end.value,))
+        if budget is None or not (spent := budget.spent).requests:
+            return returned
+        return replace(returned, usage=spent.usage, cost=spent.cost, requests=spent.requests)
 
     def _take(self, call: ToolCall, result: ToolResult, kept: ToolCallRecord) -> None:
         self._results[call.id], self._told[call.id] = result, kept

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon.session import Limits
+from antiphon.effects import Limits
 from antiphon.session.settings import ModelProtocol
 from antiphon.tools import Policy, Tool
 
@@ -83,7 +83,7 @@ class Role:
     instructions: str = ""
     more_tools: Sequence[Tool] = field(default=())
     policy: Policy | None = None
-    limits: Limits = field(default_factory=lambda: Limits(turns=60, calls=300))
+    limits: Limits = field(default_factory=lambda: Limits(requests=60, tool_calls=300))
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def told(self, name: str) -> str:

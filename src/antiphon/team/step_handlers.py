@@ -13,7 +13,6 @@ from antiphon.team import diffs as changed
 from antiphon.team import events as facts
 from antiphon.team import tools as toolbox
 from antiphon.team import worktree as trees
-from antiphon.team.budget import BudgetMiddleware
 from antiphon.team.known_test_runners import detect_test_command
 from antiphon.team.prompts import LEFT_OUT_LABEL, build_turn_prompt, format_failing_base
 from antiphon.team.repository import TeamWorkspace
@@ -266,7 +265,13 @@ async def _take_turn(team: Team, number: int) -> None:
     tools = await asyncio.to_thread(_turn_tools, team, turn)
 
     def warn(text: str) -> None:
-        channel.post(text, TEAM_AUTHOR, to=turn.agent, kind="notice", key=f"{turn_run_id(team.id, number)}:warned")
+        channel.post(
+            f"{text}; come to an end soon.",
+            TEAM_AUTHOR,
+            to=turn.agent,
+            kind="notice",
+            key=f"{turn_run_id(team.id, number)}:warned",
+        )
 
     channels = [team.channel(each) for each in role.channels]
     channel = channels[0]
@@ -280,7 +285,7 @@ async def _take_turn(team: Team, number: int) -> None:
             HUMAN_AUTHOR: CHANNEL_NAMES,
             **{each: team.role(each).channels for each in team.state.members if each != HUMAN_AUTHOR},
         },
-        BudgetMiddleware(team.budget, lambda: team.state.settings, turn.task, warn),
+        team.budget.make_budget(turn.task, warn),
         team.watch,
     )
     fact = await run_turn(setting, turn)

@@ -62,7 +62,7 @@ class Team:
         self.journal = journal or Journal()
         self.database = _require_local_database(self.journal)
         self.state = TeamState()
-        self.budget = TeamBudget()
+        self.budget = TeamBudget(id, self._get_settings)
         self.watch: AgentEventCallback | None = None
         self._roles = {role.name: role for role in roles}
         self._models = dict(models or {})
@@ -309,8 +309,13 @@ class Team:
         finally:
             running.finish(state)
 
+    def _get_settings(self) -> TeamSettings:
+        return self.state.settings
+
     def _prepare(self) -> None:
-        self.budget = TeamBudget(load_turn_usage(self.database, self.id), self.state.history)
+        self.budget = TeamBudget(
+            self.id, self._get_settings, load_turn_usage(self.database, self.id), self.state.history
+        )
         self.task_files().sweep(self.state)
 
     async def _go(self, since: int) -> None:

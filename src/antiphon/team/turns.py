@@ -10,12 +10,11 @@ from typing import Any
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN_AUTHOR
 from antiphon.durable import ActiveRun, Journal
-from antiphon.effects import EffectContext, PathCounter, use_context
+from antiphon.effects import Budget, EffectContext, PathCounter, use_context
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import RateLimited
 from antiphon.session import Event, LimitReached, LoopDetected, NeedsHuman, Session
 from antiphon.session.exceptions import EmptyAnswer, ModelRefused, Truncated
-from antiphon.team.budget import AgentLoopDetected, AgentLoopDetector, BudgetMiddleware, TeamBudgetExceeded
 from antiphon.team.channels import Channel, ChannelMessage, SecretRefused, deliver_messages
 from antiphon.team.events import TurnEnded, TurnPaused, TurnStarted
 from antiphon.team.members import ChannelMember, add_received_messages, received_message_json
@@ -25,7 +24,7 @@ from antiphon.tools import Tool
 from antiphon.tools.approval import ALLOW_ALL
 
 #: Errors that end a turn and need a decision of the human.
-_STUCK_ERRORS = (LimitReached, LoopDetected, EmptyAnswer, Truncated, ModelRefused, AgentLoopDetected)
+_STUCK_ERRORS = (LimitReached, LoopDetected, EmptyAnswer, Truncated, ModelRefused)
 #: Seconds to wait after a rate limit without a `Retry-After`.
 _DEFAULT_BACKOFF = 60.0
 
@@ -44,7 +43,7 @@ class TurnContext:
     channels: Sequence[Channel]
     #: All members, with the channels that each reads.
     members: Mapping[str, Collection[str]]
-    meter: BudgetMiddleware
+    budget: Budget
     watch: AgentEventCallback | None = None
 
 
@@ -69,11 +68,11 @@ async def run_turn(setting: TurnContext, turn: TurnStarted) -> TurnEnded | TurnP
             state, ending = "waiting", {"outcome": "waiting", "error": str(waiting)}
             _post_questions(setting, turn, name)
             return TurnPaused(turn.number, str(waiting), over="questions")
-        except TeamBudgetExceeded as over:
-            return TurnPaused(turn.number, str(over), over="cap")
         except RateLimited as limited:
             return TurnPaused(turn.number, str(limited), time.time() + (limited.retry_after or _DEFAULT_BACKOFF))
         except _STUCK_ERRORS as stuck:
+            if isinstance(stuck, LimitReached) and stuck.exceeded and stuck.exceeded.scope.startswith("team:"):
+                return TurnPaused(turn.number, str(stuck), over="cap")
             running.save_conversation(conversation)
             state, ending = "failed", {"outcome": "failed", "error": str(stuck)}
             return TurnEnded(turn.number, "stuck", str(stuck))
@@ -119,7 +118,7 @@ async def _run_session(setting: TurnContext, turn: TurnStarted, conversation: Co
     allowed = {*(tool.name for tool in setting.tools), *role.tools}
     session.tools = [tool for tool in session.tools if tool.name in allowed]
     try:
-        with use_context(EffectContext(PathCounter(), (AgentLoopDetector(), running.middleware, setting.meter))):
+        with use_context(EffectContext(PathCounter(), (running.middleware, setting.budget))):
             run = await session.astart()
         if setting.watch is not None:
             watch = setting.watch

@@ -90,9 +90,10 @@ class Host:
         if self.untrusted:
             self.distrust = UntrustedPolicy(self.port, self._policy())
         if self.max_cost is not None or self.max_turns is not None:
-            from antiphon.effects import Budget
+            from antiphon.effects import Budget, Limits
 
-            self._budget = Budget(self.max_cost, self.max_turns)
+            limits = Limits(requests=self.max_turns, tool_calls=None, cost=self.max_cost)
+            self._budget = Budget(limits, scope="program")
         self.default_model = self.default_model or self._configured_model
         self._connections = ModelConnections(
             self.configured, self.default_model, self.connect, self.record, self.replay, self.distrust
@@ -146,7 +147,8 @@ class Host:
 
     def session(self, value: ModelValue, conversation: Conversation, tools: list[Tool]) -> Session:
         """Create a session in which a model of the program is asked."""
-        from antiphon.session import Limits, Session
+        from antiphon.effects import Limits
+        from antiphon.session import Session
 
         model = self._connections.connect_model(value, is_sent=not self.show_prompt)
         settings = value.settings
@@ -156,7 +158,7 @@ class Host:
             conversation=conversation,
             policy=self._policy(),
             people=self.people,
-            limits=Limits(turns=int(settings.get("maxTurns", 50)), cost=settings.get("maxCost")),
+            limits=Limits(requests=int(settings.get("maxTurns", 50)), cost=settings.get("maxCost")),
             strategy=settings.get("strategy"),
             attempts=int(settings.get("attempts", 3)),
             **value.options(model),

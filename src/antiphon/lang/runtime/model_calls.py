@@ -132,9 +132,8 @@ def _run_session(execution: ProgramExecution, session: Any, prompt: str, mode: A
     except NeedsHuman as error:
         raise make_suspended_error(str(error), "run it in a terminal, or allow it: `--yes`") from error
     except LimitReached as error:
-        from antiphon.effects import OverBudget
-
-        if isinstance(error.__cause__, OverBudget):
+        if error.exceeded is not None and not error.exceeded.scope.startswith("session:"):
+            # A limit of the whole program, not of this model.
             raise ProgramAborted(VibeError("V0922", str(error))) from error
         raise VibeError("V0922", f"the model gave no answer: {error}") from error
     except ReturnError:

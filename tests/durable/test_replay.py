@@ -1,0 +1,73 @@
+"""What is done again when a run is resumed, and how its steps are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.durable import Journal
+from antiphon.errors import ConfigurationError, Suspended
+from antiphon.session import Session
+from tests.session.scripted import Scripted
+
+
+def test_a_step_that_was_suspended_is_done_again(tmp_path: Path) -> None:
+    """It may be unsafe to repeat, but it is known how far it came."""
+    tried: list[str] = []
+
+    def pay() -> str:
+        tried.append("pay")
+        if len(tried) == 1:
+            raise Suspended("the bank opens at nine")
+        return "paid"
+
+    journal = Journal(tmp_path / "j.db")
+    with pytest.raises(Suspended, match="opens at nine"), journal.run("r"):
+        journal.step(pay)
+    assert [each.state for each in journal.iterate_effects("r")] == ["waiting"]
+    journal = Journal(tmp_path / "j.db")
+    with journal.run("r"):
+        assert journal.step(pay) == "paid"
+    assert [each.state for each in journal.iterate_effects("r")] == ["done"]
+    assert len(tried) == 2
+
+
+def test_a_request_without_a_key_is_sent_when_there_is_one(tmp_path: Path) -> None:
+    class Keyless(Scripted):
+        async def achat(self, conversation: Any, **options: Any) -> Any:
+            if not self.script:
+                raise ConfigurationError("there is no key for openai")
+            return await super().achat(conversation, **options)
+
+    def ask(*script: str) -> Any:
+        with Journal(tmp_path / "j.db").run("r"):
+            return Session(Keyless(*script)).vibe("Go.").value
+
+    with pytest.raises(ConfigurationError):
+        ask()
+    assert [each.state for each in Journal(tmp_path / "j.db").iterate_effects("r")] == ["begun"]
+    assert ask("Done.") == "Done."
+    assert ask() == "Done."
+
+
+class CountingJournal(Journal):
+    """A journal that counts its queries."""
+
+    queries = 0
+
+    def query(self, statement: str, values: Any) -> Any:
+        self.queries += 1
+        return super().query(statement, values)
+
+
+def test_the_steps_of_a_resumed_run_are_read_many_at_a_time(tmp_path: Path) -> None:
+    def work(journal: Journal, count: int) -> list[int]:
+        with journal.run("r"):
+            return [journal.step(abs, -number) for number in range(count)]
+
+    work(Journal(tmp_path / "j.db"), 600)
+    journal = CountingJournal(tmp_path / "j.db")
+    assert work(journal, 700) == list(range(700))
+    assert journal.queries < 30
