@@ -60,8 +60,8 @@ def texts(body: dict[str, Any], api: str) -> list[str]:
     """The texts of the last message of the user, in each API's shape."""
     if api == "gemini":
         return [part["text"] for part in body["contents"][-1]["parts"] if "text" in part]
-    last = body["input" if api == "openai-responses" else "messages"][-1]
-    assert last["role"] == "user"
+    last = body["messages" if "messages" in body else "input"][-1]
+    assert (last.get("role") or last["type"]) in ("user", "user_input")
     if isinstance(last["content"], str):
         return [last["content"]]
     return [block["text"] for block in last["content"] if "text" in block]

@@ -432,6 +432,12 @@ class TestCallsAsModelsSendThem:
     def test_the_models_own_spelling_is_kept(self):
         assert ToolCall.read("x", "f", '{"a" :  1}').arguments_json == '{"a" :  1}'
 
+    def test_later_changes_of_the_given_object_have_no_effect(self):
+        given = {"paths": ["a"]}
+        call = ToolCall.read("x", "f", given)
+        given["paths"].append("b")
+        assert (call.arguments, call.arguments_json) == ({"paths": ["a"]}, '{"paths":["a"]}')
+
     def test_a_call_that_was_cut_off_is_marked(self):
         call = ToolCall.read("x", "f", '{"a": 1}', truncated=True)
         assert call.problem == "cut off by the token limit before its arguments were complete"

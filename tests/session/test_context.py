@@ -6,9 +6,19 @@ from typing import Any
 
 import pytest
 
-from antiphon.conversation import AssistantTurn, Conversation, Text, UserTurn
+from antiphon.conversation import (
+    AssistantTurn,
+    Conversation,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserTurn,
+    estimate_tokens,
+)
+from antiphon.conversation.compaction import count_turn_tokens
 from antiphon.errors import ContextOverflow
 from antiphon.session import Compacted, Context, RequestStarted, Session
+from antiphon.session.context_window import SUMMARY_PROMPT, estimate_conversation_tokens
 from antiphon.wire import Options, Reply, Usage, rules, wire
 from tests.session.scripted import Scripted, calls, within
 from tests.strategies import TARGETS
@@ -254,3 +264,31 @@ def test_results_stay_with_their_calls():
     for turn in here.conversation.turns:
         if isinstance(turn, AssistantTurn):
             assert [each.id for each in turn.calls] == [each.call_id for each in turn.results]
+
+
+def test_a_model_is_told_about_the_request_for_a_summary_too():
+    class Told(Small):
+        told: list[str]
+
+        def announce(self, conversation: Conversation, **_: Any) -> None:
+            self.told.append(conversation.system)
+            conversation.announce()
+
+    model = Told(*looking(20))
+    model.told = []
+    Session(model, [look]).vibe("Go.")
+    assert model.summaries
+    assert [system for system in model.told if system] == [SUMMARY_PROMPT] * len(model.summaries)
+
+
+def test_a_result_counts_more_than_its_text():
+    turn = AssistantTurn((ToolCall("a", "f"),), (ToolResult("a", "word"),))
+    assert count_turn_tokens(turn, len) == len("f") + len("{}") + 8 + len("word") + 8
+
+
+def test_the_results_since_the_last_count_are_estimated():
+    talk = Conversation("Be brief.").add_user("Look.")
+    talk.add_assistant_tool_calls([ToolCall("a", "look")])
+    counted = talk.turns, 1_000
+    talk.add_tool_result("a", "word " * 400)
+    assert estimate_conversation_tokens(talk, counted) == 1_000 + estimate_tokens("word " * 400) + 8

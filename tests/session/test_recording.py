@@ -9,11 +9,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from antiphon.conversation import Text
+from antiphon.effects import EffectCall, EffectContext, Middleware, ModelReplied, Outcome, use_context
 from antiphon.errors import FormatError
 from antiphon.fakes import Fail, Fake, call, echo
 from antiphon.providers import Model, Retry, connect
 from antiphon.providers.recording import RecordingTransport, ReplayMismatch
 from antiphon.session import Session
+from antiphon.wire import Reply, ReplyState
 from tests.session.scripted import within
 
 MODEL = "anthropic/claude-sonnet-5"
@@ -129,3 +132,17 @@ def test_another_address_is_a_difference_too(fake: Fake, tmp_path: Path):
     path.write_text(json.dumps(entry | {"path": "/elsewhere"}) + "\n")
     with pytest.raises(ReplayMismatch, match=r"(?s)- .*/elsewhere.*\+ .*/v1/messages"):
         Session(replaying(path)).chat("Hello")
+
+
+def test_a_replayed_reply_brings_the_state_of_the_provider_along():
+    class Known(Middleware):
+        def before(self, step: EffectCall) -> Outcome:
+            del step
+            state = ReplyState(container={"id": "box_1"})
+            return Outcome(ModelReplied(Reply((Text("Done."),), "end", state=state), 0.0))
+
+    model = connect("anthropic/claude-sonnet-5-5", key="k", url="http://localhost:9")
+    session = Session(model)
+    with use_context(EffectContext(performers=(Known(),))):
+        assert asyncio.run(session.avibe("Go.")).value == "Done."
+    assert session.conversation.state.of(model.target.origin) == {"container": {"id": "box_1"}}

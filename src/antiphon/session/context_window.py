@@ -51,10 +51,8 @@ def estimate_conversation_tokens(conversation: Conversation, counted: CountedTur
     before, tokens = counted if counted is not None else (None, 0)
     known = len(before) if before else 0
     if before and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
-        # The counted answer may have got its results since.
-        if turns[known - 1] is not before[-1]:
-            tokens += count_result_tokens(turns[known - 1], estimate_tokens)
-            tokens -= count_result_tokens(before[-1], estimate_tokens)
+        # The counted answer had no results yet.
+        tokens += count_result_tokens(turns[known - 1], estimate_tokens)
         return tokens + sum(count_turn_tokens(turn, estimate_tokens) for turn in turns[known:])
     return sum(count_turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
 
