@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from antiphon._base.optional_deps import format_price_hint
@@ -138,6 +138,7 @@ class Budget(Middleware):
         self._began = time.monotonic()
         # Budgets with the same parent are checked and added to together.
         self._lock: threading.RLock = threading.RLock() if parent is None else parent._lock
+        self._chain: tuple[Budget, ...] = (self,) if parent is None else (self, *parent._chain)
 
     @property
     def limits(self) -> Limits:
@@ -151,7 +152,7 @@ class Budget(Middleware):
 
     def add(self, spent: Spending) -> None:
         """Add to this budget and its parents, and warn if little of a limit is left."""
-        for each in self._chain():
+        for each in self._chain:
             each.counter.add(spent)
         if self._on_warning is not None:
             share, told = self._compute_used_share()
@@ -164,14 +165,16 @@ class Budget(Middleware):
 
         A session gives its own requests and its time, which do not count for its parents.
         """
-        for each in self._chain():
-            spent, limits = each.spent, each.limits
+        for each in self._chain:
+            spent, limits = each.counter.load(), each.limits
             is_own = each is self or requests is None
-            if is_own:
+            if is_own and limits.requests is not None:
                 each._compare("requests", limits.requests, spent.requests if requests is None else requests)
-            each._compare("tokens", limits.tokens, spent.tokens)
-            each._compare("cost", limits.cost, spent.cost)
-            if is_own:
+            if limits.tokens is not None:
+                each._compare("tokens", limits.tokens, spent.tokens)
+            if limits.cost is not None:
+                each._compare("cost", limits.cost, spent.cost)
+            if is_own and limits.seconds is not None:
                 each._compare("seconds", limits.seconds, time.monotonic() - each._began if seconds is None else seconds)
 
     def before(self, step: EffectCall) -> None:
@@ -183,8 +186,10 @@ class Budget(Middleware):
                     self.add(Spending(requests=1))
             case CallTool():
                 with self._lock:
-                    for each in self._chain():
-                        each._compare("tool_calls", each.limits.tool_calls, each.spent.tool_calls)
+                    for each in self._chain:
+                        limit = each.limits.tool_calls
+                        if limit is not None:
+                            each._compare("tool_calls", limit, each.spent.tool_calls)
                     self.add(Spending(tool_calls=1))
             case _:
                 pass
@@ -196,21 +201,15 @@ class Budget(Middleware):
             with self._lock:
                 self.add(Spending(usage=outcome.value.reply.usage, cost=outcome.value.cost))
 
-    def _chain(self) -> Iterator[Budget]:
-        budget: Budget | None = self
-        while budget is not None:
-            yield budget
-            budget = budget.parent
-
-    def _compare(self, name: str, limit: float | None, used: float | None) -> None:
-        if limit is not None and (used is None or used >= limit):
+    def _compare(self, name: str, limit: float, used: float | None) -> None:
+        if used is None or used >= limit:
             raise BudgetExceeded(self.scope, name, limit, used, self._label)
 
     def _compute_used_share(self) -> tuple[float, str]:
         """Return the largest used share of any limit, and that limit as text."""
         shares = [
             (used / limit, format_limit(name, limit, each._label))
-            for each in self._chain()
+            for each in self._chain
             for limits, spent in [(each.limits, each.spent)]
             for name, limit, used in (
                 ("requests", limits.requests, spent.requests),
