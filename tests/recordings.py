@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+#: The APIs with recordings.
+RECORDED_APIS = ("anthropic", "openai-chat", "openai-responses", "gemini")
+
 
 def exchanges(api: str) -> list[dict[str, Any]]:
     """The recorded exchanges of an API; the test is skipped where there are none."""

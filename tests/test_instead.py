@@ -394,8 +394,8 @@ def test_the_page_counts_lines_as_it_says():
     assert f"| all | {vibe} | {python} |" in page
     imports, more = _with(r"^import ", "vibe"), _with(r"^(import|from) ", "py")
     frame = _with(r"ArgumentParser|parse_args|def main|__main__|^    (asyncio\.run\()?main\(", "py")
-    said = f"imports ({imports} and {more} lines), and the parser of flags, `main` and its guard ({frame} lines)."
-    left = f"Without them it is {vibe - imports} lines to {python - more - frame}."
+    said = f"imports ({imports} and {more} lines), and the argument parser, `main` and its guard ({frame} lines)."
+    left = f"Without these it is {vibe - imports} lines to {python - more - frame}."
     assert f"{said} {left}" in page.replace("\n", " ")
 
 

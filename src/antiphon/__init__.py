@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from antiphon.providers import Model, connect
     from antiphon.results import Result
     from antiphon.session import AIResult, ReturnError, Session
-    from antiphon.tools import ToolContext, tool
+    from antiphon.tools import ToolContext
+    from antiphon.tools.tool import tool
     from antiphon.wire import Reply
 
 __version__ = "0.2.0"

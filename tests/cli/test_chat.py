@@ -279,7 +279,7 @@ def test_a_conversation_that_no_longer_fits_is_shortened_and_the_whole_is_kept(
         chat.send(f"{question}\n")
     chat.expect("› ")
     chat.send("Three?\n")
-    shown = chat.expect("is kept as ")
+    shown = chat.expect("is saved as ")
     assert "older turn" in shown
     chat.expect("Third.")
     chat.expect("› ")

@@ -13,6 +13,7 @@ from antiphon.facts import cures, default_model, explain, find, list_known_model
 from antiphon.facts.build import build_fact_table, format_fact_table
 from antiphon.facts.models_page import render_models_page
 from antiphon.facts.table import FILE, load_fact_table
+from antiphon.wire import APIS
 
 
 def test_the_json_file_is_what_the_toml_files_say():
@@ -117,7 +118,7 @@ def test_a_model_that_replaces_another_is_known_and_lasts():
 
 
 def test_each_api_has_its_stop_reasons_and_cures():
-    assert {"anthropic", "openai-chat", "openai-responses", "gemini"} == set(load_fact_table().stop_reasons)
+    assert set(APIS) == set(load_fact_table().stop_reasons)
     assert stop_reasons("anthropic")["pause_turn"].outcome == "continue"
     assert stop_reasons("gemini")["MAX_TOKENS"].outcome == "truncated"
     assert stop_reasons("openai-responses")["max_messages"].outcome == "continue"

@@ -188,6 +188,7 @@ def run_once(text: str, write: Any, connect: Any, people: Any, performers: tuple
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 @example(1, 2)
+@example(0, 0)
 def test_programs_come_to_the_same_end_from_their_effects(seed: int, timing: int) -> None:
     text = program_of(Random(seed))
     fake = Fake([answering for _ in range(500)])

@@ -462,7 +462,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     page.keyboard.type("this?")
     page.keyboard.press("Enter")
     wait_said(page, "A cat.")
-    page.wait_for_function("() => document.querySelector('.message.user img').naturalWidth > 0")
+    page.wait_for_function("() => document.querySelector('.message.user img')?.naturalWidth > 0")
     assert page.locator(".message.user .text").first.text_content() == "What is\nthis?"
     assert page.locator(".account").text_content().startswith(f"{GPT}90 → 4 tokens")
     id = page.get_attribute(".talked", "data-chat")

@@ -313,9 +313,10 @@ class Run(Generic[T]):
     def active(self, budget: Budget | None = None) -> Generator[None]:
         """Make everything that this thread or task starts inside the block part of the run.
 
-        `budget` counts it; the default is the budget of the run.
+        `budget` counts it; the default is the budget that already counts in this run, or that of the run.
         """
-        token = _active.set((self, budget or self.budget))
+        around, current = _active.get() or (None, None)
+        token = _active.set((self, budget or (current if around is self else None) or self.budget))
         try:
             yield
         finally:

@@ -72,6 +72,8 @@ class Talking:
         self._listeners: list[Callable[[], object]] = []
         self._is_busy = self._is_stopped = False
         self._began = 0.0
+        #: The number of answers begun. The state of a page is different after a short answer, so that it is sent.
+        self._asked = 0
         self._unsaved = f"unsaved-{secrets.token_hex(4)}"
         self._known: Any = None
         self._newest = ""
@@ -107,6 +109,7 @@ class Talking:
             "model": self.talk.session.model.name,
             "tools": self.tools,
             "state": self._state(),
+            "asked": self._asked,
             "run": self._run(),
             "error": self.error,
             "notes": self.notes,
@@ -257,6 +260,7 @@ class Talking:
                 raise NotReadyError("another program is using this conversation; wait until it ends")
             self._is_busy, self._is_stopped, self.error, self._began = True, False, {}, time.monotonic()
             self.live = Live(self.live.number + 1)
+            self._asked += 1
         threading.Thread(target=self._follow, args=(begin,), name="antiphon-chat", daemon=True).start()
         self._changed()
 
