@@ -15,10 +15,11 @@ demo: $(VENV)/.ready ## What it does, in two minutes and without a key
 
 # Style and types are looked at while the tests run, some of which only wait; what is wrong with them is told at the end.
 # What Python makes of the tests, and of what they import, is made by one process before four want it. Each of these
-# begins with tests that lie together, which share what is slow to make.
+# begins with tests that lie together, which share what is slow to make. A few failed tests are repeated alone.
 test: $(VENV)/.ready-test browser specifications ## Everything that must hold before a change lands
 	@mkdir -p build; { $(LINT); } >build/lint.txt 2>&1 & lint=$$!; \
 		$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1; $(BIN)/python -m pytest -n 4 --dist worksteal; tests=$$?; \
+		[ $$tests != 1 ] || { $(BIN)/python .ci/repeat_failed.py; tests=$$?; }; \
 		wait $$lint && exit $$tests; cat build/lint.txt; exit 1
 
 # The page is tested in a browser: the one that is there, or Debian's where it may be installed.
