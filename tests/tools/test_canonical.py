@@ -182,19 +182,19 @@ def run_shell(command: str) -> str:
     return command
 
 
-GIT = Rule("allow", "*", {"command": "git *"})
+GIT = Rule("allow", "*", {"command": "git log *"})
 
 
 class TestShells:
     made = shell_tool()
 
     def test_every_command_of_a_line_must_be_allowed(self):
-        assert decide(self.made, GIT, command="git status") == "allow"
-        assert decide(self.made, GIT, command="git log && git diff | git apply --check") == "allow"
+        assert decide(self.made, GIT, command="git log HEAD") == "allow"
+        assert decide(self.made, GIT, command="git log @ && git log HEAD | git log x") == "allow"
         for more in ("; rm -rf ~", " && rm x", " | sh", "\nrm x", " $(rm x)", " `rm x`", " > ~/.bashrc", " & rm x"):
-            assert decide(self.made, GIT, command=f"git status{more}") == "ask"
+            assert decide(self.made, GIT, command=f"git log HEAD{more}") == "ask"
         both = GIT, Rule("allow", "*", {"command": "ls *"})
-        assert decide(self.made, *both, command="git status; ls -l") == "allow"
+        assert decide(self.made, *both, command="git log HEAD; ls -l") == "allow"
 
     def test_one_command_that_is_denied_denies_the_line(self):
         rules = Rule("deny", "*", {"command": "rm *"}), Rule("allow", "*", {"command": "*"})
@@ -205,7 +205,7 @@ class TestShells:
     def test_what_cannot_be_taken_apart_is_asked_about(self):
         harmless = tool(is_shell=True)(run_shell)
         assert decide(harmless, GIT, command="git log $(x)") == "ask"
-        assert decide(harmless, GIT, command="git log") == "allow"
+        assert decide(harmless, GIT, command="git log x") == "allow"
 
     def test_a_list_of_words_is_one_command(self):
         def start(command: list[str]) -> str:
