@@ -77,7 +77,7 @@ def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
     ) -> ToolResult:
         """Search the text of files, line by line, with a regular expression. Matches are shown as file:line:text.
 
-        Binary files, .git, node_modules, .venv, caches, files that look like secrets and hard links are left out.
+        Binary files, .git, node_modules, .venv, caches and files that look like secrets are left out.
 
         Args:
             pattern: The regular expression.
