@@ -33,6 +33,7 @@ MODELS = {
     "openai": "openai/gpt-6.1-sol",
     "openai-chat": "openai-chat/gpt-5.2",
     "google": "google/gemini-3.8-flash",
+    "google-interactions": "google-interactions/gemini-3.8-flash",
 }
 Make = Callable[..., Session]
 

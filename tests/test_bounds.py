@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from antiphon._base.json import prune_deep_json
+from antiphon.providers.redaction import find_request_secrets
 from antiphon.session.output_type import make_output_type
 from antiphon.team.known_test_runners import parse_runner_summary
 from antiphon.team.secret_scan import find_secret
@@ -28,6 +29,19 @@ READERS: dict[str, tuple[Callable[[str], object], str, str, str]] = {
     "secret-token": (find_secret, "", "-eyJ", ""),
     "variable-address": (lambda text: is_secret_variable("X", text), "://", ":", ""),
     "variable-token": (lambda text: is_secret_variable("X", text), "", "-eyJaaaaaaaaaa", ""),
+    **{
+        f"hide-{name}": (find_request_secrets({}, 'a"/-b' * 3).hide, before, repeated, "")
+        for name, before, repeated in (
+            *(("key", "", "sk-"), ("jwt", "", "-eyJaaaaaaaaaa."), ("pem", "", "-----BEGIN A PRIVATE KEY-----")),
+            *(
+                ("address", "://", ":"),
+                ("addresses", "", "://a:"),
+                ("blanks", "Bearer", " "),
+                ("basic", "", "authorization:  "),
+            ),
+            *(("slashes", "a", "\\"), ("escapes", "", 'a\\\\"'), ("numbers", "a&#", "0"), ("html", "a", "&amp;")),
+        )
+    },
     "json-strings": (prune_deep_json, "", '"a\\', ""),
     "json-breaks": (prune_deep_json, "", '"a\\\n', ""),
     "answer-strings": (lambda text: make_output_type(float).find_inexact_numbers(text), "", '"a\\', ""),

@@ -598,6 +598,11 @@ class TestPrograms:
         (repository / "x.vibe").write_text('import { f } from "./helper.py"\ntest "t" { print(f()) }')
         (repository / "helper.py").symlink_to("/dev/zero")
         ran = antiphon(command, "x.vibe")
+        assert (ran.code != 0, "is a link to a file that is no module" in ran.out + ran.err) == (True, True)
+        (repository / "helper.py").unlink()
+        (repository / "helper.py").touch()
+        os.truncate(repository / "helper.py", 100_000_000)
+        ran = antiphon(command, "x.vibe")
         assert (ran.code != 0, "too large" in ran.out + ran.err) == (True, True)
 
     def test_tests_that_were_only_found_are_not_run_unseen(self, repository: Path) -> None:
@@ -662,6 +667,26 @@ class TestUntrusted:
         assert (ran.code, "leads out of" in ran.err) == (2, True)
         piped = antiphon("run", "-", "--untrusted", input=(repository / "x.vibe").read_text())
         assert (piped.code, "leads out of" in piped.err) == (2, True)
+
+    @pytest.mark.parametrize("command", ["run", "check"])
+    @pytest.mark.parametrize("name", ["link.vibe", "link.py"])
+    def test_no_message_quotes_a_file_that_a_link_leads_to(self, repository: Path, command: str, name: str) -> None:
+        (repository.parent / "private.txt").write_text("hunter2")
+        (repository / name).symlink_to("../private.txt")
+        (repository / "x.vibe").write_text(f'import {{ x }} from "./{name}"\nprint(x)')
+        ran = antiphon(command, "x.vibe")
+        assert ran.code == 2
+        assert f"`./{name}` is a link to a file that is no module" in ran.err + ran.out
+        assert "hunter2" not in ran.err + ran.out
+
+    @pytest.mark.parametrize("command", ["run", "check", "fmt", "test"])
+    def test_a_named_link_to_another_file_is_not_read(self, repository: Path, command: str) -> None:
+        (repository.parent / "private.txt").write_text("hunter2")
+        (repository / "x.vibe").symlink_to("../private.txt")
+        ran = antiphon(command, "x.vibe")
+        assert ran.code == 2
+        assert "is a link to a file that is no program" in ran.err + ran.out
+        assert "hunter2" not in ran.err + ran.out
 
     def test_a_program_that_is_a_link_to_elsewhere_is_not_run(self, repository: Path) -> None:
         (repository.parent / "m.vibe").write_text("print(1)")

@@ -1,5 +1,6 @@
 """Tools of one's own, those of a trusted repository, and those a conversation had before; its instructions too."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -332,6 +333,18 @@ class TestInstructions:
         trusted_repository(place)
         assert "instructions: AGENTS.md" not in chat("a")
         assert "The secret." not in sent(fake)
+
+    @pytest.mark.parametrize("hard", [True, False])
+    def test_a_link_to_a_secret_is_no_instruction(self, fake: Fake, place: Path, hard: bool) -> None:
+        (place / ".env").write_text("NAME=the-secret\n")
+        (place / "AGENTS.md").unlink()
+        if hard:
+            os.link(place / ".env", place / "AGENTS.md")
+        else:
+            (place / "AGENTS.md").symlink_to(".env")
+        trusted_repository(place)
+        assert "instructions: AGENTS.md" not in chat("a")
+        assert "the-secret" not in sent(fake)
 
     def test_those_that_leave_a_model_no_room_are_left_out_and_that_is_said(
         self,

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import platform
+import pty
 import resource
 import shutil
 import signal
@@ -281,6 +282,34 @@ def test_settings_of_the_kernel_are_neither_written_nor_named(tree: Path):
     devices = ["fd", "full", "null", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"]
     assert check(tree, code).output == f"{devices} 0 False\n"
     assert Path("/proc/sys/kernel/hostname").read_text() == before
+
+
+@confined
+def test_nothing_of_the_terminal_or_of_the_first_process_is_reached(tree: Path):
+    code = (
+        "import os\n"
+        "for place in ('environ', 'mem', 'maps', 'root/etc', 'cwd/.', 'fd', 'task/1/environ'):\n"
+        "    try: os.listdir(f'/proc/1/{place}'); print('READ', place)\n"
+        "    except NotADirectoryError:\n"
+        "        try: open(f'/proc/1/{place}', 'rb').read(1); print('READ', place)\n"
+        "        except OSError: print('no')\n"
+        "    except OSError: print('no')\n"
+        "try: os.open('/dev/tty', os.O_RDWR); print('TERMINAL')\n"
+        "except OSError: print('no')\n"
+        "print([name for name in map(os.readlink, (f'/proc/self/fd/{each}' for each in (0, 1, 2))) if '/' in name])\n"
+    )
+    (tree / "check.py").write_text(code)
+    script = [sys.executable, "-c", SCRIPT, str(tree), f"{sys.executable} check.py"]
+    process, terminal = pty.fork()
+    if not process:
+        os.execv(sys.executable, script)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    os.close(terminal)
+    os.waitpid(process, 0)
+    assert json.loads(shown) == ["passed", "no\n" * 8 + "['/dev/null']\n"]
 
 
 @confined

@@ -160,6 +160,22 @@ class TestGrepping:
             (tree / f"{number}.pem").write_text("needle")
         assert ask(tree, "grep_files", pattern="needle", path=".")[-1].endswith(", 3.pem and 7 more]")
 
+    def test_copies_of_secrets_and_hard_links_are_not_searched(self, tree: Path) -> None:
+        outside = tree.parent / "needles"
+        outside.write_text("needle\n")
+        for name in ("id_rsa.bak", ".config/gh/hosts.yml", ".SSH/config", "lib/.m2/settings.xml"):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text("needle hunter2\n")
+        os.link(outside, tree / "linked.txt")
+        os.link(outside, tree / "node_modules" / "linked.txt")
+        (tree / "z.txt").write_text("needle\n")
+        left = ".SSH/config, .config/gh/hosts.yml, id_rsa.bak, lib/.m2/settings.xml, linked.txt"
+        shown = ["z.txt:1:needle", f"[not searched, because they may hold secrets: {left}]"]
+        assert ask(tree, "grep_files", pattern="needle") == shown
+        assert ask(tree, "grep_files", pattern="needle", max_matches=1)[0] == "z.txt:1:needle"
+        assert ask(tree, "grep_files", pattern="needle", path=".config")[0].startswith("no line matches")
+        assert ask(tree, "grep_files", pattern="needle", path="node_modules") == ["node_modules/linked.txt:1:needle"]
+
     def test_long_lines_are_cut(self, tree: Path) -> None:
         (tree / "min.js").write_text("needle" + "x" * 1_000_000)
         (line,) = ask(tree, "grep_files", pattern="needle")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import HumanAnswer
 from antiphon.fakes import Fake, call
 from antiphon.session import NeedsHuman, Question
+from antiphon.terminal import Person
 from antiphon.tools import Policy, Rule, Tool, ToolDefinitionError, as_tool, prefixed, renamed, tool
 from antiphon.tools.builtin import file_tools, shell_tool
 
@@ -116,6 +118,29 @@ class TestPaths:
         assert "`new.md` leads to `Makefile`" in question.text
         assert (here / "Makefile").read_text() == "x"
 
+    def test_a_file_with_other_hard_links_is_asked_about(self, here: Path):
+        outside = here.parent / "outside"
+        outside.write_text("hunter2")
+        for name in ("notes.txt", "node_modules/a/notes.txt"):
+            (here / name).parent.mkdir(parents=True, exist_ok=True)
+            os.link(outside, here / name)
+        (here / "plain.txt").write_text("plain")
+        read_file, *_ = file_tools(["."])
+        (question,), record = run(read_file, answer=False, path="notes.txt")
+        assert question.text.endswith(" `notes.txt` has other hard links: it may also be a file elsewhere.")
+        assert question.notes == "`notes.txt` has other hard links: it may also be a file elsewhere."
+        assert record.result is None or "hunter2" not in record.result
+        said: list[str] = []
+        Person(lambda _: "n", lambda text: said.append(text.plain)).answer(question)
+        assert said[0].endswith(f"\n{question.notes}")
+        for name in ("plain.txt", "node_modules/a/notes.txt"):
+            assert not run(read_file, answer=False, path=name)[0]
+        for made in (read_file, as_tool(read)):
+            rule = Rule("allow", "*", {"path": f"{here}/*"}), Rule("ask")
+            assert decide(made, *rule, path="notes.txt") == "ask"
+            assert decide(made, *rule, path="plain.txt") == "allow"
+            assert decide(made, Rule("deny", "*", {"path": "secret/*"}), Rule("allow"), path="notes.txt") == "allow"
+
     def test_what_was_allowed_is_asked_again_when_it_leads_elsewhere(self, here: Path):
         (here / "new.md").symlink_to("one")
         made = next(each for each in file_tools(["."]) if each.name == "write_file")
@@ -182,19 +207,19 @@ def run_shell(command: str) -> str:
     return command
 
 
-GIT = Rule("allow", "*", {"command": "git *"})
+GIT = Rule("allow", "*", {"command": "git log *"})
 
 
 class TestShells:
     made = shell_tool()
 
     def test_every_command_of_a_line_must_be_allowed(self):
-        assert decide(self.made, GIT, command="git status") == "allow"
-        assert decide(self.made, GIT, command="git log && git diff | git apply --check") == "allow"
+        assert decide(self.made, GIT, command="git log HEAD") == "allow"
+        assert decide(self.made, GIT, command="git log @ && git log HEAD | git log x") == "allow"
         for more in ("; rm -rf ~", " && rm x", " | sh", "\nrm x", " $(rm x)", " `rm x`", " > ~/.bashrc", " & rm x"):
-            assert decide(self.made, GIT, command=f"git status{more}") == "ask"
+            assert decide(self.made, GIT, command=f"git log HEAD{more}") == "ask"
         both = GIT, Rule("allow", "*", {"command": "ls *"})
-        assert decide(self.made, *both, command="git status; ls -l") == "allow"
+        assert decide(self.made, *both, command="git log HEAD; ls -l") == "allow"
 
     def test_one_command_that_is_denied_denies_the_line(self):
         rules = Rule("deny", "*", {"command": "rm *"}), Rule("allow", "*", {"command": "*"})
@@ -205,7 +230,7 @@ class TestShells:
     def test_what_cannot_be_taken_apart_is_asked_about(self):
         harmless = tool(is_shell=True)(run_shell)
         assert decide(harmless, GIT, command="git log $(x)") == "ask"
-        assert decide(harmless, GIT, command="git log") == "allow"
+        assert decide(harmless, GIT, command="git log x") == "allow"
 
     def test_a_list_of_words_is_one_command(self):
         def start(command: list[str]) -> str:

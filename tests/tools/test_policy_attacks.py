@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import subprocess
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +131,34 @@ class TestShells:
             ),
             *("submodule foreach 'rm x'", "filter-branch --tree-filter 'rm x'", "config core.pager 'rm x'"),
             *("log --output=/home/me/.bashrc", "init --template=/tmp/evil", "send-email --sendmail-cmd='rm x'"),
+            # An alias, hooks, and programs that the repository's own configuration or attributes name.
+            *(
+                "x",
+                "st -s",
+                "commit -m x",
+                "checkout y",
+                "merge y",
+                "pull",
+                "push",
+                "gc",
+                "worktree add --foo y",
+                "am a",
+            ),
+            *(
+                "status",
+                "diff",
+                "log -p",
+                "show",
+                "blame a",
+                "stash",
+                "grep x",
+                "describe --dirty",
+                "fsmonitor--daemon",
+            ),
+            *("-p rev-parse x", "--paginate rev-parse x", "--exec-path=/tmp/evil rev-parse x", "--bare rev-parse x"),
+            *("--namespace x rev-parse x", "--no-pager x", "--no-pager -c alias.rev-parse=!x rev-parse x"),
+            *("cat-file --textconv x", "cat-file --filters x", "rev-parse --git-dir=/tmp/evil"),
+            *("rev-parse 'x^{tree}'", "rev-parse x~1", "rev-parse x:a", "rev-list x", "for-each-ref", "ls-tree x"),
         ],
     )
     def test_a_star_stands_for_no_option_that_starts_a_program(self, line: str):
@@ -137,11 +168,87 @@ class TestShells:
 
     def test_an_option_that_a_pattern_names_is_allowed(self):
         check_allowed_commands(
-            "git -C docs log; git log -p -n 3; git add -u; find . -name x", ["git *", "git -C docs *", "find *"]
+            "git -C docs log -n 3; git log -p -n 3; git add -u; git --no-pager rev-parse HEAD; find . -name x",
+            ["git *", "git -C docs log *", "git log *", "git add *", "find *"],
         )
         for line in ("find . -exec rm {} +", "find . -delete", "sort -o x y", "tar -I 'rm x' -xf a", "rg --pre rm x"):
             with pytest.raises(ToolFailure):
                 check_allowed_commands(line, ["find *", "sort *", "tar *", "rg *"])
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            *("env rm x", "env -i rm x", "xargs rm", "xargs -I{} rm {}", "nice -n 5 rm x", "timeout 5 rm x", "sh x"),
+            *(
+                "sudo rm x",
+                "ssh host rm x",
+                "command rm x",
+                "exec rm x",
+                "source x",
+                "awk 'BEGIN { system(\"rm x\") }'",
+            ),
+            *("python -c x", "python x.py", "python -m evil", "perl -e x", "node -e x", "npx evil", "docker run x"),
+            *("sed e x", "sed '1e rm x' x", "sed s/a/rm/e x", "sed 's/a/b/w /tmp/x' x", "sed -n 'w x' y", "sed -f x y"),
+            *("sed -e p -e 1e x", "sed -i p x", "sed -n -i p x", "sed 's/[/x/;s/]y/z/;1e rm' x", "sed 'p;e' x"),
+            *("make SHELL=/tmp/evil", "make --eval='x:;rm x'", "make -f /tmp/evil", "make CC=rm x"),
+        ],
+    )
+    def test_a_star_stands_for_no_code_of_a_program_that_runs_code(self, line: str):
+        program = line.split()[0]
+        assert decide(SHELL, Rule("allow", "*", {"command": f"{program} *"}), command=line) == "ask"
+        with pytest.raises(ToolFailure, match=r"not among the allowed commands: .*; only a pattern that names `"):
+            check_allowed_commands(line, [f"{program} *"])
+
+    @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+    def test_what_a_star_covers_of_git_starts_no_program_of_the_repository(self, here: Path):
+        start = shlex.join(["touch", str(here / "pwned")])
+        settings = {
+            **dict.fromkeys(("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass"), start),
+            **dict.fromkeys(("diff.external", "gpg.program", "filter.x.clean", "diff.x.textconv"), start),
+            **dict.fromkeys(("remote.origin.uploadpack", "core.alternateRefsCommand"), f"{start};false"),
+            **{"remote.origin.url": str(here), "remote.origin.promisor": "true", "extensions.partialClone": "origin"},
+            **{"core.repositoryFormatVersion": "1", "log.showSignature": "true", "alias.x": f"!{start}"},
+            **{"core.hooksPath": str(here / "hooks"), "alias.rev-parse": f"!{start}", "alias.version": f"!{start}"},
+        }
+        missing = "1234567890" * 4
+        (here / "hooks").mkdir()
+        for hook in ("post-index-change", "reference-transaction"):
+            (here / "hooks" / hook).write_text(f"#!/bin/sh\n{start}\n")
+            (here / "hooks" / hook).chmod(0o755)
+        (here / ".gitattributes").write_text("* filter=x diff=x\n")
+        subprocess.run(["git", "init", "-q", "."], check=True)
+        subprocess.run(["git", "add", ".gitattributes"], check=True)
+        for name, value in settings.items():
+            subprocess.run(["git", "config", name, value], check=True)
+        (here / ".gitattributes").write_text("* filter=x diff=x\n\n")
+        subprocess.run(["git", "status"], check=False)
+        assert (here / "pwned").exists(), "the settings work"
+        (here / "pwned").unlink()
+        for line in (
+            *("rev-parse --show-toplevel", "rev-parse --abbrev-ref @", f"rev-parse {missing}", "rev-parse 12345678"),
+            *(
+                "check-ref-format a/b",
+                "count-objects -v -H",
+                "version --build-options",
+            ),
+        ):
+            assert decide(SHELL, GIT, command=f"git {line}") == "allow"
+            subprocess.run(["git", *line.split()], check=False, timeout=30)
+            assert not (here / "pwned").exists(), line
+
+    def test_code_that_a_pattern_names_is_allowed(self):
+        patterns = ["python -m pytest *", "python run.py *", "sed *", "make *", "env A=1 ls", "docker ps *", "awk 1 *"]
+        for line in (
+            *(
+                "python -m pytest -c x -k y",
+                "python run.py -c x",
+                "sed -n 1,5p x",
+                "sed 's/a/b/g;$d' x",
+                "make -k test",
+            ),
+            *("sed -n '/a/,/b/p' x y", "sed 's|/a|/b|' x", "sed s/[abc]//g x", "env A=1 ls", "docker ps -a", "awk 1 x"),
+        ):
+            check_allowed_commands(line, patterns)
 
     @pytest.mark.parametrize(
         "line",

@@ -15,8 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.tools import ToolFailure
+from antiphon.conversation import ToolCall
+from antiphon.tools import Policy, ToolFailure
 from antiphon.tools import file_sandbox as sandbox
+from antiphon.tools.builtin import file_tools
 from antiphon.tools.file_sandbox import SandboxRoots
 
 SECRET = b"the secret"
@@ -370,8 +372,38 @@ def test_copies_and_plain_names_of_secrets_are_known(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "name", ["token.py", "tokens.rs", "password.go", "tokenizer.json", "notes.bak", "a~", "envelope"]
+    "name",
+    [
+        ".config/gh/hosts.yml", ".config/gcloud/x.db", ".netrc", ".npmrc", ".pypirc", ".docker/config.json",
+        ".aws/config", ".kube/config", ".m2/settings.xml", "home/.gradle/gradle.properties", ".terraform.d/a.json",
+        ".cargo/credentials.toml", ".gem/credentials", ".subversion/auth/svn.simple/a", ".mozilla/firefox/a/prefs.js",
+        ".config/google-chrome/Default/History", ".local/share/keyrings/login.keyring",
+        "Library/Application Support/gh/hosts.yml",
+        "Login Data", "cookies.txt", "wp-config.php", ".curlrc",
+    ],
+)  # fmt: skip
+def test_files_of_programs_with_passwords_are_secret(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("x")
+    read, *_ = file_tools([tmp_path])
+    assert Policy().decide(ToolCall("c", "read_file", {"path": name}), read) == "ask"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "token.py",
+        "tokens.rs",
+        "password.go",
+        "tokenizer.json",
+        "notes.bak",
+        "a~",
+        "envelope",
+        ".config/nvim/init.lua",
+        "settings.xml",
+    ],
 )
 def test_code_about_secrets_is_none(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("x")
     assert not SandboxRoots([tmp_path]).is_secret_path(name)

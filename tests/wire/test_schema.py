@@ -347,9 +347,9 @@ def test_an_illegal_name_is_the_same_legal_one_in_every_place_and_for_every_mode
         )
         text = json.dumps(body)
         assert FOREIGN not in text
-        # Declared, called and chosen, and in Google's APIs answered.
-        named = 4 if target.provider in ("google", "google-interactions") else 3
-        assert text.count('"mcp_server_tool"') == named, text
+        # Declared, called and chosen, and with Google's APIs answered.
+        is_google = target.api in ("gemini", "google-interactions")
+        assert text.count('"mcp_server_tool"') == (4 if is_google else 3), text
         assert rules.check(body, target.api, target.model) == []
 
 

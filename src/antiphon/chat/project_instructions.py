@@ -45,7 +45,7 @@ def find_trusted_instructions(project: Project) -> list[ProjectInstructions]:
 def find_instructions(project: Project) -> list[ProjectInstructions]:
     """Return the instructions from the root of a repository down to the current directory.
 
-    Links to files outside the repository are not followed.
+    Links to files outside the repository are not followed, nor those to files that look like secrets.
     """
     from antiphon.tools.file_sandbox import SandboxRoots
 
@@ -80,6 +80,8 @@ def list_instruction_files(system: str) -> list[str]:
 def _read_instructions(roots: SandboxRoots, path: str) -> ProjectInstructions | None:
     from antiphon.tools.builtin.text_files import detect_binary_kind, read_lines
 
+    if roots.asks_about()(path):
+        return None
     try:
         with roots.locate(path) as place, place.open() as stream:
             if detect_binary_kind(stream.read(8192)):

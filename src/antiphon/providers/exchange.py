@@ -60,7 +60,14 @@ from antiphon.wire import (
     TextDelta,
     Usage,
 )
-from antiphon.wire.cache import SentPrompt, build_cache_report, get_last_prompt, store_last_prompt
+from antiphon.wire.cache import (
+    SentPrompt,
+    build_cache_report,
+    find_prompt_change,
+    get_last_prompt,
+    store_last_prompt,
+    store_unanswered_prompt,
+)
 from antiphon.wire.fact_contradictions import find_contradicted_facts
 from antiphon.wire.prompt import Prompt, is_costly_change
 from antiphon.wire.text_conventions import extract_message, is_markup
@@ -178,6 +185,10 @@ class ModelExchange:
             while (hop := plan_continuation(whole, self.target, self.options)) is not None:
                 whole = yield from self._continue_answer(whole, hop)
             self._finish(whole)
+        except ProviderError:
+            if self._prompt is None and self.request.prompt is not None:
+                store_unanswered_prompt(self.conversation, self.target, self.request.prompt)
+            raise
         finally:
             if self._opening is not None:
                 self._let_others_go()
@@ -481,7 +492,7 @@ class ModelExchange:
     def _report_prompt_changes(self, reply: Reply, answered: Prompt) -> None:
         """Record where the prompt differs from the previous one, and the cache report."""
         before, first = get_last_prompt(self.conversation, self.target), self.request.prompt or answered
-        change = first.find_change(before.prompt) if before is not None else None
+        change = find_prompt_change(self.conversation, self.target, first)
         if change is not None and is_costly_change(change, self.target):
             reply.prefix_change = change
         reply.contradicted_facts, history = find_contradicted_facts(

@@ -24,7 +24,7 @@ from antiphon.providers.registry import LOCAL_PROVIDER, Provider, choose_api, ne
 from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseLimits
 from antiphon.providers.retry import Retry
 from antiphon.wire import EncodedRequest, Options, Reply, ReplyDelta, Target, Usage, wire
-from antiphon.wire.cache import cache_key, get_last_prompt
+from antiphon.wire.cache import cache_key, find_prompt_change, get_last_prompt
 from antiphon.wire.images import find_image_problem
 from antiphon.wire.options import adapt_options
 from antiphon.wire.prompt import announce_request_changes, is_costly_change
@@ -205,8 +205,8 @@ class Model:
         asked = conversation if conversation.is_for_request else conversation.fork_for_request()
         secrets = [each for tool in asked.tools if tool.hosted for each in tool.secret_texts]
         request = encode(asked, {})
-        if options.prefix == "error" and sent is not None and request.prompt is not None:
-            change = request.prompt.find_change(sent.prompt)
+        if options.prefix == "error" and request.prompt is not None:
+            change = find_prompt_change(conversation, self.target, request.prompt)
             if change is not None and is_costly_change(change, self.target):
                 raise PrefixBroken(f"{change}; nothing was sent, because `prefix` is 'error'")
         return ModelExchange(

@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from antiphon._base.key_forms import KEY_PATTERN
+
 #: The form of keys; all of them are removed from logs and messages.
 _KEY_PATTERN = re.compile(
-    r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\b[prs]k_(?:live|test|prod)_\w{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
+    rf"{KEY_PATTERN.pattern}|\b(?:sk|gsk|pk|rk|xai|key)-[\w-]{{8,}}|\bgsk_\w{{8,}}|\bBearer\s+\S+"
+    r"|(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?basic\s+[^\s\"']+)"
 )
 #: Names of headers whose values are secret, and of those that never are.
 _SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature", re.IGNORECASE)
@@ -20,6 +23,7 @@ _PLACEHOLDER_KEYS = ("", "any", "dummy", "fake", "key", "none", "ollama", "repla
 _MIN_SUBSTRING_LENGTH = 8
 _REDACTED = "[redacted]"
 _WORD = re.compile(r"[a-z_]+")
+_HTML_NAMES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 class SecretRedactor:
@@ -44,9 +48,9 @@ class SecretRedactor:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        forms = {form for text in self._texts for form in _encode_forms(text)}
         # Of two secrets with a common prefix, match the longer one first.
-        return re.compile("|".join(map(_compile_form, sorted(forms, key=lambda form: (-len(form), form)))))
+        texts = sorted(self._texts, key=lambda text: (-len(text), text))
+        return re.compile("|".join(each for text in texts for each in (_compile_text(text), *_compile_base64(text))))
 
 
 def find_request_secrets(headers: Mapping[str, str], *more: str) -> SecretRedactor:
@@ -90,18 +94,41 @@ def _decode_basic_auth(value: str) -> tuple[str, ...]:
     return pair, pair.partition(":")[2]
 
 
-def _encode_forms(secret: str) -> tuple[str, ...]:
-    """Return the secret as it is, URL-encoded, and in JSON."""
-    from urllib.parse import quote
-
-    from antiphon._base.json import dump_json
-
-    return secret, quote(secret, safe=""), dump_json(secret)[1:-1]
+def _compile_text(secret: str) -> str:
+    """Return the pattern of a secret as it is, and escaped for URLs, JSON, Python, HTML or XML, also twice."""
+    pattern = "".join(map(_compile_character, secret))
+    return pattern if len(secret) >= _MIN_SUBSTRING_LENGTH else rf"(?<!\w){pattern}(?!\w)"
 
 
-def _compile_form(form: str) -> str:
-    pattern = re.escape(form)
-    return pattern if len(form) >= _MIN_SUBSTRING_LENGTH else rf"(?<!\w){pattern}(?!\w)"
+def _compile_character(char: str) -> str:
+    if char.isalnum() and char.isascii():
+        return char
+    code, data = ord(char), char.encode("utf-8", "surrogatepass")
+    units = char.encode("utf-16-be", "surrogatepass")
+    escapes = {
+        r"\\*" + re.escape(char),
+        "".join(rf"(?i:%(?:25)?{byte:02x})" for byte in data),
+        "".join(rf"\\+x(?i:{byte:02x})" for byte in data),
+        "".join(rf"\\+u(?i:{units[at]:02x}{units[at + 1]:02x})" for at in range(0, len(units), 2)),
+        rf"&(?:amp;)?#0*(?:{code}|[xX]0*(?i:{code:x}));",
+        *({f"&(?:amp;)?{_HTML_NAMES[char]};"} if char in _HTML_NAMES else ()),
+        *({r"\+"} if char == " " else ()),
+    }
+    return f"(?:{'|'.join(sorted(escapes))})"
+
+
+def _compile_base64(secret: str) -> Iterator[str]:
+    """Yield the patterns of a long secret inside of a text in base64, by how it is aligned there."""
+    if len(secret) < 2 * _MIN_SUBSTRING_LENGTH:
+        return
+    from base64 import b64encode
+
+    data = secret.encode("utf-8", "surrogatepass")
+    for offset in range(3):
+        coded = b64encode(bytes(offset) + data).decode().rstrip("=")
+        # The first and the last character also depend on what is beside it.
+        whole = coded[(offset * 8 + 5) // 6 : (len(data) + offset) * 8 // 6]
+        yield "".join("[+-]" if each == "+" else "[/_]" if each == "/" else each for each in whole)
 
 
 def split_credentials(url: str) -> tuple[str, str]:

@@ -39,6 +39,12 @@ class Question:
     always: StandingDecision | None = None
     before: Before | None = None
 
+    @property
+    def notes(self) -> str:
+        """The remarks in the text of an approval, such as where a link of the arguments leads."""
+        opening = f"May `{self.call.name}` run with {self.call.arguments_json}?" if self.call else self.text
+        return self.text.removeprefix(opening).strip() if self.text.startswith(opening) else ""
+
 
 #: Returns text for a question, True or False for an approval, or a `HumanAnswer`; None if nobody is available.
 Answers = Callable[[Question], HumanAnswer | str | bool | Awaitable[HumanAnswer | str | bool | None] | None]

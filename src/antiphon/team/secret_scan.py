@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
+from antiphon._base.key_forms import KEY_PATTERN
 from antiphon.providers.redaction import is_secret_name
 
 #: The description of each kind of secret, and its pattern.
@@ -24,6 +25,7 @@ _SECRET_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("a signed token", r"(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
         ("a password in an address", r"\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]+:[^\s/:@]{3,}@"),
         ("an authorization", r"(?i)\bauthorization\s*:\s*(?:bearer|basic)\s+\S{8,}"),
+        ("a key or token", KEY_PATTERN.pattern),
     )
 )
 #: Shorter values could occur in a text by chance.

@@ -82,7 +82,9 @@ class Person:
         lines = format_call_lines(call, shutil.get_terminal_size().columns, question.before)
         short, hidden = shorten_lines(lines)
         for_whom = f" (for: {sanitize_line(question.who)[:120]})" if question.who else ""
-        self._show(_join_lines([Text(f"{above}May `{sanitize_line(call.name)}` run?{for_whom}", "bold"), *short]))
+        notes = [Text(sanitize_line(question.notes, exact=True)[:1_000], "yellow")] if question.notes else []
+        head = Text(f"{above}May `{sanitize_line(call.name)}` run?{for_whom}", "bold")
+        self._show(_join_lines([head, *short, *notes]))
         is_tool = question.always is not None and question.always.arguments is None
         always = sanitize_line(call.name) if is_tool else "this very call"
         said = read_final_answer(

@@ -52,7 +52,12 @@ class CanonicalCall:
     def question(self) -> str:
         """The question for the person who must approve the call."""
         links = "".join(f" `{path}` leads to `{where}`." for path, where in self.links)
-        return f"May `{self.name}` run with {self.call.arguments_json}?{links}"
+        linked = "".join(
+            f" `{target.shown}` has other hard links: it may also be a file elsewhere."
+            for target in self.targets.values()
+            if target.has_other_names
+        )
+        return f"May `{self.name}` run with {self.call.arguments_json}?{links}{linked}"
 
     @property
     def needs_approval(self) -> bool:

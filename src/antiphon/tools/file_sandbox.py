@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
-from antiphon.tools.path_arguments import PathTarget
+from antiphon.tools.path_arguments import PathTarget, has_other_names
 from antiphon.tools.path_resolution import (
     DIRECTORY_OPEN_FLAGS,
     SAFE_OPEN_FLAGS,
@@ -115,7 +115,7 @@ class SandboxRoots:
         """Return a function of a tool's `path` argument that says whether to ask for approval."""
 
         def asks_about(path: str = ".") -> bool:
-            return self.is_secret_path(path, hidden=hidden)
+            return self.is_secret_path(path, hidden=hidden) or self.target(path).has_other_names
 
         return asks_about
 
@@ -129,7 +129,7 @@ class SandboxRoots:
         if place is None:
             plain = os.path.normpath(path) if path.strip() else path
             return PathTarget(path if "\0" in path else plain, os.path.join(self._roots[0].real, plain))
-        return PathTarget(self.show(place.real), place.real, place.is_link)
+        return PathTarget(self.show(place.real), place.real, place.is_link, has_other_names=place.has_other_names)
 
     def _look(self, path: str, start: RootDirectory | None) -> _PathStatus | None:
         try:
@@ -141,7 +141,8 @@ class SandboxRoots:
             lexical = os.path.normpath(os.path.join(start.real if start else "/", path))
             # The real and the given name of a root are equivalent.
             is_link = lexical != place.real and split_path(lexical)[-len(place.parts) :] != place.parts
-            return _PathStatus(place.real, place.status is not None, bool(place.parts) and is_link)
+            status, is_link = place.status, bool(place.parts) and is_link
+            return _PathStatus(place.real, status is not None, is_link, has_other_names(status, place.parts))
         finally:
             place.close()
 
@@ -232,6 +233,7 @@ class _PathStatus:
     real: str
     exists: bool
     is_link: bool
+    has_other_names: bool
 
 
 class SandboxPath:

@@ -13,6 +13,16 @@ _LAUNCHERS = re.compile(
     r"|strace|ltrace|gdb|ssh|systemd-run|at|batch|crontab|entr|expect|tmux|screen|docker|podman|kubectl|make|npx|uvx"
     r"|(?:ba|da|z|k|mk|a|c|tc|fi)?sh|pwsh|python[\d.]*|pypy[\d.]*|perl|ruby|node|deno|bun|php|lua|tclsh|[gmn]?awk|sed|vim?|ed"
 )
+#: Launchers whose arguments are the command to run, with options before it.
+_PREFIX_LAUNCHERS = re.compile(
+    r"env|xargs|parallel|sudo|doas|su|runuser|nohup|nice|ionice|chrt|taskset|time|timeout|stdbuf|setsid|setpriv|command"
+    r"|builtin|exec|eval|source|\.|trap|alias|coproc|busybox|toybox|chroot|unshare|nsenter|flock|watch|script|strace"
+    r"|ltrace|gdb|ssh|systemd-run|at|batch|crontab|entr|expect|tmux|screen|(?:ba|da|z|k|mk|a|c|tc|fi)?sh|pwsh"
+)
+#: Launchers whose first argument that is no option is the code to run: a script, a module, a subcommand.
+_INTERPRETERS = re.compile(
+    r"docker|podman|kubectl|npx|uvx|python[\d.]*|pypy[\d.]*|perl|ruby|node|deno|bun|php|lua|tclsh|[gmn]?awk|vim?|ed"
+)
 #: Options that start a program, or write a file, in programs that mostly do neither. An option may be shortened.
 _LAUNCHING_OPTIONS: dict[str, tuple[str, ...]] = {
     "git": (
@@ -28,7 +38,16 @@ _LAUNCHING_OPTIONS: dict[str, tuple[str, ...]] = {
             "--receive-pack",
             "--exec",
         ),
-        *("--open-files-in-pager", "--ext-diff", "--textconv", "--extcmd", "--template", "--output", "--work-tree"),
+        *(
+            "--open-files-in-pager",
+            "--ext-diff",
+            "--textconv",
+            "--filters",
+            "--extcmd",
+            "--template",
+            "--output",
+            "--work-tree",
+        ),
         *("--tree-filter", "--index-filter", "--msg-filter", "--sendmail-cmd", "--smtp-server", "--to-cmd", "--cc-cmd"),
     ),
     "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"),
@@ -37,7 +56,7 @@ _LAUNCHING_OPTIONS: dict[str, tuple[str, ...]] = {
         *("-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action", "--info-script"),
         *("--new-volume-script", "--rsh-command", "--rmt-command"),
     ),
-    "sed": ("-i", "--in-place"),
+    "make": ("-C", "-f", "-I", "--directory", "--file", "--makefile", "--include-dir", "--eval"),
     "sort": ("-o", "--output", "--compress-program"),
     "rg": ("--pre", "--hostname-bin"),
     "ssh": ("-o", "-F"),
@@ -54,6 +73,34 @@ _LAUNCHING_SUBCOMMANDS: dict[str, dict[str, str]] = {
     }
 }
 _MIN_OPTION_LENGTH = len("--ex")
+#: Subcommands of git that start no program which the configuration, the attributes or the hooks of a repository
+#: name. `status` is none of them (`core.fsmonitor`, filters), and neither are `diff`, `show` and `blame`
+#: (`diff.external`, textconv, filters) and `log` (`gpg.program`). Whatever reads objects may fetch missing ones
+#: (`remote.*.uploadpack`, `core.sshCommand`). Any unknown word may be an alias.
+_PLAIN_GIT_COMMANDS = frozenset(("check-ref-format", "count-objects", "rev-parse", "version"))
+#: A revision that `rev-parse` resolves without reading objects.
+_PLAIN_REVISION = re.compile(r"[\w@./=-]+")
+_PLAIN_GIT_OPTIONS = frozenset(
+    (
+        "--no-pager",
+        "-P",
+        "--no-optional-locks",
+        "--literal-pathspecs",
+        "--no-replace-objects",
+        "--version",
+        "--no-lazy-fetch",
+    )
+)
+#: Of `sed`, scripts that only print, delete and substitute: no `e`, `w` or `r`, also not as a flag of `s`.
+_SED_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/)"
+_SED_COMMAND = (
+    rf"(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?)?(?:!?[pdq=]"
+    r"|s(?:/(?:[^/\\\n]|\\[^\n])*){2}/[gpI0-9]*|s(?:\|(?:[^|\\\n]|\\[^\n])*){2}\|[gpI0-9]*)"
+)
+_PLAIN_SED_SCRIPT = re.compile(rf"{_SED_COMMAND}|(?!.*\[){_SED_COMMAND}(?:; ?{_SED_COMMAND})*")
+_PLAIN_SED_OPTION = re.compile(
+    r"-[nErsuz]+|--quiet|--silent|--posix|--regexp-extended|--null-data|--unbuffered|--debug"
+)
 
 
 def launches_commands(words: Sequence[str]) -> bool:
@@ -75,6 +122,46 @@ def find_launching_words(words: Sequence[str]) -> list[bool]:
         found[at] = found[at] or needed == ""
         for later in range(at + 1, len(words)) if needed else ():
             found[later] = found[later] or words[later].startswith(needed or "")
+    return found
+
+
+def find_uncovered_words(words: Sequence[str]) -> list[bool]:
+    """Return for each word whether a wildcard of a rule does not stand for it.
+
+    These are the launching words, and in addition words that select the code to run: the subcommand of git
+    and the options before it, the script of an interpreter, and every argument of a program such as `env`.
+    """
+    program, found = _program_name(words), find_launching_words(words)
+    if _PREFIX_LAUNCHERS.fullmatch(program):
+        return [at > 0 for at in range(len(words))]
+    start = next((at for at, word in enumerate(words) if at and not word.startswith("-")), len(words))
+    if program == "git":
+        is_plain = start < len(words) and words[start] in _PLAIN_GIT_COMMANDS
+        for at in range(1, min(start + 1, len(words))):
+            found[at] = found[at] or not (words[at] in _PLAIN_GIT_OPTIONS or (at == start and is_plain))
+        if "rev-parse" in words[start : start + 1]:
+            found = [each or not _PLAIN_REVISION.fullmatch(word) for each, word in zip(found, words, strict=True)]
+    elif program == "sed":
+        found = [found[at] or (at > 0 and each) for at, each in enumerate(_find_sed_code(words))]
+    elif program == "make":
+        found = [each or (at > 0 and "=" in words[at]) for at, each in enumerate(found)]
+    elif _INTERPRETERS.fullmatch(program):
+        found = [each or 0 < at <= start for at, each in enumerate(found)]
+    return found
+
+
+def _find_sed_code(words: Sequence[str]) -> list[bool]:
+    """Return for each word of a `sed` command whether it is, or may be, more than a plain script or a file."""
+    found = [False] * len(words)
+    is_script, has_script = False, False
+    for at, word in enumerate(words[1:], 1):
+        if is_script or (not has_script and not word.startswith("-")):
+            found[at] = _PLAIN_SED_SCRIPT.fullmatch(word) is None
+            is_script, has_script = False, True
+        elif word in ("-e", "--expression"):
+            is_script = True
+        elif word.startswith("-"):
+            found[at] = _PLAIN_SED_OPTION.fullmatch(word) is None
     return found
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -21,6 +22,10 @@ _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _PATH_WORDS = frozenset(
     ("path", "paths", "file", "files", "filename", "filenames", "filepath", "dir", "directory", "folder", "cwd")
 )
+#: Directories with files that package managers, git and caches link to their stores.
+_LINKED_DIRECTORIES = frozenset(
+    (".git", "node_modules", "site-packages", ".venv", ".tox", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache")
+)
 _PATH_FORMATS = ("path", "file-path", "directory-path")
 _COMMAND_WORDS = frozenset(("command", "commands", "cmd", "commandline", "script", "bash", "shell"))
 
@@ -30,7 +35,8 @@ class PathTarget:
     """The file that a path refers to: `real` is absolute, and `shown` is a short path of the same file.
 
     `others` are files that the same text names for programs that read it differently: as a `file:` URL, or
-    with spaces stripped. `is_known` is false if the file cannot be determined.
+    with spaces stripped. `is_known` is false if the file cannot be determined. `has_other_names` says that
+    the file has further hard links, which may be anywhere.
     """
 
     shown: str
@@ -38,6 +44,19 @@ class PathTarget:
     is_link: bool = False
     others: tuple[str, ...] = ()
     is_known: bool = True
+    has_other_names: bool = False
+
+
+def has_other_names(status: os.stat_result | None, parts: Sequence[str]) -> bool:
+    """Return whether a file has further hard links, except in directories of package managers and caches."""
+    if status is None or status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+        return False
+    return not is_package_directory(parts)
+
+
+def is_package_directory(parts: Sequence[str]) -> bool:
+    """Return whether a path is in a directory whose files are usually links to a store."""
+    return not _LINKED_DIRECTORIES.isdisjoint(parts)
 
 
 def resolve_path_target(path: str) -> PathTarget:
@@ -58,10 +77,17 @@ def resolve_path_target(path: str) -> PathTarget:
         real, lexical = os.path.realpath(home), os.path.abspath(home)
     except (OSError, ValueError):
         return PathTarget(path, path, is_known=False)
-    is_link = real != lexical
+    is_link, linked = real != lexical, has_other_names(_find_status(real), real.split(os.sep))
     if path.startswith("~") or not (is_link or _has_redundant_steps(path)):
-        return PathTarget(path, real, is_link, others)
-    return PathTarget(_make_relative(real) if not os.path.isabs(path) else real, real, is_link, others)
+        return PathTarget(path, real, is_link, others, True, linked)
+    return PathTarget(_make_relative(real) if not os.path.isabs(path) else real, real, is_link, others, True, linked)
+
+
+def _find_status(real: str) -> os.stat_result | None:
+    try:
+        return os.stat(real)
+    except (OSError, ValueError):
+        return None
 
 
 def normalize_remote_path(path: str) -> PathTarget:

@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE, STDOUT
 
+from antiphon._base.key_forms import KEY_PATTERN
+
 #: How long a program may take to exit, and its children to close its output, before they are killed.
 _GRACE_SECONDS = 0.5
 _KILL_WAIT_SECONDS = 5.0
@@ -180,13 +182,6 @@ _SECRET_WORDS = re.compile(
         | .* (?: KEY | TOKEN | SECRET | PASSWORD | PASSWD | PASSPHRASE | CREDENTIAL ) S? ) \d*""",
     re.VERBOSE,
 )
-_SECRET_VALUES = re.compile(
-    r"""://[^/\s@:]*:[^/\s@]+@ | \b(?: sk-[\w-]{16} | [prs]k_(?:live|test|prod)_\w{8} | whsec_\w{16} | npm_\w{30}
-        | pypi-\w{16} | SG\.[\w-]{16} | ya29\.[\w-]{16} | dop_v1_\w{16} | (?<!-)eyJ[\w-]{10,}\.eyJ[\w-]{10}
-        | gh[pousr]_\w{16} | github_pat_ | glpat- | xox[abeprs]-
-        | AKIA[0-9A-Z]{12} | AIza[\w-]{30} | hf_\w{20} | gsk_\w{20} ) | -----BEGIN\ [A-Z ]*PRIVATE""",
-    re.VERBOSE,
-)
 _HARMLESS_VARIABLES = ("PWD", "OLDPWD")
 
 
@@ -211,7 +206,7 @@ def is_secret_variable(name: str, value: str = "") -> bool:
     return (
         any(_SECRET_WORDS.fullmatch(word) for word in words)
         or "CONNECTION_STRING" in name.upper()
-        or bool(_SECRET_VALUES.search(value))
+        or bool(KEY_PATTERN.search(value))
     )
 
 

@@ -96,6 +96,8 @@ def _text_matches(call: CanonicalCall, name: str, text: str, glob: str, strictly
     targets = (target, *(PathTarget(each, each) for each in target.others))
     # A denial must not depend on whether the file system distinguishes case or Unicode normalization forms.
     really = [_target_matches(each, glob, find, loosely=is_path and not strictly) for each in targets]
+    if strictly and is_path and target.has_other_names:
+        return False
     if strictly:
         return all(really) and (is_path or plainly)
     return plainly or any(really)

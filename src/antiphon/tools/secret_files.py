@@ -21,6 +21,13 @@ SECRET_FILES = (
     ".npmrc",
     ".yarnrc.yml",
     ".pypirc",
+    "pip.conf",
+    ".authinfo*",
+    ".wgetrc",
+    ".curlrc",
+    ".databrickscfg",
+    ".sentryclirc",
+    ".terraformrc",
     ".htpasswd",
     ".git-credentials",
     ".dockercfg",
@@ -58,6 +65,17 @@ SECRET_FILES = (
     "kubeconfig",
     "keys.json",
     "auth.json",
+    "firebase-adminsdk*.json",
+    "gha-creds-*.json",
+    "local.settings.json",
+    "wp-config.php",
+    ".dev.vars",
+    "logins.json",
+    "key[34].db",
+    "login data",
+    "cookies",
+    "cookies.sqlite",
+    "cookies.txt",
     "*.tfvars",
     "*.tfstate",
     "*_history",
@@ -71,7 +89,23 @@ SECRET_FILES = (
 #: Suffixes that editors and people add to the name of a copy.
 _COPY_SUFFIX = re.compile(r"(?:~|\.(?:bak|backup|old|orig|saved?|copy|tmp|sw[op]|\d{1,4})|[ _-]copy| ?\(\d+\))\Z")
 #: Directories whose files are all secret.
-SECRET_DIRECTORIES = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker", ".password-store"))
+SECRET_DIRECTORIES = frozenset(
+    (
+        *(".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker", ".password-store", ".oci"),
+        *(".terraform.d", ".mozilla", ".pki"),
+    )
+)
+#: Directories of `.config` and the like whose files are all secret.
+_SECRET_CONFIG_DIRECTORIES = frozenset(
+    (
+        *("gh", "hub", "glab-cli", "gcloud", "doctl", "op", "rclone", "containers", "sops", "heroku", "netlify"),
+        *("vercel", "fly", "keyrings", "kwalletd", "antiphon"),
+        *("google-chrome", "chromium", "bravesoftware", "microsoft-edge"),
+    )
+)
+_CONFIG_PARENTS = (".config", ".local/share", "application support", "appdata/roaming", "appdata/local")
+#: Files with passwords in directories that also have others.
+_SECRET_PATHS = (".m2/settings*.xml", ".gradle/gradle.properties", ".nuget/nuget.config", ".subversion/auth/*")
 
 
 def looks_like_secret(parts: Sequence[str]) -> bool:
@@ -82,6 +116,14 @@ def looks_like_secret(parts: Sequence[str]) -> bool:
     # The URLs of remotes may contain passwords.
     is_git_config = ".git" in names[:-1] and names[-1].startswith("config")
     if is_git_config or any(name in SECRET_DIRECTORIES for name in names):
+        return True
+    path = "/".join(names)
+    if any(
+        name in _SECRET_CONFIG_DIRECTORIES and "/".join(names[:at]).endswith(_CONFIG_PARENTS)
+        for at, name in enumerate(names)
+    ):
+        return True
+    if any(fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}") for pattern in _SECRET_PATHS):
         return True
     last = names[-1]
     spellings = [last]

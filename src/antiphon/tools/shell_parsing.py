@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from antiphon.tools.launcher_commands import find_launching_words
+from antiphon.tools.launcher_commands import find_uncovered_words
 from antiphon.tools.tool import ToolFailure
 
 _COMMAND_SEPARATOR = re.compile(r"\|\||&&|\||;|\n")
@@ -55,16 +55,19 @@ def check_allowed_commands(line: str, allow: Sequence[str]) -> None:
         if not any(matches_word_pattern(words, pattern) for pattern in patterns):
             refused = " ".join(word.text for word in words)
             allowed = ", ".join(f"`{pattern}`" for pattern in allow)
-            raise ToolFailure(f"`{refused[:200]}` is not among the allowed commands: {allowed}")
+            risky = find_uncovered_words([word.text for word in words])
+            named = next((word.text for word, is_risky in zip(words, risky, strict=True) if is_risky), None)
+            hint = "" if named is None else f"; only a pattern that names `{named[:80]}` allows it"
+            raise ToolFailure(f"`{refused[:200]}` is not among the allowed commands: {allowed}{hint}")
 
 
 def matches_word_pattern(words: Sequence[ShellWord], pattern: Sequence[str]) -> bool:
     """Return whether a command matches a pattern word by word.
 
-    A `*` does not match an option that makes a program start another: `git *` does not match `git -c
-    core.pager=… log`.
+    A wildcard does not match words that select what a program starts: `git *` does not match `git -c
+    core.pager=… log`, nor `git x`, which may be an alias. A pattern can name them: `git log *`.
     """
-    risky = find_launching_words([word.text for word in words])
+    risky = find_uncovered_words([word.text for word in words])
     if list(pattern[-1:]) == ["*"]:
         pattern = pattern[:-1]
         if any(risky[len(pattern) :]):
@@ -76,7 +79,7 @@ def matches_word_pattern(words: Sequence[ShellWord], pattern: Sequence[str]) -> 
 def _word_matches(word: ShellWord, pattern: str, is_risky: bool) -> bool:
     if ".." in word.text.split("/") and ".." not in pattern.split("/"):
         return False
-    if is_risky and pattern[:1] in ("*", "?", "["):
+    if is_risky and re.search(r"[*?[]", pattern.partition("=")[0]):
         return False
     return word.fixed and fnmatchcase(word.text, pattern)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from antiphon.errors import OptionError
 from antiphon.web.users import PageUser, UserFile, hash_token
 
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]{2,45}\]|[^\s:@/\[\]]{1,255})(?::[0-9]{1,5})?")
 #: Names of this machine. DNS rebinding can point another name at it, but not these.
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SECURITY_HEADERS = (
@@ -225,9 +227,9 @@ class _AuthRequest:
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    """Return the name in a Host header; empty if the header is malformed."""
+    found = _HOST.fullmatch(host)
+    return found["name"] if found else ""
 
 
 def _normalize_origin(given: str) -> str:

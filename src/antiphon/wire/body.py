@@ -61,13 +61,15 @@ class RunningHash(Protocol):
 class _HashChain:
     """A running hash over segments, with its value, turn and byte count after each segment."""
 
-    __slots__ = ("bytes", "digests", "hash", "left_out", "turns")
+    __slots__ = ("bytes", "digests", "hash", "joined", "left_out", "turns")
 
     def __init__(self, hash: RunningHash, size: int = 0) -> None:
         self.hash = hash
         self.bytes = size
         self.left_out = 0
         self.digests: list[bytes] = []
+        #: The places of segments whose text was joined to the text before it.
+        self.joined: set[int] = set()
         self.turns: list[tuple[int, int]] = []
 
     @property
@@ -136,6 +138,12 @@ class EncodedMessages:
         """Return the number of a segment's turn, and the bytes up to the segment's end."""
         chain, at = (self._settled, place) if place < self._settled_count else (self._tail, place - self._settled_count)
         return chain.turns[at]
+
+    def is_joined(self, place: int) -> bool:
+        """Return whether a segment is part of a text that began with the segment before it."""
+        if place < self._settled_count:
+            return place in self._settled.joined
+        return place - self._settled_count in self._tail.joined
 
     def continue_hash(self) -> _HashChain:
         """Return a running hash that continues after all content."""
@@ -210,6 +218,8 @@ def _append_turns(
             chain.add(segment, number)
             if pending and pending.role == segment.role != "":
                 pending = _merge_segments(pending, segment)
+                if pending.text is not None:
+                    chain.joined.add(len(chain.digests) - 1)
                 continue
             if pending:
                 out += wrap(pending) + b","

@@ -97,6 +97,8 @@ class CacheReport:
 _CACHE_KEY = DerivedKey[str]("cache key")
 #: The last prompt that a target answered: it has read the same of a fork.
 _SENT = DerivedKey[SentPrompt]("prompt", forks=True)
+#: The prompt of the last request, if it failed.
+_UNANSWERED = DerivedKey[Prompt]("unanswered prompt", forks=True)
 
 
 def cache_key(conversation: Conversation, target: Target) -> str:
@@ -121,7 +123,28 @@ def get_last_prompt(conversation: Conversation, target: Target) -> SentPrompt | 
 
 def store_last_prompt(conversation: Conversation, target: Target, sent: SentPrompt) -> None:
     """Store the prompt that a target has answered."""
-    conversation.derived.set(_SENT, sent, (target.provider, target.api, target.model))
+    key = (target.provider, target.api, target.model)
+    conversation.derived.set(_SENT, sent, key)
+    conversation.derived.remove(_UNANSWERED, key)
+
+
+def find_prompt_change(conversation: Conversation, target: Target, prompt: Prompt) -> PrefixChange | None:
+    """Return why a prompt does not extend the last one that the target answered, nor the last one that failed.
+
+    The messages of a request that failed may be removed, but the target has read its last text as a
+    message of its own.
+    """
+    key = (target.provider, target.api, target.model)
+    sent, unanswered = conversation.derived.get(_SENT, key), conversation.derived.get(_UNANSWERED, key)
+    change = prompt.find_change(sent.prompt) if sent is not None else None
+    if change is None and unanswered is not None:
+        return prompt.find_joined_text(unanswered)
+    return change
+
+
+def store_unanswered_prompt(conversation: Conversation, target: Target, prompt: Prompt) -> None:
+    """Store the prompt of a request that failed."""
+    conversation.derived.set(_UNANSWERED, prompt, (target.provider, target.api, target.model))
 
 
 def build_cache_report(

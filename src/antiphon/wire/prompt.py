@@ -23,17 +23,20 @@ class PrefixChange:
     `at` names the first piece that differs: `tools`, `system`, a field of the body, or `messages`, of
     which `turn` counts from 1. `tokens` estimates how much of the earlier prompt must be processed
     again. `left_out` counts the thinking blocks no longer sent because they are bound to the earlier
-    prompt.
+    prompt. `is_joined` says that the last text of a failed request was joined with the text after it.
     """
 
     at: str
     turn: int | None
     tokens: int
     left_out: int = 0
+    is_joined: bool = False
 
     def __str__(self) -> str:
         where = f"turn {self.turn}" if self.turn is not None else f"`{self.at}`"
         lost = f"; {self.left_out} thinking blocks are left out" if self.left_out else ""
+        if self.is_joined:
+            return f"the text of turn {self.turn} was sent without an answer, and is now joined with the next text"
         return f"the prompt changed at {where}, about {self.tokens:,} tokens are read again{lost}"
 
 
@@ -62,6 +65,17 @@ class Prompt:
         head = before.messages.bytes - (before.messages.turn_at(place - 1)[1] if place else 0)
         turn = before.messages.turn_at(place)[0] + 1
         return PrefixChange("messages", turn, head // BYTES_PER_TOKEN, newly_left_out)
+
+    def find_joined_text(self, unanswered: Prompt) -> PrefixChange | None:
+        """Return where this prompt joins its text to the last text of a prompt that was not answered, or None."""
+        place = unanswered.messages.count
+        if not place or self.messages.count <= place or not self.messages.is_joined(place):
+            return None
+        if self.find_change(unanswered) is not None:
+            return None
+        turn, end = unanswered.messages.turn_at(place - 1)
+        start = unanswered.messages.turn_at(place - 2)[1] if place > 1 else 0
+        return PrefixChange("messages", turn + 1, (end - start) // BYTES_PER_TOKEN, is_joined=True)
 
     def _find_first_difference(self, before: Prompt, known: int) -> int:
         low, high = 0, known
@@ -107,7 +121,7 @@ def extract_prefix_fields(fields: Mapping[str, Any], target: Target) -> dict[str
 
 
 def is_costly_change(change: PrefixChange, target: Target) -> bool:
-    """Return whether a change loses cached tokens or thinking. Prompts too short to be cached cost
-    nothing.
+    """Return whether a change loses cached tokens, thinking or the end of a message. Prompts too short to be
+    cached cost nothing.
     """
-    return change.left_out > 0 or change.tokens >= (target.facts.cache.min or 0)
+    return change.left_out > 0 or change.is_joined or change.tokens >= (target.facts.cache.min or 0)

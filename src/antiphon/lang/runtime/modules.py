@@ -141,6 +141,8 @@ class ModuleLoader:
         if path.startswith("mcp:"):
             return ModuleExports(complete=False)
         file = resolve_import_path(path, importer)
+        if path.endswith((".py", ".vibe")) and _is_link_to_other_kind(file):
+            return ModuleExports(problem=f"`{path}` is a link to a file that is no module")
         if path.endswith(".py"):
             first = file.resolve()
             if first not in self.python:
@@ -304,6 +306,8 @@ def resolve_import_path(path: str, importer: Source) -> Path:
 def read_program_source(path: str | Path, name: str | None = None) -> Source:
     """Read the text of a file; raise a `VibeError` if it cannot be read."""
     file = Path(path)
+    if file.suffix == ".vibe" and _is_link_to_other_kind(file):
+        raise VibeError("V0601", f"{file} is a link to a file that is no program")
     try:
         with open_named_file(file) as opened:
             # A device may have no end, so the read is limited.
@@ -312,6 +316,11 @@ def read_program_source(path: str | Path, name: str | None = None) -> Source:
         message = f"cannot read {file}: {getattr(error, 'strerror', None) or error}"
         raise VibeError("V0601", message, _hint_file(file)) from None
     return decode_source(data, name or str(file.resolve()))
+
+
+def _is_link_to_other_kind(file: Path) -> bool:
+    """Return whether a link leads to a file of another kind: messages would quote what nobody meant to show."""
+    return file.resolve().suffix != file.suffix
 
 
 def _hint_file(file: Path) -> str:

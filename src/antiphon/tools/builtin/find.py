@@ -8,11 +8,12 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from contextlib import suppress
 from itertools import groupby, islice
 from typing import Any
 
 from antiphon.conversation import ToolResult
+from antiphon.tools import secret_files
 from antiphon.tools.builtin import grep_process as searching
 from antiphon.tools.builtin.grep_process import iter_text_lines, matches_glob, truncate_line
 from antiphon.tools.builtin.search_results import (
@@ -23,8 +24,10 @@ from antiphon.tools.builtin.search_results import (
     make_match_result,
 )
 from antiphon.tools.file_sandbox import SKIPPED_DIRECTORIES, SandboxPath, SandboxRoots
+from antiphon.tools.path_arguments import has_other_names, is_package_directory
+from antiphon.tools.path_resolution import split_path
 from antiphon.tools.process_runner import ProcessResult, find_program, make_scrubbed_environment, run_process
-from antiphon.tools.secret_files import SECRET_DIRECTORIES, SECRET_FILES
+from antiphon.tools.secret_files import SECRET_DIRECTORIES, SECRET_FILES, looks_like_secret
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 _TIMEOUT_SECONDS = 20.0
@@ -41,7 +44,6 @@ _LAUNCH_SCRIPT = "import os, sys; os.fchdir(int(sys.argv[1])); os.execv(sys.argv
 
 def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
     """Return `list_files`, `glob_files` and `grep_files` for these directories; `wary` as in `file_tools`."""
-    unread = (*SECRET_FILES, ".*") if wary else SECRET_FILES
 
     def list_files(path: str = ".", depth: int = 1) -> ToolResult:
         """List what is in a directory, hidden files included; directories end in /.
@@ -90,20 +92,22 @@ def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
             raise ToolFailure("`max_matches` is between 1 and 5,000")
         with roots.locate(path) as place:
             # A file given by name has been approved; a secret found on the way is not read.
-            skipped = () if place.kind == "file" else unread
+            is_tree = place.kind != "file"
             wanted = {
                 "pattern": pattern,
                 "ignore_case": ignore_case,
                 "glob": glob,
                 "most": max_matches,
-                "unread": skipped,
+                "skips_secrets": is_tree,
+                "skips_hidden": is_tree and wary,
+                "skips_linked": is_tree and not is_package_directory(split_path(place.real)),
             }
             matches = await _search_with_ripgrep(roots, place, wanted)
             if matches is None:
                 matches = await _search_with_python(place, wanted)
             nothing = f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
-            nothing += "; files that look like secrets are not searched" if skipped else ""
-            unsearched = await asyncio.to_thread(_list_unsearched, place, wanted) if skipped and matches else []
+            nothing += "; files that look like secrets are not searched" if is_tree else ""
+            unsearched = await asyncio.to_thread(_list_unsearched, place, wanted) if is_tree and matches else []
             return make_match_result(get_path_prefix(place), matches, max_matches, nothing, unsearched)
 
     def list_names(path: str = ".", depth: int = 1) -> list[str]:
@@ -135,11 +139,25 @@ def _list_unsearched(place: SandboxPath, wanted: dict[str, Any]) -> list[str]:
     """Return the files that were not searched because they look like secrets."""
     files = (entry.parts for entry in islice(place.walk(), _MAX_UNSEARCHED_SCAN) if entry.kind == "file")
     wished = (parts for parts in files if not wanted["glob"] or matches_glob(parts, wanted["glob"]))
-    return ["/".join(parts) for parts in wished if _is_skipped([part.casefold() for part in parts], wanted["unread"])]
+    above = split_path(place.real)
+    return [
+        "/".join(parts)
+        for parts in wished
+        if _is_skipped(above, parts, wanted) or (wanted["skips_linked"] and _is_linked(place, parts))
+    ]
 
 
-def _is_skipped(names: list[str], unread: Sequence[str]) -> bool:
-    return not SECRET_DIRECTORIES.isdisjoint(names[:-1]) or any(fnmatchcase(names[-1], each) for each in unread)
+def _is_linked(place: SandboxPath, parts: Sequence[str]) -> bool:
+    """Return whether a file has further hard links."""
+    with suppress(OSError):
+        return has_other_names(os.lstat(os.path.join(place.real, *parts)), parts)
+    return False
+
+
+def _is_skipped(above: Sequence[str], parts: Sequence[str], wanted: dict[str, Any]) -> bool:
+    """Return whether a file below the directory `above` is not searched."""
+    is_hidden = wanted["skips_hidden"] and parts[-1].startswith(".")
+    return is_hidden or (wanted["skips_secrets"] and looks_like_secret([*above, *parts]))
 
 
 async def _search_with_python(place: SandboxPath, wanted: dict[str, Any]) -> list[LineMatch]:
@@ -149,7 +167,14 @@ async def _search_with_python(place: SandboxPath, wanted: dict[str, Any]) -> lis
         return await _run_grep_process({**wanted, "where": place.directory or directory, "only": only, "unwalked": ()})
     with place.descriptor() as where:
         return await _run_grep_process(
-            {**wanted, "where": where, "only": None, "unwalked": sorted(SKIPPED_DIRECTORIES | SECRET_DIRECTORIES)}
+            {
+                **wanted,
+                "where": where,
+                "only": None,
+                "unwalked": sorted(SKIPPED_DIRECTORIES | SECRET_DIRECTORIES),
+                "above": split_path(place.real),
+                "secret_files": secret_files.__file__,
+            }
         )
 
 
@@ -206,7 +231,7 @@ async def _search_with_ripgrep(
     options += [f"--glob=!**/{name}/" for name in sorted(SKIPPED_DIRECTORIES)]
     if place.kind != "file":
         options += [f"--iglob=!**/{name}/" for name in sorted(SECRET_DIRECTORIES)]
-        options += [f"--iglob=!{name}" for name in wanted["unread"]]
+        options += [f"--iglob=!{name}" for name in SECRET_FILES]
     options += [f"--max-count={wanted['most'] + 1}", f"--regexp={wanted['pattern']}"]
     if place.kind == "file":
         finished = await _start_ripgrep(found, options, f"./{place.name}", place.directory)
@@ -216,8 +241,13 @@ async def _search_with_ripgrep(
             finished = await _start_ripgrep(found, options, "./", where)
     if finished.code not in (0, 1) and not finished.dropped:
         return None
-    places = _parse_locations(finished.output, wanted["glob"])
-    return list(islice(_read_matches(roots, place, places), wanted["most"] + 1))
+    above = split_path(place.real)
+    places = (
+        (name, number)
+        for name, number in _parse_locations(finished.output, wanted["glob"])
+        if not _is_skipped(above, name.split("/"), wanted)
+    )
+    return list(islice(_read_matches(roots, place, places, wanted["skips_linked"]), wanted["most"] + 1))
 
 
 async def _start_ripgrep(found: str, options: list[str], target: str, where: int) -> ProcessResult:
@@ -234,12 +264,16 @@ def _parse_locations(output: str, glob: str | None) -> Iterator[tuple[str, int]]
             yield name, int(number)
 
 
-def _read_matches(roots: SandboxRoots, place: SandboxPath, places: Iterator[tuple[str, int]]) -> Iterator[LineMatch]:
+def _read_matches(
+    roots: SandboxRoots, place: SandboxPath, places: Iterator[tuple[str, int]], skips_linked: bool
+) -> Iterator[LineMatch]:
     directory = place.real if place.kind == "directory" else place.real.rpartition("/")[0]
     for name, group in groupby(places, key=lambda found: found[0]):
         numbers = {number for _, number in group}
         try:
             with roots.locate(f"{directory}/{name}") as file, file.open() as stream:
+                if skips_linked and has_other_names(os.fstat(stream.fileno()), name.split("/")):
+                    continue
                 for number, line in iter_text_lines(stream):
                     if number in numbers:
                         yield name, number, truncate_line(line)

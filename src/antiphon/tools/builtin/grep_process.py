@@ -7,12 +7,13 @@ per match: the file's path, the line's number, its text.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, BinaryIO
 
@@ -112,6 +113,16 @@ def _open_regular_file(name: str, where: int | str) -> BinaryIO | None:
     return None
 
 
+def _load_secret_check(settings: dict[str, Any]) -> Callable[[Sequence[str]], bool]:
+    """Return `looks_like_secret` of a module that imports only the standard library."""
+    spec = importlib.util.spec_from_file_location("secret_files", settings["secret_files"])
+    assert spec is not None, "the name ends in .py"
+    assert spec.loader is not None, "and so it has a loader"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.looks_like_secret
+
+
 def search_files(settings: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
     """Yield the matches in order of path and line; one more than requested means that there are more."""
     try:
@@ -119,11 +130,16 @@ def search_files(settings: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
     except (re.error, OverflowError, RecursionError) as error:
         sys.exit(f"the pattern is no regular expression: {error}")
     left = settings["most"] + 1
+    is_secret = _load_secret_check(settings) if settings["skips_secrets"] else None
     for parts, stream in _iter_files(settings["where"], settings["only"], settings["unwalked"]):
         with stream:
             if settings["glob"] and not matches_glob(parts, settings["glob"]):
                 continue
-            if any(fnmatchcase(parts[-1].casefold(), name) for name in settings["unread"]):
+            if is_secret is not None and is_secret([*settings["above"], *parts]):
+                continue
+            if settings["skips_linked"] and os.fstat(stream.fileno()).st_nlink > 1:
+                continue
+            if settings["skips_hidden"] and parts[-1].startswith("."):
                 continue
             for number, line in iter_text_lines(stream):
                 if expression.search(line):
