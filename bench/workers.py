@@ -128,7 +128,7 @@ def take_over(url: str, count: int, slots: int, rounds: int = 5) -> None:
 
     def held(worker: subprocess.Popen[bytes]) -> set[str]:
         asked = "SELECT id FROM runs WHERE state = 'running' AND split_part(owner, ':', 2) = ?"
-        return {id for (id,) in journal.query(asked, (str(worker.pid),))}
+        return {id for (id,) in journal.database.query(asked, (str(worker.pid),))}
 
     for number in range(rounds):
         (home / "closed").touch()

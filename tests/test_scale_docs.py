@@ -65,7 +65,7 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
 def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> None:
     (shown,) = re.findall(r"^<!-- status -->\n```text\n\$ antiphon worker --status\n(.*?)^```", PAGE, re.M | re.DOTALL)
     Journal(postgres).begin("test", "r", id="r", state="ready")
-    from antiphon.durable.postgres import PostgresDatabase
+    from antiphon.storage.postgres import PostgresDatabase
 
     # Of a worker that has just been heard of.
     PostgresDatabase(postgres).transact(

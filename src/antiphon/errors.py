@@ -30,12 +30,12 @@ AntiphonError
 ├── IndeterminateEffect      an effect that started and may or may not have completed (antiphon.effects)
 ├── SessionAborted           a run must stop, whatever its code catches
 │   ├── ReplayDiverged       it asks for something other than last time (antiphon.durable)
-│   ├── LeaseLost            another process owns the run, or has ended it (antiphon.durable)
+│   ├── LeaseLost            another process owns the run, or has ended it
 │   └── JournalFailed        its steps can no longer be written to the journal (antiphon.durable)
 ├── SecretMissing            an environment variable whose value has changed
 ├── SecretRefused            a message that contains what looks like a secret (antiphon.team)
 ├── RepositoryError          a failed operation in a git repository (antiphon.team)
-├── RunInUse                 a run that another process owns (antiphon.durable)
+├── RunInUse                 a run that another process owns
 ├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)
@@ -174,6 +174,14 @@ class SessionAborted(AntiphonError):
 
     #: The option that `antiphon runs resume` needs to get past this error; empty if it needs none.
     option: str = ""
+
+
+class LeaseLost(SessionAborted):
+    """Another process took the run or cancelled it; this process can no longer write its effects."""
+
+
+class RunInUse(AntiphonError):
+    """A run that another process owns."""
 
 
 class Suspended(Exception):

@@ -17,6 +17,7 @@ import pytest
 
 from antiphon.durable import Journal
 from antiphon.fakes import Fake, call
+from antiphon.storage.leases import LeasedWrite
 from tests import forks
 from tests.lang_unit.commands import Ran, antiphon
 
@@ -211,12 +212,11 @@ class TestKilled:
         journal = Journal()
         running = journal.resume(last()["id"])
         # As if the process had died while it did it.
-        journal.write_at_epoch(
-            *running.fence,
+        for change in (
             "UPDATE effects SET state = 'begun', outcome = NULL WHERE run = (SELECT run FROM at) AND path = '1'",
-            (),
-        )
-        journal.write_at_epoch(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0", ())
+            "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0",
+        ):
+            journal.write_at_epoch(*running.fence, LeasedWrite(change, ()))
         running.finish("interrupted")
         forked = antiphon("runs", "fork", "last", "--at", "1", "--set", value)
         resumed = antiphon("runs", "resume", running.id, "--skip", "1", value)

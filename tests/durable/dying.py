@@ -18,7 +18,6 @@ from random import Random
 from typing import Any
 
 from antiphon.durable import ActiveRun, Journal
-from antiphon.durable.postgres import PostgresDatabase
 from antiphon.durable.replay_cache import is_indeterminate, set_aside_run
 from antiphon.effects import EffectContext, HumanAnswer, PathCounter, use_context
 from antiphon.errors import NotReadyError
@@ -26,6 +25,8 @@ from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.lang.runtime import Host, load
 from antiphon.programs.manual_outcome import parse_manual_outcome
 from antiphon.programs.run_ending import finish_run
+from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.postgres import PostgresDatabase
 from antiphon.storage.sqlite import SqliteDatabase
 from tests.lang_unit.harness import connecting, said
 from tests.lang_unit.test_replay import Delays
@@ -158,9 +159,9 @@ class Dying(Journal):
         self._count = count
         self._moments = moments
 
-    def write_at_epoch(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
+    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any) -> None:
         self._pass()
-        super().write_at_epoch(run, epoch, statement, values, *more)
+        super().write_at_epoch(run, epoch, write, *more)
         self._pass()
 
     def release(self, *given: Any, **named: Any) -> None:
@@ -264,7 +265,7 @@ class Life:
 
     def _told(self, code: int) -> dict[str, Any]:
         journal = Journal(self.journal)
-        rows = journal.query("SELECT path, kind, hash, state FROM effects WHERE run = ?", (self.run,))
+        rows = journal.database.query("SELECT path, kind, hash, state FROM effects WHERE run = ?", (self.run,))
         trace, printed = _lines(self.place / "trace"), _lines(self.place / "printed")
         return {
             "code": code,

@@ -17,15 +17,16 @@ import psycopg
 import pytest
 
 from antiphon.cli.telling import describe_run, iter_next_steps
-from antiphon.durable import Dispatcher, Journal, RateLimits, RunInUse, run_queue
-from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
-from antiphon.durable.run_queue import MAX_TAKEOVERS
+from antiphon.durable import Dispatcher, Journal, RateLimits
 from antiphon.durable.worker import WATCH_SECONDS
 from antiphon.effects import AskModel, EffectCall, EffectContext, HumanAnswer, PathCounter, use_context
-from antiphon.errors import NotReadyError, StoreError, Suspended
+from antiphon.errors import NotReadyError, RunInUse, StoreError, Suspended
 from antiphon.fakes import Fake
 from antiphon.lang.runtime import Host, loads
 from antiphon.session import Session
+from antiphon.storage import run_queue
+from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
+from antiphon.storage.run_queue import MAX_TAKEOVERS
 from tests import postgres_server
 from tests.forks import Forked
 from tests.lang_unit.harness import connecting
@@ -119,7 +120,7 @@ class Workers:
         return dict(self.dispatcher.metrics().runs)
 
     def effects(self) -> list[tuple[object, ...]]:
-        return self.journal.query("SELECT run, path, state, attempt FROM effects ORDER BY run, path", ())
+        return self.journal.database.query("SELECT run, path, state, attempt FROM effects ORDER BY run, path", ())
 
 
 @pytest.fixture
@@ -144,7 +145,12 @@ def test_a_thousand_rows_over_three_workers_of_which_one_is_killed(workers: Work
     # Only what the killed one was at was begun twice, and nobody gave up.
     assert sum(attempt - 1 for *_, attempt in rows) <= 8
     assert not [words for words in workers.said() if words[1] == "lost"]
-    until(lambda: workers.journal.query("SELECT count(*) FROM procrastinate_jobs WHERE status = 'doing'", ()) == [(0,)])
+    until(
+        lambda: (
+            workers.journal.database.query("SELECT count(*) FROM procrastinate_jobs WHERE status = 'doing'", ())
+            == [(0,)]
+        )
+    )
 
 
 def test_runs_are_taken_over_when_the_lease_of_their_worker_is_over_and_not_before(postgres: str) -> None:
@@ -455,7 +461,7 @@ def test_a_run_of_a_process_that_is_no_worker_is_left_alone(workers: Workers) ->
         worker = workers.start()
         workers.dispatcher.make_ready(workers.begin("other"))
         until(lambda: workers.state("other") == "done")
-        until(lambda: workers.journal.query("SELECT count(*) FROM procrastinate_jobs", ()) == [(0,)])
+        until(lambda: workers.journal.database.query("SELECT count(*) FROM procrastinate_jobs", ()) == [(0,)])
         assert workers.journal.step(len, "abc") == 3
     assert (workers.state("mine"), workers.took("mine", worker)) == ("done", 0)
 
@@ -623,7 +629,7 @@ def test_what_was_answered_before_does_not_wait_again(postgres: str) -> None:
     journal, limits = Journal(postgres), RateLimits(postgres, {"*": 6_000})
 
     def moments() -> list[object]:
-        return journal.query("SELECT free_at FROM limits", ())
+        return journal.database.query("SELECT free_at FROM limits", ())
 
     with journal.run("r"), limits.enforce():
         assert str(Session(Scripted("ho")).vibe("hi")) == "ho"
@@ -660,7 +666,7 @@ def test_a_long_wait_for_a_limit_holds_no_slot_and_keeps_its_moment(postgres: st
         until(lambda: journal.find("r").state == "waiting")
         wake_at = journal.find("r").wake_at
         assert wake_at is not None
-        assert (limits_at := journal.query("SELECT free_at::float8 FROM limits", ())) == [
+        assert (limits_at := journal.database.query("SELECT free_at::float8 FROM limits", ())) == [
             (pytest.approx(wake_at, abs=1),)
         ]
         dispatcher.make_ready(["other"])
@@ -669,13 +675,13 @@ def test_a_long_wait_for_a_limit_holds_no_slot_and_keeps_its_moment(postgres: st
         dispatcher.make_ready(["r"])
         until(lambda: journal.find("r").state == "waiting")
         assert journal.find("r").wake_at == pytest.approx(wake_at, abs=0.1)
-        assert journal.query("SELECT free_at FROM limits", ()) == limits_at
+        assert journal.database.query("SELECT free_at FROM limits", ()) == limits_at
         change("UPDATE held SET until = until - 1000")
         change("UPDATE runs SET wake_at = wake_at - 1000 WHERE id = 'r'")
         until(lambda: journal.find("r").state in ("done", "failed"))
     assert values == {"r": "ho", "other": 1}
-    assert journal.query("SELECT free_at FROM limits", ()) == limits_at
-    assert journal.query("SELECT count(*) FROM held", ()) == [(0,)]
+    assert journal.database.query("SELECT free_at FROM limits", ()) == limits_at
+    assert journal.database.query("SELECT count(*) FROM held", ()) == [(0,)]
 
 
 def test_numbers_of_how_it_goes(workers: Workers) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from antiphon.durable import Journal, JournalFailed, LeaseLost
+from antiphon.durable import Journal, JournalFailed
 from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects import (
     AskModel,
@@ -26,9 +27,11 @@ from antiphon.effects import (
     use_context,
 )
 from antiphon.effects.pipeline import private_effects
-from antiphon.errors import StoreError
+from antiphon.errors import LeaseLost, StoreError
 from antiphon.lang.runtime import Host, loads
 from antiphon.programs.lazy_run import LazyRun
+from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.wire import Reply
 
 LONG = "long " * 10_000
@@ -38,22 +41,30 @@ def loud(text: str) -> str:
     return text.upper()
 
 
-class Reading(Journal):
-    """A journal that counts the rows it reads."""
+class ReadingDatabase(SqliteDatabase):
+    """A database that counts the rows it reads."""
 
     rows = 0
 
-    def query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+    def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         found = super().query(statement, values)
         self.rows += len(found)
         return found
 
 
+class Reading(Journal):
+    """A journal that counts the rows it reads."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self.database: ReadingDatabase = ReadingDatabase(place)
+
+
 class Swept(Journal):
     """A journal from which somebody else removes runs after every write."""
 
-    def write_at_epoch(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
-        super().write_at_epoch(run, epoch, statement, values, *more)
+    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any) -> None:
+        super().write_at_epoch(run, epoch, write, *more)
         self.remove("another")
 
 
@@ -77,7 +88,7 @@ def test_a_large_value_of_a_run_that_was_taken_over_is_not_kept(path: str) -> No
     with pytest.raises(LeaseLost):
         overtaken()
     assert not list(journal.iterate_effects("r"))
-    assert not journal.query("SELECT hash FROM texts", ())
+    assert not journal.database.query("SELECT hash FROM texts", ())
 
 
 def test_a_path_may_be_of_any_length(tmp_path: Path) -> None:
@@ -99,7 +110,7 @@ def test_what_a_run_does_anew_is_not_read_back(tmp_path: Path) -> None:
     with (now := Reading(tmp_path / "j.db")).run("r"):
         for thread, count in (("new.", 600), ("old.", 4_400), ("newer.", 300)):
             steps(now, thread, count)
-    assert now.rows < 4_500
+    assert now.database.rows < 4_500
 
 
 def test_a_program_that_only_prints_is_begun_when_that_is_much(tmp_path: Path) -> None:
@@ -161,7 +172,9 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
     with (journal := Journal(path)).run("r"):
         work(journal)
     running = journal.resume("r")
-    journal.write_at_epoch(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq = ?", (gone,))
+    journal.write_at_epoch(
+        *running.fence, LeasedWrite("DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq = ?", (gone,))
+    )
     running.finish("interrupted")
     with pytest.raises(JournalFailed, match=f"steps before step {gone + 2} are missing.*--edited"):  # noqa: SIM117
         with journal.run("r"):
@@ -246,7 +259,7 @@ def test_runs_are_removed_with_their_steps(path: str) -> None:
             for number in range(20):
                 journal.step(abs, number)
     journal.remove("r")
-    assert journal.query("SELECT id, steps FROM runs", ()) == [("s", 20)]
+    assert journal.database.query("SELECT id, steps FROM runs", ()) == [("s", 20)]
     with journal.run("s"):
         assert journal.step(abs, 0) == 0
 
@@ -264,7 +277,7 @@ def test_steps_are_numbered_without_gaps_where_one_cannot_be_written(tmp_path: P
         with pytest.raises(JournalFailed):
             journal.step(loud, "b")
         journal.step(loud, "c")
-    assert journal.query("SELECT path, seq FROM effects ORDER BY seq", ()) == [("1", 0), ("3", 1)]
+    assert journal.database.query("SELECT path, seq FROM effects ORDER BY seq", ()) == [("1", 0), ("3", 1)]
 
 
 @pytest.mark.parametrize(
@@ -317,11 +330,12 @@ def test_a_fork_has_no_gaps(path: str) -> None:
             journal.step(loud, each)
     running = journal.resume("r")
     journal.write_at_epoch(
-        *running.fence, "UPDATE effects SET state = 'begun' WHERE run = (SELECT run FROM at) AND seq = 1", ()
+        *running.fence,
+        LeasedWrite("UPDATE effects SET state = 'begun' WHERE run = (SELECT run FROM at) AND seq = 1", ()),
     )
     running.finish("interrupted")
     name = journal.fork("r", "4")
-    rows = journal.query("SELECT path, seq FROM effects WHERE run = ? ORDER BY seq", (name,))
+    rows = journal.database.query("SELECT path, seq FROM effects WHERE run = ? ORDER BY seq", (name,))
     assert rows == [("1", 0), ("3", 1)]
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from antiphon.durable import ActiveRun, Journal, LeaseLost, QuestionEntry, ReplayDiverged, RunInUse
+from antiphon.durable import ActiveRun, Journal, QuestionEntry, ReplayDiverged
 from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects import EffectContext, HumanAnswer, IndeterminateEffect, PathCounter, use_context
-from antiphon.errors import NotReadyError, StoreError
+from antiphon.errors import LeaseLost, NotReadyError, RunInUse, StoreError
 from antiphon.lang.runtime import Host, VibeError, loads
 from antiphon.session import NeedsHuman, Session
 from antiphon.storage import Store
+from antiphon.storage.leases import LeasedWrite
 from antiphon.tools import tool
 from tests.lang_unit.harness import connecting
 from tests.session.scripted import Scripted, calls
@@ -51,15 +52,15 @@ class Dying(Journal):
         super().__init__(path)
         self.left = writes
 
-    def write_at_epoch(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
-        super().write_at_epoch(run, epoch, statement, values, *more)
+    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any) -> None:
+        super().write_at_epoch(run, epoch, write, *more)
         self.left -= 1
         if self.left <= 0:
             raise Killed
 
 
 def effects(journal: Journal, run: str = "r") -> list[tuple[Any, ...]]:
-    return journal.query("SELECT path, kind, hash, state FROM effects WHERE run = ? ORDER BY path", (run,))
+    return journal.database.query("SELECT path, kind, hash, state FROM effects WHERE run = ? ORDER BY path", (run,))
 
 
 def until_done(path: str, work: Callable[[], Any], *, most: int = 500) -> tuple[Any, int]:
@@ -86,7 +87,7 @@ def test_an_example_that_dies_after_any_write_ends_as_if_it_had_not(
 
     def run(journal: Journal, place: Path) -> None:
         place.mkdir(exist_ok=True)
-        given = len(journal.query("SELECT path FROM effects WHERE kind = 'person' AND state = 'done'", ()))
+        given = len(journal.database.query("SELECT path FROM effects WHERE kind = 'person' AND state = 'done'", ()))
 
         def answers(self: Any) -> list[Any]:
             """Without what the person has said already."""
@@ -116,7 +117,7 @@ def test_an_example_that_dies_after_any_write_ends_as_if_it_had_not(
 
 def _is_unsure(journal: Journal) -> bool:
     """Whether it died inside of something that nobody can know to have taken effect: then the end is another one."""
-    rows = journal.query("SELECT effect FROM effects WHERE state = 'begun'", ())
+    rows = journal.database.query("SELECT effect FROM effects WHERE state = 'begun'", ())
     asked = [json.loads(journal.load_text(row)) for (row,) in rows]
     return any(each.get("again") == "unsure" or each.get("is_harmless") is False for each in asked)
 
@@ -316,7 +317,7 @@ def test_large_values_are_kept_once(path: str) -> None:
         assert [len(journal.step(large, n)) for n in range(5)] == [50_000] * 5
     with (journal := Journal(path)).run("r"):
         assert [len(journal.step(large, n)) for n in range(5)] == [50_000] * 5
-    assert journal.query("SELECT count(*) FROM texts", ()) == [(1,)]
+    assert journal.database.query("SELECT count(*) FROM texts", ()) == [(1,)]
 
 
 def test_a_run_has_one_process_at_a_time(path: str) -> None:
@@ -326,7 +327,7 @@ def test_a_run_has_one_process_at_a_time(path: str) -> None:
 
     def overtaken() -> None:
         with first.run("r"):
-            with first._database.write_transaction() as connection:
+            with first.database.write_transaction() as connection:
                 connection.execute("UPDATE runs SET epoch = epoch + 1 WHERE id = 'r'")
             first.step(len, "x")
 

@@ -15,9 +15,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from antiphon.durable import Dispatcher, Journal, run_queue
+from antiphon.durable import Dispatcher, Journal
 from antiphon.durable.metrics import measure_metrics
-from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
+from antiphon.storage import run_queue
+from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
 
 MANY = int(os.environ.get("ANTIPHON_ROWS", "10000"))
 MILLION = 1_000_000

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from antiphon.durable import Journal, LeaseLost, RunInUse
+from antiphon.durable import Journal
 from antiphon.effects import IndeterminateEffect
-from antiphon.errors import StoreError
+from antiphon.errors import LeaseLost, RunInUse, StoreError
 from tests import postgres_server
 from tests.postgres_server import PASSWORD, Server
 
@@ -51,7 +51,7 @@ def test_a_journal_of_a_newer_release_is_told(postgres: str) -> None:
 
 
 def test_tables_of_an_older_release_are_brought_up_to_date_by_one_of_many(postgres: str) -> None:
-    from antiphon.durable.postgres import PostgresDatabase
+    from antiphon.storage.postgres import PostgresDatabase
 
     first = ("CREATE TABLE things (id BIGINT PRIMARY KEY)",)
     assert PostgresDatabase(postgres, migrations=(first,)).query("SELECT count(*) FROM things", ()) == [(0,)]
@@ -97,7 +97,7 @@ def test_a_run_cannot_be_taken_over_between_the_look_and_the_writing(postgres: s
         taker.commit()
         with pytest.raises(LeaseLost):
             written.result()
-    assert journal.query("SELECT path FROM effects", ()) == []
+    assert journal.database.query("SELECT path FROM effects", ()) == []
 
 
 def test_a_server_that_is_restarted_is_waited_for(server: Server) -> None:
@@ -117,10 +117,10 @@ def test_a_server_that_is_restarted_is_waited_for(server: Server) -> None:
 
 
 def test_a_server_that_stays_away_interrupts_the_run_and_does_not_fail_it(server: Server) -> None:
-    from antiphon.durable.postgres import PostgresDatabase
+    from antiphon.storage.postgres import PostgresDatabase
 
     journal = Journal(server.url)
-    journal._database = PostgresDatabase(server.url, patience=0.2)
+    journal.database = PostgresDatabase(server.url, patience=0.2)
 
     def go() -> None:
         with journal.run("r"):
@@ -268,8 +268,8 @@ def test_what_is_wrong_with_a_url_is_told_without_its_password(
 def test_a_journal_does_not_show_its_password(postgres: str) -> None:
     journal = Journal(postgres)
     journal.list_runs()
-    assert PASSWORD not in f"{journal!r} {journal._database!r} {journal._database._free!r}"
-    assert repr(journal._database).startswith("Postgres('postgresql://postgres@127.0.0.1:")
+    assert PASSWORD not in f"{journal!r} {journal.database!r} {journal.database._free!r}"
+    assert repr(journal.database).startswith("Postgres('postgresql://postgres@127.0.0.1:")
 
 
 WITHOUT = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from antiphon.durable import Journal
 from antiphon.errors import ConfigurationError, Suspended
 from antiphon.session import Session
+from antiphon.storage.sqlite import SqliteDatabase
 from tests.session.scripted import Scripted
 
 
@@ -52,14 +54,22 @@ def test_a_request_without_a_key_is_sent_when_there_is_one(tmp_path: Path) -> No
     assert ask() == "Done."
 
 
-class CountingJournal(Journal):
-    """A journal that counts its queries."""
+class CountingDatabase(SqliteDatabase):
+    """A database that counts its queries."""
 
     queries = 0
 
-    def query(self, statement: str, values: Any) -> Any:
+    def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         self.queries += 1
         return super().query(statement, values)
+
+
+class CountingJournal(Journal):
+    """A journal that counts its queries."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self.database: CountingDatabase = CountingDatabase(place)
 
 
 def test_the_steps_of_a_resumed_run_are_read_many_at_a_time(tmp_path: Path) -> None:
@@ -70,4 +80,4 @@ def test_the_steps_of_a_resumed_run_are_read_many_at_a_time(tmp_path: Path) -> N
     work(Journal(tmp_path / "j.db"), 600)
     journal = CountingJournal(tmp_path / "j.db")
     assert work(journal, 700) == list(range(700))
-    assert journal.queries < 30
+    assert journal.database.queries < 30

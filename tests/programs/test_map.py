@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import antiphon as library
-from antiphon.durable import Journal, LeaseLost
-from antiphon.errors import ConfigurationError, NotReadyError, StoreError
+from antiphon.durable import Journal
+from antiphon.errors import ConfigurationError, LeaseLost, NotReadyError, StoreError
 from antiphon.fakes import Fake
 from antiphon.lang.runtime import load
 from antiphon.programs.batch import begin_batch
@@ -188,7 +188,7 @@ def killed_while_written(count: int) -> str:
         rows.write(text)
         rows.flush()
         journal, end = Journal(), time.monotonic() + 60
-        while not journal.query("SELECT 1 FROM runs WHERE kind = 'row'", ()):
+        while not journal.database.query("SELECT 1 FROM runs WHERE kind = 'row'", ()):
             assert time.monotonic() < end
             time.sleep(0.05)
         child.kill()

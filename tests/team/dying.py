@@ -193,7 +193,7 @@ def _watch(count: Path, moments: set[int]) -> None:
 
         return call
 
-    SqliteDatabase.write_transaction = dying(SqliteDatabase.write_transaction)  # type: ignore[method-assign]
+    SqliteDatabase.transact = dying(SqliteDatabase.transact)  # type: ignore[method-assign]
     SqliteDatabase.write_at_epoch = dying(SqliteDatabase.write_at_epoch)  # type: ignore[method-assign]
     GitRunner._run = dying(GitRunner._run)  # type: ignore[method-assign]
 

@@ -222,13 +222,13 @@ def test_a_post_is_made_once_with_the_call_that_made_it(tmp_path: Path, antiphon
     run = journal.list_runs()[0]
     (post,) = [each for each in journal.iterate_effects(run.id) if each.kind == "tool"]
     # As after a crash between the post and the note that it was made.
-    journal.query("SELECT 1", ())
-    journal._database.transact(
+    journal.database.query("SELECT 1", ())
+    journal.database.transact(
         lambda c: c.execute(
             "UPDATE effects SET state='begun', outcome=NULL WHERE run=? AND path=?", (run.id, post.path)
         )
     )
-    journal._database.transact(
+    journal.database.transact(
         lambda c: c.execute("UPDATE runs SET state='interrupted', owner='' WHERE id=?", (run.id,))
     )
     again = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), journal=journal)

@@ -13,9 +13,9 @@ import pytest
 
 from antiphon import tool
 from antiphon.conversation import Conversation, ToolCall
-from antiphon.durable import Journal, LeaseLost
+from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
-from antiphon.errors import NotReadyError, NotSavedError, OptionError, RateLimited, ServerFailed
+from antiphon.errors import LeaseLost, NotReadyError, NotSavedError, OptionError, RateLimited, ServerFailed
 from antiphon.team import RepositoryError, SecretRefused, Team
 from antiphon.team.events import TeamFinished, TurnPaused
 from antiphon.team.roles import SOLO_ROLE

@@ -32,7 +32,7 @@ def begun(journal: Journal, id: str, title: str = "", **options: Any) -> ActiveR
 
 def owned(journal: Journal, owner: str, *ids: str) -> None:
     """As if that process was at these runs."""
-    with journal._database.write_transaction() as connection:
+    with journal.database.write_transaction() as connection:
         for id in ids:
             connection.execute("UPDATE runs SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
 

@@ -92,7 +92,7 @@ def settled(page: Page, id: str) -> dict[str, Any]:
 def asked(journal: Journal) -> str:
     """The run that waits for somebody, once one does."""
     waiting = "SELECT run FROM effects WHERE kind = 'person' AND state = 'waiting'"
-    return until(lambda: journal.query(waiting, ()))[0][0]
+    return until(lambda: journal.database.query(waiting, ()))[0][0]
 
 
 def begun(page: Page, text: str = "Hello?", **more: Any) -> str:

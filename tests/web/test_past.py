@@ -102,7 +102,7 @@ def test_runs_are_listed_a_page_at_a_time(journal: Journal, monkeypatch: pytest.
 def test_the_newest_runs_are_found_without_sorting_all_of_them(journal: Journal):
     begun(journal, "one").finish("done")
     for more in ("", " AND (created, id) < (SELECT created, id FROM runs WHERE id = 'x')"):
-        plan = journal.query(
+        plan = journal.database.query(
             f"EXPLAIN QUERY PLAN SELECT id, title FROM runs WHERE parent IS NULL{more} ORDER BY created DESC, id DESC",
             (),
         )
@@ -149,12 +149,12 @@ def test_a_search_looks_at_so_much_and_goes_on_where_somebody_says_so(
         put(running, "1", "a needle" if number == 0 else "hay " * 500)
         running.finish("done")
     monkeypatch.setattr(searching, "_AT_ONCE", 5_000)
-    first = searching.searched(journal, ("needle",), searching.Which())
+    first = searching.searched(journal, ("needle",), journal.make_filter())
     assert (first["runs"], first["next"]) == ([], "r3")
-    second = searching.searched(journal, ("needle",), searching.Which(after="r3"))
+    second = searching.searched(journal, ("needle",), journal.make_filter(after="r3"))
     assert (names(second), second["next"]) == (["r0"], None)
     monkeypatch.setattr(searching, "_OF_RUN", 1_000)
-    assert searching.searched(journal, ("hay",), searching.Which())["cut"] > 0
+    assert searching.searched(journal, ("hay",), journal.make_filter())["cut"] > 0
 
 
 def test_what_is_private_is_not_found(journal: Journal):
@@ -342,7 +342,7 @@ def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Pat
 def test_a_fork_of_a_private_run_stays_sealed(journal: Journal, tmp_path: Path):
     programmed(journal, tmp_path, WHO + "// the hidden word\n", is_private=True)
     name = journal.fork("first", "2", None, journal.find("first").begun_as)
-    ((kept,),) = journal.query("SELECT begun_as FROM runs WHERE id = ?", (name,))
+    ((kept,),) = journal.database.query("SELECT begun_as FROM runs WHERE id = ?", (name,))
     assert "hidden" not in journal.load_raw_text(kept)
     assert "hidden" in journal.find(name).begun_as["sources"][str(tmp_path / "who.vibe")]
 

@@ -14,12 +14,15 @@ from antiphon.effects import HumanAnswer, outcome_from_json
 from antiphon.errors import AntiphonError, StoreError
 from antiphon.session import Question, UsageChanged
 from antiphon.session.tool_calls import QUESTION_SUFFIXES
+from antiphon.storage.sessions import list_ids
+from antiphon.storage.steps import list_answers
 from antiphon.storage.store_location import get_store_path, is_saving_off
 
 #: Seconds between checks for answers in the journal.
 _POLL_SECONDS = 0.2
 #: The number of newest runs that are listed.
 _MAX_RUNS = 200
+_KINDS = ("ask", "chat")
 
 
 class ChatJournal(Journal):
@@ -63,19 +66,15 @@ class ChatJournal(Journal):
 
     def find_unfinished_run(self, conversation: str) -> str:
         """Return the id of a conversation's last run if it has not ended, or an empty string."""
-        rows = self.query("SELECT id FROM runs WHERE kind IN ('ask', 'chat') ORDER BY created DESC LIMIT 50", ())
-        for entry in (self.find(id) for (id,) in rows):
+        for entry in map(self.find, list_ids(self.database, _KINDS, 50)):
             if entry.begun_as.get("conversation") == conversation:
                 return entry.id if entry.state in ("running", "waiting", "ready", "interrupted") else ""
         return ""
 
     def iterate_chat_runs(self, after: str = "") -> Generator[RunEntry]:
         """Yield the newest chat runs after the run `after`, oldest first."""
-        rows = self.query(
-            f"SELECT id FROM runs WHERE kind IN ('ask', 'chat') AND id > ? ORDER BY id DESC LIMIT {_MAX_RUNS}",
-            (after,),
-        )
-        return (self.find(id) for (id,) in reversed(rows))
+        newest = list_ids(self.database, _KINDS, _MAX_RUNS, after=after)
+        return (self.find(id) for id in reversed(newest))
 
     async def wait_for_answer(self, question: Question) -> HumanAnswer | None:
         """Wait until the question of the current run is answered in the journal, from any process."""
@@ -87,17 +86,13 @@ class ChatJournal(Journal):
 
     def _find_answer(self, question: Question) -> tuple[bool, HumanAnswer | None]:
         """Return whether a question is still open, and its answer."""
-        rows = self.query(
-            "SELECT path, effects.state, outcome, runs.state FROM effects JOIN runs ON id = run"
-            " WHERE run = ? AND effects.kind = 'person' ORDER BY seq DESC",
-            (self.running.id if self.running is not None else "",),
-        )
+        rows = list_answers(self.database, self.running.id if self.running is not None else "")
         ends = f"/{question.id}{QUESTION_SUFFIXES[question.kind]}"
         for path, state, outcome, run_state in rows:
             if path.endswith(ends):
                 if state == "done":
                     came = outcome_from_json(
-                        self.secret_refs.parse_with_values(self.load_text(outcome), f"step {path}")
+                        self.secret_refs.parse_with_values(self.load_text(outcome or ""), f"step {path}")
                     )
                     return False, came.value
                 return run_state == "running", None

@@ -13,11 +13,11 @@ from antiphon.chat.tool_selection import NO_TOOLS, ToolRegistry, ToolSelection
 from antiphon.config import default_model
 from antiphon.config.default_model import LOCAL_TOOL_MODEL
 from antiphon.conversation import Conversation, UserTurn
-from antiphon.durable.postgres import is_postgres_url
 from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.session import Session
 from antiphon.storage import ConversationEntry, Store
+from antiphon.storage.postgres import is_postgres_url
 from antiphon.tools import ALLOW_ALL
 
 if TYPE_CHECKING:

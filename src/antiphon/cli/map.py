@@ -154,7 +154,9 @@ class RowHosts:
 
 
 def _print_results(journal: Journal, id: str, results: Generator[RowResult], seen: set[str]) -> None:
-    ((count,),) = journal.query("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
+    from antiphon.storage.sessions import count_children
+
+    count = count_children(journal.database, id, "row")
     with _show_progress(count) as advance, closing(results):
         for result in results:
             seen.add(result.outcome)

@@ -11,8 +11,8 @@ import click
 
 from antiphon._base.escape import escape_unprintable
 from antiphon.cli.output import print_message
-from antiphon.durable.journal_writer import PREPARING
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
+from antiphon.storage.leases import PREPARING
 
 if TYPE_CHECKING:
     from antiphon.durable import ActiveRun, Journal, RunEntry

@@ -46,9 +46,11 @@ def find_team(which: str | None = None, **given: Any) -> Team:
 
 def find_team_of_message(number: int, which: str | None) -> Team:
     """Return the team of a message, unless another is named."""
+    from antiphon.storage.posts import find_channel
+
     journal = open_team_journal()
-    rows = [] if which else journal.file.query("SELECT channel FROM messages WHERE id = ?", (number,))
-    return find_team(str(rows[0][0]).partition("/")[0] if rows else which)
+    channel = "" if which else find_channel(journal.file, number)
+    return find_team(channel.partition("/")[0] or which)
 
 
 def _find_newest_here(teams: list[RunEntry]) -> str:

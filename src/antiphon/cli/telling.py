@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_object
 from antiphon.cli.listing import one_line, truncate_title
 from antiphon.cli.style import format_noun_count
-from antiphon.durable.journal_writer import PREPARING
 from antiphon.durable.run_entries import LISTED_QUESTIONS
+from antiphon.storage.leases import PREPARING
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:

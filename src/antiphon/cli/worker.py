@@ -19,11 +19,11 @@ from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
     from antiphon.durable import Dispatcher, Journal, Metrics, RateLimits
-    from antiphon.durable.postgres import PostgresDatabase
     from antiphon.effects import Middleware
     from antiphon.lang.runtime import Program
     from antiphon.programs.launch_spec import LaunchSpec
     from antiphon.providers.prewarming import Prewarming
+    from antiphon.storage.postgres import PostgresDatabase
 
 
 def _parse_model_limits(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -61,8 +61,8 @@ def worker(
     the programs.
     """
     from antiphon.durable import Dispatcher, Journal, RateLimits
-    from antiphon.durable.postgres import PostgresDatabase
     from antiphon.providers.prewarming import Prewarming
+    from antiphon.storage.postgres import PostgresDatabase
 
     if as_json and not status:
         raise click.UsageError("`--json` needs `--status`")

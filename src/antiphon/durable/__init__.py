@@ -12,7 +12,6 @@ from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.durable.active_run import ActiveRun
 from antiphon.durable.journal import Journal
 from antiphon.durable.journal_middleware import JournalFailed, ReplayDiverged
-from antiphon.durable.journal_writer import LeaseLost, RunInUse
 from antiphon.durable.run_entries import EffectEntry, QuestionEntry, RunEntry
 
 if TYPE_CHECKING:
@@ -28,13 +27,11 @@ __all__ = [
     "EffectEntry",
     "Journal",
     "JournalFailed",
-    "LeaseLost",
     "Metrics",
     "QuestionEntry",
     "RateLimits",
     "ReplayDiverged",
     "RunEntry",
-    "RunInUse",
     "WorkerEntry",
 ]
 

@@ -10,6 +10,7 @@ from antiphon.durable.journal_middleware import JournalMiddleware
 from antiphon.durable.turn_history import session_request_to_json
 from antiphon.effects import Outcome
 from antiphon.effects.codec import dump_ascii_json
+from antiphon.storage import leases, steps
 
 if TYPE_CHECKING:
     from antiphon.durable.journal import Journal
@@ -29,21 +30,15 @@ class ActiveRun:
     def record_outcome(self, path: str, outcome: Outcome) -> None:
         """Set the outcome of a step."""
         state = "failed" if outcome.error is not None else "done"
-        self.journal.write_at_epoch(
-            self.id,
-            self._epoch,
-            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = (SELECT run FROM at) AND path = ?",
-            (state, self.journal.encode_outcome(self.id, path, outcome), self.journal.now(), path),
-        )
+        body = self.journal.encode_outcome(self.id, path, outcome)
+        self.journal.write_at_epoch(self.id, self._epoch, steps.settle_step(path, state, body, self.journal.now()))
 
     def update_launch_data(self, **about: Any) -> None:
         """Add to the data that the run was started with."""
         body = self.journal.encode_launch_data(
             self.id, dump_ascii_json({**self.journal.find(self.id).begun_as, **about})
         )
-        self.journal.write_at_epoch(
-            self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
-        )
+        self.journal.write_at_epoch(self.id, self._epoch, leases.set_launch(body))
 
     @property
     def fence(self) -> tuple[str, int]:
@@ -56,16 +51,11 @@ class ActiveRun:
         body = dump_ascii_json(
             {**self.journal.find(self.id).begun_as, **session_request_to_json(conversation, "vibe", None)}
         )
-        self.journal.write_at_epoch(
-            self.id,
-            self._epoch,
-            "UPDATE runs SET begun_as = ?, said = ? WHERE id = (SELECT run FROM at)",
-            (body, key),
-        )
+        self.journal.write_at_epoch(self.id, self._epoch, leases.set_request(body, key))
 
     def clear_failure(self) -> None:
         """Remove the last step if it is a failed model request, so that the model is asked again."""
-        self.journal.remove_failed_request(self.id, self._epoch)
+        steps.remove_failed_request(self.journal.database, self.id, self._epoch)
         self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
 
     def set_aside(self, about: Mapping[str, Any]) -> str:

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from antiphon._base.optional_deps import describe_missing_extra
-from antiphon.durable import run_queue
 from antiphon.durable.metrics import Metrics, measure_metrics
-from antiphon.durable.postgres import PostgresDatabase
 from antiphon.errors import NotReadyError, StoreError
+from antiphon.storage import run_queue
+from antiphon.storage.postgres import PostgresDatabase
 
 if TYPE_CHECKING:
     from antiphon.durable.worker import RunWorker

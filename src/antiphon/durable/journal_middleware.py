@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from antiphon.durable.encryption import ENCRYPTED_MARK
 from antiphon.durable.run_entries import format_local_time
 from antiphon.durable.secret_refs import SecretMissing, is_public_variable, parse_redacted_json
-from antiphon.durable.turn_history import TurnRow, chain_turns, forget_stored_turns
+from antiphon.durable.turn_history import chain_turns, forget_stored_turns
 from antiphon.effects import (
     AskModel,
     AskPerson,
@@ -38,6 +38,10 @@ from antiphon.effects.codec import (
 )
 from antiphon.effects.pipeline import is_effect_private
 from antiphon.errors import ConfigurationError, FormatError, SessionAborted, StoreError, Suspended
+from antiphon.storage import steps
+from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.steps import NO_VALUE, StepRow
+from antiphon.storage.texts import TurnRow
 
 if TYPE_CHECKING:
     from antiphon.durable.journal import Journal
@@ -51,21 +55,8 @@ LONG_SLEEP = 60
 _READ_AHEAD, _MAX_BUFFERED = 256, 4_096
 #: The field with a keyed hash of the value in the outcome of reading a variable.
 VALUE_HASH = "noted"
-#: The columns of an `EffectRow`, in its order.
-EFFECT_COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
-#: The outcome of an effect without a value.
-NO_VALUE = '{"value":null}'
 #: The field with the id of a pending background response of a request.
 _PENDING = "pending"
-
-_INSERT_EFFECT = (
-    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
-    # Without the cast, PostgreSQL takes `NULL` for a text.
-    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
-    " WHERE true ON CONFLICT DO NOTHING"
-)
-_AT_PATH = "WHERE run = (SELECT run FROM at) AND path = ?"
-_FINISH_EFFECT = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_AT_PATH}"
 
 
 class JournalFailed(SessionAborted, StoreError):
@@ -76,20 +67,6 @@ class ReplayDiverged(SessionAborted):
     """A resumed run requested another effect than before: the program or something it depends on has changed."""
 
     option = "--edited"
-
-
-class EffectRow(NamedTuple):
-    """A row of the table of effects; `effect` and `outcome` are JSON or references to stored texts."""
-
-    path: str
-    seq: int
-    kind: str
-    hash: str
-    state: str
-    effect: str
-    outcome: str | None
-    began: float
-    cost: float | None
 
 
 class PrintedLine(NamedTuple):
@@ -105,7 +82,7 @@ class ReplaySource(Protocol):
     #: Environment variables whose value has changed.
     changed_variables: list[str]
 
-    def take(self, path: str, kind: str, hash: str) -> EffectRow | None:
+    def take(self, path: str, kind: str, hash: str) -> StepRow | None:
         """Return a finished effect with this request, each only once."""
         ...
 
@@ -130,7 +107,7 @@ class JournalMiddleware(Middleware):
         else:
             # A new run, which has printed lines that it will not request again.
             self._count, self._known = printed, 0
-        self._rows: dict[str, EffectRow] = {}
+        self._rows: dict[str, StepRow] = {}
         self._read_to = -1 if self._known else None
         self._lock = threading.Lock()
         #: Held while a new step is written, so that the numbers of steps have no gaps.
@@ -163,11 +140,8 @@ class JournalMiddleware(Middleware):
             outcome = Outcome(error=make_indeterminate_error(step.effect))
             self.after(step, outcome)
             return outcome
-        self._write(
-            f"UPDATE effects SET attempt = attempt + 1, state = ? {_AT_PATH}",
-            (_initial_state(step.effect), step.path),
-            is_durable=is_unrepeatable(step.effect),
-        )
+        again = steps.restart_step(step.path, _initial_state(step.effect))
+        self._write(again, is_durable=is_unrepeatable(step.effect))
         return None
 
     def after(self, step: EffectCall, outcome: Outcome) -> None:
@@ -176,7 +150,7 @@ class JournalMiddleware(Middleware):
             return
         if isinstance(outcome.error, Suspended):
             # An effect inside this one is pending; this one starts again to reach it.
-            self._write(f"UPDATE effects SET state = 'waiting' {_AT_PATH}", (step.path,))
+            self._write(steps.suspend_step(step.path))
             return
         if isinstance(outcome.error, SessionAborted):
             return
@@ -186,21 +160,19 @@ class JournalMiddleware(Middleware):
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, ModelReplied | ToolReturned) else None
         text = self._encode_value_hash(step, outcome) or dump_ascii_json(recorded_outcome_to_json(step.effect, outcome))
-        self._write(_FINISH_EFFECT, (state, self.protect(text), self._journal.now(), cost, step.path))
+        self._write(steps.finish_step(step.path, state, self.protect(text), self._journal.now(), cost))
 
     def pending(self, path: str) -> Pending | None:
         """Return where the id of a response in the background is kept, with the id of the last time."""
         from antiphon.providers.continuation import Pending
 
-        found = self._journal.query(
-            f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND path = ? AND state = 'begun'", (self.run, path)
-        )
-        row = EffectRow(*found[0]) if found else None
-        kept = self._read(row, row.outcome, parse_redacted_json) if row is not None and row.outcome else {}
+        row = steps.find_step(self._journal.database, self.run, path)
+        is_noted = row is not None and row.state == "begun" and row.outcome
+        kept = self._read(row, row.outcome, parse_redacted_json) if row is not None and is_noted else {}
 
         def note(id: str) -> None:
             text = self.protect(dump_ascii_json({_PENDING: id})) if id else None
-            self._write(f"UPDATE effects SET outcome = ? {_AT_PATH}", (text, path), is_durable=True)
+            self._write(steps.set_outcome(path, text), is_durable=True)
 
         return Pending(str(kept.get(_PENDING, "")), note)
 
@@ -216,16 +188,12 @@ class JournalMiddleware(Middleware):
 
     def _count_steps(self) -> int:
         """Return the number of steps of the run, and detect missing ones, which would be repeated."""
-        found = self._journal.query(
-            "SELECT (SELECT steps FROM runs WHERE id = ?), max(seq) + 1, count(*) FROM effects WHERE run = ?",
-            (self.run, self.run),
-        )
-        had, last, count = found[0] if found else (None, None, 0)
-        if count != max(had or 0, last or 0):
+        counted = steps.count_steps(self._journal.database, self.run)
+        if counted.stored != max(counted.noted, counted.last):
             self._gap = _describe_gap(self._journal, self.run)
-        return last or 0
+        return counted.last
 
-    def _find_row(self, path: str) -> EffectRow | None:
+    def _find_row(self, path: str) -> StepRow | None:
         with self._lock:
             if path not in self._rows and self._read_to is not None and len(self._rows) < _MAX_BUFFERED:
                 self._read_ahead(self._read_to)
@@ -234,27 +202,20 @@ class JournalMiddleware(Middleware):
             if self._read_to is None:
                 # All earlier steps have been read, so this one is new.
                 return None
-        found = self._journal.query(
-            f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND path = ?", (self.run, path)
-        )
-        return EffectRow(*found[0]) if found else None
+        return steps.find_step(self._journal.database, self.run, path)
 
     def _read_ahead(self, after: int) -> None:
-        found = self._journal.query(
-            f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND seq > ? AND seq < ?"
-            f" ORDER BY seq LIMIT {_READ_AHEAD}",
-            (self.run, after, self._known),
-        )
-        self._rows |= {row[0]: EffectRow._make(row) for row in found}
-        self._read_to = found[-1][1] if len(found) == _READ_AHEAD else None
+        found = steps.list_steps(self._journal.database, self.run, after, _READ_AHEAD, before=self._known)
+        self._rows |= {row.path: row for row in found}
+        self._read_to = found[-1].seq if len(found) == _READ_AHEAD else None
 
-    def _has_hash(self, row: EffectRow, hash: str) -> bool:
+    def _has_hash(self, row: StepRow, hash: str) -> bool:
         return row.hash == (_hash_with_key(self._journal, hash) if row.hash.startswith(ENCRYPTED_MARK) else hash)
 
-    def _check_same_request(self, step: EffectCall, hash: str, row: EffectRow) -> None:
+    def _check_same_request(self, step: EffectCall, hash: str, row: StepRow) -> None:
         if row.kind == step.effect.kind and self._has_hash(row, hash):
             return
-        then = self._read(row, row.effect, parse_redacted_json)
+        then = self._read(row, row.request, parse_redacted_json)
         if self._other_model and isinstance(step.effect, AskModel) and then.get("kind") == "request":
             # The same request to another model counts as the same.
             same = replace(step.effect, model=then["model"], options=then["options"])
@@ -268,7 +229,7 @@ class JournalMiddleware(Middleware):
             f"  then: {_format_request(then)}\n  now:  {_format_request(now)}"
         )
 
-    def _decode_outcome(self, effect: Effect, row: EffectRow) -> Outcome | None:
+    def _decode_outcome(self, effect: Effect, row: StepRow) -> Outcome | None:
         try:
             data = self._read(row, row.outcome, self._secret_refs.parse_with_values)
             if isinstance(effect, ReadEnvironment) and VALUE_HASH in data:
@@ -285,7 +246,7 @@ class JournalMiddleware(Middleware):
         except FormatError as error:
             raise self._make_damage_error(row, error) from None
 
-    def _read(self, row: EffectRow, kept: str | None, read: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
+    def _read(self, row: StepRow, kept: str | None, read: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
         try:
             return read(self._journal.load_text(kept or ""), f"step {row.path}")
         except StoreError as error:
@@ -320,7 +281,7 @@ class JournalMiddleware(Middleware):
             )
         self.replay_source.changed_variables.append(name)
 
-    def _make_damage_error(self, row: EffectRow, why: object) -> JournalFailed:
+    def _make_damage_error(self, row: StepRow, why: object) -> JournalFailed:
         again = f"`antiphon runs resume {self.run} --retry {row.path}` repeats the step"
         why = str(why).removeprefix("the journal is damaged: ")
         told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
@@ -352,11 +313,13 @@ class JournalMiddleware(Middleware):
         now = self._journal.now()
         ended = now if state in ("done", "failed") else None
         said, turns = self._chain_shown_turns(step.effect)
-        about = (step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
         try:
             with self._numbering:
                 # An effect that must not be repeated has to be saved even if the power fails.
-                self._write(_INSERT_EFFECT, (step.path, self._count, *about), turns, is_unrepeatable(step.effect))
+                new = steps.insert_step(
+                    step.path, self._count, step.effect.kind, hash, text, state, outcome, now, ended, cost, said
+                )
+                self._write(new, turns, is_unrepeatable(step.effect))
                 self._count += 1
         except BaseException:
             forget_stored_turns(step.effect)
@@ -368,10 +331,8 @@ class JournalMiddleware(Middleware):
             return None, []
         return chain_turns(self._journal, effect.turns, self._secret_refs)
 
-    def _write(
-        self, statement: str, values: tuple[Any, ...], said: Sequence[TurnRow] = (), is_durable: bool = False
-    ) -> None:
-        self._journal.write_at_epoch(self.run, self._epoch, statement, values, said, is_durable)
+    def _write(self, write: LeasedWrite, turns: Sequence[TurnRow] = (), is_durable: bool = False) -> None:
+        self._journal.write_at_epoch(self.run, self._epoch, write, turns, is_durable)
 
 
 def _with_resume_option(error: H, option: str) -> H:
@@ -396,12 +357,8 @@ def _hash_with_key(journal: Journal, hash: str) -> str:
 
 def _describe_gap(journal: Journal, run: str) -> str:
     """Return the message about missing steps of a run."""
-    rows = journal.query(
-        "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
-        " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
-        (run,),
-    )
-    where = f" before step {rows[0][0]}" if rows else " at the end"
+    path = steps.find_first_gap(journal.database, run)
+    where = f" before step {path}" if path else " at the end"
     return (
         f"run {run!r} stops: the journal is damaged: steps{where} are missing and would be repeated;"
         f" `antiphon runs resume {run} --edited` resumes anyway and repeats them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -12,9 +12,7 @@ from typing import Any
 from antiphon.conversation import Conversation, Turn
 from antiphon.durable.encryption import ENCRYPTED_MARK, JournalCipher
 from antiphon.durable.live_output import LiveOutput
-from antiphon.durable.postgres import PostgresDatabase, is_postgres_url
 from antiphon.durable.run_entries import (
-    RUN_COLUMNS,
     EffectEntry,
     QuestionEntry,
     RunEntry,
@@ -25,9 +23,12 @@ from antiphon.durable.run_entries import (
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.durable.turn_history import load_last_turns, load_session_request
-from antiphon.errors import NotReadyError, NotSavedError, StoreError
+from antiphon.errors import NotReadyError, NotSavedError
+from antiphon.storage import sessions, steps, texts
 from antiphon.storage.database import Database
+from antiphon.storage.postgres import PostgresDatabase, is_postgres_url
 from antiphon.storage.secret_matcher import find_known_secrets
+from antiphon.storage.sessions import SessionFilter
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.storage.store_location import get_store_path
 
@@ -39,7 +40,8 @@ class JournalReader:
         #: True if it is in PostgreSQL. Then `url` is its address, with the password.
         self.is_shared = is_postgres_url(place)
         self.url = str(place) if self.is_shared else ""
-        self._database: Database = (
+        #: The database with the tables.
+        self.database: Database = (
             PostgresDatabase(self.url)
             if self.is_shared
             else SqliteDatabase(Path(place) if place is not None else get_store_path())
@@ -48,14 +50,14 @@ class JournalReader:
     @property
     def file(self) -> SqliteDatabase:
         """The SQLite file; a NotReadyError if the journal is in PostgreSQL."""
-        if not isinstance(self._database, SqliteDatabase):
+        if not isinstance(self.database, SqliteDatabase):
             raise NotReadyError(f"{self.name} is not a file")
-        return self._database
+        return self.database
 
     @cached_property
     def cipher(self) -> JournalCipher:
         """The cipher for private data."""
-        home = self._database.path if isinstance(self._database, SqliteDatabase) else get_store_path()
+        home = self.database.path if isinstance(self.database, SqliteDatabase) else get_store_path()
         return JournalCipher(home.with_suffix(".key"))
 
     @cached_property
@@ -70,13 +72,13 @@ class JournalReader:
     def live_output(self) -> LiveOutput | None:
         """The live output of this machine; None if many machines share the journal."""
         return (
-            LiveOutput(self._database.path.with_suffix(".live")) if isinstance(self._database, SqliteDatabase) else None
+            LiveOutput(self.database.path.with_suffix(".live")) if isinstance(self.database, SqliteDatabase) else None
         )
 
     @property
     def name(self) -> str:
         """The path or URL, without a password."""
-        return self._database.name
+        return self.database.name
 
     # Runs
 
@@ -84,12 +86,7 @@ class JournalReader:
         self, *, parent: str | None = None, state: str | None = None, limit: int | None = None
     ) -> list[RunEntry]:
         """Return runs, newest first; with a `parent`, its children in order. `state` selects runs in that state."""
-        which, order = ("parent IS NULL", "created DESC, id DESC") if parent is None else ("parent = ?", "number, id")
-        standing, values = ("", ()) if state is None else self.make_state_condition(state)
-        which += f" AND {standing}" if standing else ""
-        most = "" if limit is None else f" LIMIT {int(limit)}"
-        values = values if parent is None else (parent, *values)
-        rows = self.query(f"SELECT {RUN_COLUMNS} FROM runs WHERE {which} ORDER BY {order}{most}", values)
+        rows = sessions.list_sessions(self.database, self.make_filter(state or ""), parent=parent, limit=limit)
         return [read_run_entry(self, row) for row in rows]
 
     def determine_state(self, state: str, owner: str) -> str:
@@ -99,57 +96,43 @@ class JournalReader:
         """
         return "interrupted" if state == "running" and not self.is_shared and not is_owner_alive(owner) else state
 
-    def make_state_condition(self, state: str) -> tuple[str, tuple[str, ...]]:
-        """Return an SQL condition for runs in a state, and its values. In a file it depends on living owners."""
-        if self.is_shared or state not in ("running", "interrupted"):
-            return "state = ?", (state,)
-        owners = [str(owner) for (owner,) in self.query("SELECT owner FROM runs WHERE state = 'running'", ())]
-        gone = tuple(owner for owner in owners if not is_owner_alive(owner))
-        left = f"owner IN ({', '.join('?' * len(gone))})"
-        if state == "running":
-            return f"(state = 'running' AND NOT {left})", gone
-        return f"(state = 'interrupted' OR state = 'running' AND {left})", gone
+    def make_filter(
+        self, state: str = "", *, kind: str = "", after: str = "", ids: Sequence[str] | None = None
+    ) -> SessionFilter:
+        """Return a filter of runs by their effective state and kind, or by `ids`; they are older than `after`."""
+        gone = None
+        if state in ("running", "interrupted") and not self.is_shared:
+            gone = [each for each in sessions.list_running_owners(self.database) if not is_owner_alive(each)]
+        return SessionFilter(state, kind, after, gone, ids)
 
     def count_by_state(self, parent: str, kind: str | None = None) -> list[tuple[str, int]]:
         """Return how many child runs are in each state."""
-        rows = self.query(
-            "SELECT state, owner, count(*) FROM runs WHERE parent = ? AND kind = coalesce(?, kind)"
-            " GROUP BY state, owner",
-            (parent, kind),
-        )
         found = Counter[str]()
-        for state, owner, count in rows:
+        for state, owner, count in sessions.count_child_states(self.database, parent, kind):
             found[self.determine_state(state, owner)] += count
         return sorted(found.items())
 
     def compute_silence(self, entry: RunEntry) -> float:
         """Return the seconds since the last step of a run, or the last heartbeat of its worker."""
-        rows = self.query("SELECT max(began), max(ended) FROM effects WHERE run = ?", (entry.id,))
-        if self.is_shared:
-            rows += self.query("SELECT seen, seen FROM workers WHERE process = ?", (entry.owner.rpartition(":")[0],))
-        signs = [moment for row in rows for moment in row if isinstance(moment, int | float)]
+        signs = sessions.find_last_signs(self.database, entry.id, entry.owner.rpartition(":")[0])
         return max(self.now() - max([entry.updated, *signs]), 0.0)
 
     def find(self, which: str) -> RunEntry:
         """Return the run with this id, or the only one whose id begins with it; `last` is the newest."""
         if which == "last":
-            rows = self.query(
-                f"SELECT {RUN_COLUMNS} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT 1", ()
-            )
-            if not rows:
+            newest = sessions.find_newest(self.database)
+            if newest is None:
                 raise NotSavedError("there is no run yet")
-            return read_run_entry(self, rows[0])
-        rows = self.query(f"SELECT {RUN_COLUMNS} FROM runs WHERE id = ?", (which,))
-        rows = rows or self.query(
-            f"SELECT {RUN_COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(which), which)
-        )
+            return read_run_entry(self, newest)
+        exact = sessions.find_session(self.database, which)
+        rows = [exact] if exact is not None else sessions.find_by_prefix(self.database, which)
         if len(rows) != 1 or not which:
             raise NotSavedError(f"{'several runs begin' if rows else 'no run begins'} with {which!r}")
         return read_run_entry(self, rows[0])
 
     def load_ending(self, id: str) -> dict[str, Any]:
         """Return how a run ended. References to unchanged environment variables are resolved."""
-        ((kept,),) = self.query("SELECT ending FROM runs WHERE id = ?", (id,)) or [(None,)]
+        kept = sessions.find_result(self.database, id)
         if kept is None:
             return {}
         try:
@@ -159,82 +142,56 @@ class JournalReader:
 
     def has_run(self, id: str) -> bool:
         """Return whether a run with this id exists."""
-        return bool(self.query("SELECT 1 FROM runs WHERE id = ?", (id,)))
+        return sessions.has_session(self.database, id)
 
-    def iterate_effects(self, id: str) -> Generator[EffectEntry]:
+    def iterate_effects(self, id: str) -> Iterator[EffectEntry]:
         """Yield the steps of a run in the order in which they started."""
-        last = -1
-        while rows := self.query(
-            "SELECT seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
-            " WHERE run = ? AND seq > ? ORDER BY seq LIMIT 500",
-            (id, last),
-        ):
-            yield from (read_effect_entry(self, row[1:]) for row in rows)
-            last = rows[-1][0]
+        return (read_effect_entry(self, row) for row in steps.iterate_steps(self.database, id))
 
     def find_effect(self, id: str, path: str) -> EffectEntry:
         """Return one step of a run."""
-        found = self.query(
-            "SELECT path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
-            " WHERE run = ? AND path = ?",
-            (id, path),
-        )
-        if not found:
+        found = steps.find_step(self.database, id, path)
+        if found is None:
             raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon runs show {id}` lists them")
-        return read_effect_entry(self, found[0])
+        return read_effect_entry(self, found)
 
     def list_questions(
         self, id: str, limit: int | None = None, *, path: str | None = None
     ) -> tuple[QuestionEntry, ...]:
         """Return the open questions of a run, or the one at a `path`."""
-        most = "" if limit is None else f" LIMIT {int(limit)}"
-        there, values = ("", (id,)) if path is None else (" AND path = ?", (id, path))
-        rows = self.query(
-            f"SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'{there}"
-            f" ORDER BY seq{most}",
-            values,
-        )
+        rows = steps.list_questions(self.database, id, limit, path=path)
         return tuple(read_question_entry(self, path, effect) for path, effect in rows)
 
     def iterate_rows(self, parent: str) -> Generator[RunEntry]:
         """Yield the rows of a batch in order."""
         last = -1
-        while found := self.query(
-            f"SELECT {RUN_COLUMNS} FROM runs WHERE parent = ? AND kind = 'row' AND number > ?"
-            " ORDER BY number LIMIT 200",
-            (parent, last),
-        ):
+        while found := sessions.list_rows(self.database, parent, last, 200):
             for each in found:
                 yield read_run_entry(self, each)
-            last = found[-1][7]
+            last = found[-1].number or 0
 
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
         """Return what a session was asked in a run: the conversation before it, the mode and the prompt."""
         entry = self.find(id)
-        found = self.query("SELECT said FROM runs WHERE id = ?", (entry.id,))
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"run {id!r} was not started by a session")
-        return load_session_request(self, entry.begun_as, found[0][0] or "")
+        return load_session_request(self, entry.begun_as, sessions.find_last_turn(self.database, entry.id))
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
         """Return the last `most` turns of a model request, and the key of the turns before them, for `before`.
 
         There are none if the request is private.
         """
-        ((last,),) = self.query("SELECT said FROM effects WHERE run = ? AND path = ?", (id, path)) or [(None,)]
+        last = steps.find_turn_of(self.database, id, path)
         return load_last_turns(self, (before or last) if last else "", most)
 
     def close(self) -> None:
         """Close the database; it is opened again when needed."""
-        self._database.close()
+        self.database.close()
 
     def now(self) -> float:
         """Return the time in seconds since 1970; a shared journal uses the clock of its server."""
-        return self._database.now()
-
-    def query(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """Return the rows of a statement; none if nothing was ever written."""
-        return self._database.query(statement, values)
+        return self.database.now()
 
     def load_text(self, kept: str) -> str:
         """Return a text that may be stored apart or encrypted."""
@@ -243,11 +200,4 @@ class JournalReader:
 
     def load_raw_text(self, kept: str) -> str:
         """Return a text that may be stored apart; an encrypted one stays encrypted."""
-        if not isinstance(kept, str):  # type: ignore[unreachable]
-            raise StoreError(f"the journal is damaged: {kept!r} is not a text")
-        if not kept.startswith("@"):
-            return kept
-        found = self.query("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
-        if not found:
-            raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
-        return found[0][0]
+        return texts.load_text(self.database, kept)

@@ -6,15 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from antiphon.durable.run_queue import LOST_ENDING
+from antiphon.storage.metrics import read_counts
 
 if TYPE_CHECKING:
-    from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
-
-#: The time of the transaction; unlike the clock, PostgreSQL can use it with an index.
-_NOW = "extract(epoch FROM now())::float8"
-#: Workers execute rows, not batches.
-_OLDEST_READY = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
+    from antiphon.storage.postgres import PostgresDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +63,9 @@ class Metrics:
 
 def measure_metrics(database: PostgresDatabase, lease: float) -> Metrics:
     """Read all metrics in one transaction."""
-    with database.read_transaction() as connection:
-        states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
-        (lost,) = _fetch_one(
-            connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST_ENDING}%'"
-        )
-        (oldest,) = _fetch_one(connection, _OLDEST_READY)
-        (begun,) = _fetch_one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
-        (cost,) = _fetch_one(
-            connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'"
-        )
-        workers = connection.execute(
-            f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? AND slots > 0 ORDER BY process",
-            (lease,),
-        ).fetchall()
-    living = tuple(WorkerEntry(*each) for each in workers)
-    return Metrics(dict(states), int(lost or 0), oldest, (begun or 0) / 60, cost or 0.0, living)
-
-
-def _fetch_one(connection: PostgresConnection, statement: str) -> tuple[float | None, ...]:
-    return connection.execute(statement).fetchall()[0]
+    found = read_counts(database, lease)
+    workers = tuple(WorkerEntry(*each) for each in found.workers)
+    return Metrics(found.states, found.lost, found.oldest, found.begun / 60, found.cost, workers)
 
 
 def _format_gauge(name: str, help: str, values: Sequence[tuple[str, float]]) -> str:

@@ -9,18 +9,11 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from antiphon.durable.journal_middleware import LONG_SLEEP
-from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 from antiphon.durable.run_entries import format_local_time
 from antiphon.effects import AskModel, EffectCall, Middleware, current_context, use_context
 from antiphon.errors import NotReadyError, Suspended
-
-_NOW = "extract(epoch FROM clock_timestamp())"
-#: Each request reserves the next free moment in one statement, without waiting for a lock.
-_RESERVE = (
-    f"INSERT INTO limits VALUES (?, {_NOW} + ?) ON CONFLICT (name)"
-    f" DO UPDATE SET free_at = greatest(limits.free_at, {_NOW}) + ?"
-    f" RETURNING (free_at - ? - {_NOW})::float8"
-)
+from antiphon.storage.budgets import reserve_moment
+from antiphon.storage.postgres import PostgresDatabase
 
 
 class RateLimits(Middleware):
@@ -55,19 +48,9 @@ class RateLimits(Middleware):
             return 0.0
         where = current_context()
         run = where.run if where.is_durable else ""
-        wait = self._database.transact(lambda connection: self._reserve(connection, name, run, step.path))
+        wait = reserve_moment(self._database, name, self._seconds[name], run, step.path, LONG_SLEEP)
         if run and wait > LONG_SLEEP:
             raise Suspended(
                 f"the rate limit of {model} delays the request until {format_local_time(time.time() + wait, 'seconds')}"
             )
         return max(0.0, wait)
-
-    def _reserve(self, connection: PostgresConnection, name: str, run: str, path: str) -> float:
-        """Return the seconds until the reserved moment, or until the next free one; reserve that if it is far off."""
-        kept = f"DELETE FROM held WHERE run = ? AND path = ? RETURNING (until - {_NOW})::float8"
-        found = connection.execute(kept, (run, path)).fetchone() if run else None
-        gap = self._seconds[name]
-        (wait,) = found or connection.execute(_RESERVE, (name, gap, gap, gap)).fetchall()[0]
-        if run and wait > LONG_SLEEP:
-            connection.execute(f"INSERT INTO held VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
-        return wait

@@ -6,17 +6,19 @@ import hashlib
 import re
 import threading
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from antiphon._base.json import load_json
-from antiphon.durable.journal_middleware import EFFECT_COLUMNS, EffectRow, is_unrepeatable, make_indeterminate_error
+from antiphon.durable.journal_middleware import is_unrepeatable, make_indeterminate_error
 from antiphon.durable.run_entries import read_effect, read_outcome
 from antiphon.effects import IndeterminateEffect, Outcome, outcome_to_json
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError, StoreError
+from antiphon.storage import sessions, steps
+from antiphon.storage.steps import StepRow
 
 if TYPE_CHECKING:
     from antiphon.durable.active_run import ActiveRun
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 #: Decisions about steps by path: the given outcome, or None to perform the step again.
 Decisions = Mapping[str, Outcome | None]
-_SELECT_EFFECTS = "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT 2000"
 _COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
 
 
@@ -65,7 +66,7 @@ class ReplayCache:
             self._add_run(number, each, decided)
 
     def _add_run(self, number: int, aside: SetAsideRun, decided: Decisions) -> None:
-        for path, seq, kind, hash, state in _iterate_effects(self._journal, aside.run):
+        for path, seq, kind, hash, state in steps.iterate_step_keys(self._journal.database, aside.run):
             if aside.without_failed and state == "failed" and not self._is_indeterminate(aside.run, path):
                 continue
             if not any(_is_done_again(path, each, given) for each, given in decided.items()):
@@ -73,10 +74,10 @@ class ReplayCache:
 
     def skip_effects_of(self, run: str) -> None:
         """Remove the effects that a run has replayed already."""
-        for path, _, kind, hash, _ in _iterate_effects(self._journal, run):
+        for path, _, kind, hash, _ in steps.iterate_step_keys(self._journal.database, run):
             self._pop(_make_key(path, kind, hash))
 
-    def take(self, path: str, kind: str, hash: str) -> EffectRow | None:
+    def take(self, path: str, kind: str, hash: str) -> StepRow | None:
         """Return a finished effect with this request, each only once.
 
         An interrupted effect that must not be repeated is returned as failed.
@@ -85,12 +86,12 @@ class ReplayCache:
             if row.state in ("done", "failed"):
                 self.reused += 1
                 return row
-            if row.state == "begun" and is_unrepeatable(effect := read_effect(self._journal, row.kind, row.effect)):
+            if row.state == "begun" and is_unrepeatable(effect := read_effect(self._journal, row.kind, row.request)):
                 outcome = dump_ascii_json(outcome_to_json(Outcome(error=make_indeterminate_error(effect))))
-                return EffectRow(row.path, row.seq, kind, hash, "failed", row.effect, outcome, row.began, None)
+                return row._replace(kind=kind, hash=hash, state="failed", outcome=outcome, cost=None)
         return None
 
-    def list_unused(self, most: int) -> list[EffectRow]:
+    def list_unused(self, most: int) -> list[StepRow]:
         """Return the first `most` effects that were not replayed."""
         rest = chain(self._first.values(), *self._more.values())
         return [row for seq in nsmallest(most, rest) if (row := self._load_row(seq)) is not None]
@@ -102,7 +103,7 @@ class ReplayCache:
         else:
             self._first[key] = seq
 
-    def _next(self, path: str, kind: str, hash: str) -> EffectRow | None:
+    def _next(self, path: str, kind: str, hash: str) -> StepRow | None:
         with self._lock:
             number = self._pop(_make_key(path, kind, hash))
         return None if number is None else self._load_row(number)
@@ -117,17 +118,16 @@ class ReplayCache:
         self.unused -= 1
         return number
 
-    def _load_row(self, number: int) -> EffectRow | None:
+    def _load_row(self, number: int) -> StepRow | None:
         which, seq = divmod(number, _SEQ_LIMIT)
         run = self._aside[which].run
-        found = self._journal.query(f"SELECT {EFFECT_COLUMNS} FROM effects WHERE run = ? AND seq = ?", (run, seq))
-        return EffectRow(*found[0]) if found else None
+        return steps.find_step_by_seq(self._journal.database, run, seq)
 
     def _is_indeterminate(self, run: str, path: str) -> bool:
         """Return whether the effect may have completed, so that only a person may decide to repeat it."""
-        found = self._journal.query("SELECT outcome FROM effects WHERE run = ? AND path = ?", (run, path))
+        found = steps.find_step(self._journal.database, run, path)
         try:
-            return is_indeterminate(read_outcome(self._journal, found[0][0] or "", path))
+            return found is None or is_indeterminate(read_outcome(self._journal, found.outcome or "", path))
         except StoreError:
             return True
 
@@ -146,7 +146,7 @@ def set_aside_run(
     """
     decided = decided or {}
     for path in decided:
-        if not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, path)):
+        if steps.find_step(journal.database, running.id, path) is None:
             raise NotReadyError(
                 f"run {running.id!r} has no step {path!r}; `antiphon runs show {running.id}` lists them"
             )
@@ -163,11 +163,7 @@ def set_aside_run(
 
 def load_replay_cache(journal: Journal, run: str) -> ReplayCache | None:
     """Return the set-aside effects that a run has not replayed yet, or None if it has none."""
-    rows = journal.query(
-        "SELECT id, ending FROM runs WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
-        " ORDER BY length(id) DESC, id DESC",
-        (run,),
-    )
+    rows = sessions.list_set_aside(journal.database, run)
     if not rows:
         return None
     kept = ReplayCache(journal, [_read_set_aside_run(*row) for row in rows])
@@ -185,14 +181,6 @@ def _read_set_aside_run(run: str, about: str) -> SetAsideRun:
 def is_indeterminate(outcome: Outcome | None) -> bool:
     """Return whether an outcome says that an effect was interrupted and may have completed."""
     return outcome is not None and isinstance(outcome.error, IndeterminateEffect)
-
-
-def _iterate_effects(journal: Journal, run: str) -> Generator[Any]:
-    """Path, number, kind, hash and state of all that a run has done."""
-    last = -1
-    while found := journal.query(_SELECT_EFFECTS, (run, last)):
-        yield from found
-        last = found[-1][1]
 
 
 def _is_done_again(path: str, decided: str, given: Outcome | None) -> bool:

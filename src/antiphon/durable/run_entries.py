@@ -12,17 +12,13 @@ from antiphon.durable.secret_refs import REFERENCES_MARK, SecretMissing, parse_r
 from antiphon.effects import Effect, Outcome, outcome_from_json
 from antiphon.effects.codec import effect_from_json
 from antiphon.errors import FormatError, StoreError
+from antiphon.storage.sessions import SessionRow
+from antiphon.storage.steps import StepRow
 
 if TYPE_CHECKING:
     from antiphon.durable.journal_reader import JournalReader
 
 T = TypeVar("T")
-#: The columns that `read_run_entry` takes, in this order. The sums exclude child runs.
-RUN_COLUMNS = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, fork_of, fork_at,"
-    " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
-    " (SELECT count(*) FROM effects WHERE run = id)"
-)
 #: The number of open questions in a `RunEntry`; `Journal.list_questions` returns all.
 LISTED_QUESTIONS = 20
 
@@ -103,14 +99,14 @@ class _LenientReader:
         return None if value is None and instead is None else self(lambda: _check_number(value, what), instead)
 
 
-def read_run_entry(journal: JournalReader, row: tuple[Any, ...]) -> RunEntry:
+def read_run_entry(journal: JournalReader, row: SessionRow) -> RunEntry:
     """Return a run from its row, as far as it can be read."""
-    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, *fork, cost, count = row
+    id, state, kind, title, created, updated, parent, number, wake_at, owner, launch, result, *fork, cost, count = row
     whole, what = _LenientReader(), f"run {id}"
     none: tuple[QuestionEntry, ...] = ()
     waiting = whole(lambda: journal.list_questions(id, LISTED_QUESTIONS), none) if state in ("waiting", "ready") else ()
-    begun = whole(lambda: _read_json(journal, begun_as, what), {})
-    how = None if ending is None else whole(lambda: _read_json(journal, ending, what), {})
+    begun = whole(lambda: _read_json(journal, launch, what), {})
+    how = None if result is None else whole(lambda: _read_json(journal, result, what), {})
     times = whole.number(created, what), whole.number(updated, what)
     wakes = whole.number(wake_at, what, None)
     read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting, *fork)
@@ -118,9 +114,9 @@ def read_run_entry(journal: JournalReader, row: tuple[Any, ...]) -> RunEntry:
     return RunEntry(id, state, str(kind), str(title), *read, damage="; ".join(whole.damage))
 
 
-def read_effect_entry(journal: JournalReader, row: tuple[Any, ...]) -> EffectEntry:
+def read_effect_entry(journal: JournalReader, row: StepRow) -> EffectEntry:
     """Return an effect from its row, as far as it can be read."""
-    path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
+    _, path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
     whole, step = _LenientReader(), f"step {path}"
     over, spent = whole.number(ended, step, None), whole.number(cost, step, None)
     times: Any = whole.number(began, step), over, spent, int(whole.number(attempt, step, 1))

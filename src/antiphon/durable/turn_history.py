@@ -6,7 +6,7 @@ Each turn is stored once. Its key includes the turns before it, so a run needs o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +23,11 @@ from antiphon.conversation.serialization import (
 from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.effects.types import AskModel, Effect
-from antiphon.errors import StoreError
+from antiphon.storage.texts import TurnRow, iterate_turn_bodies
 
 if TYPE_CHECKING:
     from antiphon.durable.journal_reader import JournalReader
     from antiphon.durable.secret_refs import SecretRefs
-
-#: A stored turn: its key, the key of the turn before it, and its JSON.
-TurnRow = tuple[str, str, str]
 
 
 def session_request_to_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
@@ -76,7 +73,8 @@ def forget_stored_turns(effect: Effect) -> None:
 
 def _load_turns(journal: JournalReader, key: str) -> list[Any]:
     """Return the turns of a history as JSON data, oldest first."""
-    return [journal.secret_refs.parse_with_values(body, "a turn") for _, body in _iterate_bodies(journal, key)][::-1]
+    bodies = iterate_turn_bodies(journal.database, key)
+    return [journal.secret_refs.parse_with_values(body, "a turn") for _, body in bodies][::-1]
 
 
 def load_last_turns(journal: JournalReader, key: str, most: int) -> tuple[list[Turn], str]:
@@ -84,16 +82,6 @@ def load_last_turns(journal: JournalReader, key: str, most: int) -> tuple[list[T
 
     The turns have names of variables in place of secret values. The key is empty if there is no more.
     """
-    found = list(islice(_iterate_bodies(journal, key), most))
+    found = list(islice(iterate_turn_bodies(journal.database, key), most))
     turns = [turns_from_json([parse_redacted_json(body, "a turn")])[0] for _, body in found]
     return turns[::-1], found[-1][0] if found else ""
-
-
-def _iterate_bodies(journal: JournalReader, key: str) -> Generator[tuple[str, str]]:
-    """Yield the stored turns of a history, newest first, each with the key of the turn before it."""
-    while key:
-        found = journal.query("SELECT before, body FROM said WHERE key = ?", (key,))
-        if not found:
-            raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
-        key = found[0][0]
-        yield found[0]

@@ -19,12 +19,11 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
 
-from antiphon.durable import run_queue
 from antiphon.durable.isolation_lock import IsolationLock
-from antiphon.durable.journal_writer import LeaseLost, RunInUse
-from antiphon.durable.postgres import PostgresDatabase
 from antiphon.durable.run_owner import identify_process
-from antiphon.errors import StoreError, Suspended
+from antiphon.errors import LeaseLost, RunInUse, StoreError, Suspended
+from antiphon.storage import run_queue
+from antiphon.storage.postgres import PostgresDatabase
 
 log = logging.getLogger("antiphon.durable")
 #: Seconds between searches for runs of dead workers and for runs that are due.
@@ -58,12 +57,7 @@ class PersistentJobManager(JobManager):
 
     async def _release_unknown_jobs(self, worker: int) -> None:
         """Release jobs that were fetched in a reply that got lost, so that they are taken over."""
-        await self.connector.execute_query_async(
-            "UPDATE procrastinate_jobs SET worker_id = NULL"
-            " WHERE status = 'doing' AND worker_id = %(worker)s AND id <> ALL(%(held)s)",
-            worker=worker,
-            held=list(self._held),
-        )
+        await self.connector.execute_query_async(run_queue.RELEASE_UNKNOWN_JOBS, worker=worker, held=list(self._held))
         self._is_unsure = False
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:

@@ -13,20 +13,20 @@ from os import PathLike
 from typing import Any
 
 from antiphon._base.json_access import as_array, as_object
-from antiphon.durable import ActiveRun, Journal, LeaseLost, RunEntry
-from antiphon.durable.journal_writer import PREPARING
+from antiphon.durable import ActiveRun, Journal, RunEntry
 from antiphon.durable.replay_cache import set_aside_run
-from antiphon.durable.shared_counter import COST_OF_ROWS
 from antiphon.effects.budget import NO_LIMITS, Budget, BudgetExceeded, Counter, Spending
 from antiphon.effects.codec import decode_value, encode_value
 from antiphon.effects.pipeline import Middleware
-from antiphon.errors import NotReadyError, StoreError
+from antiphon.errors import LeaseLost, NotReadyError, StoreError
 from antiphon.lang.runtime import Host, Program, load
 from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 from antiphon.programs.row_sources import NumberedRow, enumerate_rows, has_private_input, read_rows, select_inputs
 from antiphon.programs.run_ending import finish_run
 from antiphon.providers.prewarming import Prewarming
+from antiphon.storage.leases import PREPARING
 from antiphon.storage.schema import ENDED_STATES
+from antiphon.storage.steps import sum_row_costs
 
 #: Creates the host of a row with this middleware.
 HostFactory = Callable[[tuple[Middleware, ...]], Host]
@@ -161,8 +161,7 @@ class Batch:
         self._hosts = hosts
         self._parallel = parallel
         self._prewarming = Prewarming()
-        ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
-        counter = Counter(Spending(cost=None if unknown else cost))
+        counter = Counter(Spending(cost=sum_row_costs(journal.database, id)))
         self._budget = Budget(replace(NO_LIMITS, cost=max_cost), f"batch:{id}", counter)
 
     def iterate_results(self, *, retry: bool = False) -> Generator[RowResult]:

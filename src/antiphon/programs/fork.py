@@ -11,6 +11,7 @@ from antiphon.durable.replay_cache import set_aside_run
 from antiphon.errors import NotReadyError
 from antiphon.programs.launch_spec import load_launch_spec
 from antiphon.programs.manual_outcome import parse_manual_outcome
+from antiphon.storage import steps
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal, RunEntry
@@ -83,10 +84,10 @@ def load_edited_program(journal: Journal, entry: RunEntry, source: str) -> Progr
 
 def find_first_step(journal: Journal, entry: RunEntry) -> str:
     """Return the path of the first step of a run."""
-    found = journal.query("SELECT path FROM effects WHERE run = ? ORDER BY seq LIMIT 1", (entry.id,))
-    if not found:
+    first = steps.find_first_step(journal.database, entry.id)
+    if first is None:
         raise NotReadyError(f"run {entry.id} has no steps yet")
-    return found[0][0]
+    return first.path
 
 
 def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.effects import HumanAnswer, ModelReplied, Outcome, ToolReturned
 from antiphon.errors import NotReadyError
+from antiphon.storage import steps
 from antiphon.tools.execution import make_call_record
 from antiphon.wire import Reply
 
@@ -52,7 +53,7 @@ def describe_outcome_type(entry: EffectEntry) -> str:
 def _make_tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str) -> Any:
     whole, _, id = entry.path.rpartition("/")
     # A call of a model comes after a request. The id alone does not tell it from a counted step.
-    if not whole or not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (run, f"{whole}/r1")):
+    if not whole or steps.find_step(journal.database, run, f"{whole}/r1") is None:
         # The program called the tool itself.
         wanted = _find_system_type(entry)
         if wanted is not None:

@@ -15,6 +15,8 @@ class Database(ABC):
 
     #: The path or URL, without a password.
     name: str
+    #: Whether many machines share it.
+    is_shared = False
     #: Appended to a `SELECT` to lock its rows until the end of the transaction.
     lock_clause = ""
 
@@ -69,6 +71,11 @@ class Database(ABC):
     def finish_batch_of(self, row: str) -> None:
         """Mark the batch of an ended row as done if it was the last row, and no process runs the batch."""
         del row
+
+    def list_heartbeats(self, process: str) -> list[tuple[float]]:
+        """Return when a worker process was last seen, if there are workers."""
+        del process
+        return []
 
     def find_reserved_time(self, connection: Any, run: str) -> float | None:
         """Return the earliest reserved moment of a run's requests, or None."""

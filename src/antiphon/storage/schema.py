@@ -163,13 +163,6 @@ RUN_MIGRATIONS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
 ENDED_STATES = ("done", "failed", "cancelled")
 #: A prefix for fenced statements: the table `at` holds the run if it is at this epoch, else nothing.
 AT_EPOCH = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
-#: A statement that stores a referenced text or turn, and its values.
-ExtraInsert = tuple[str, tuple[str, ...]]
-#: Stores a large text by its hash.
-INSERT_TEXT = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
-#: Stores a turn by its key, with the key of the turn before it.
-INSERT_TURN = "INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-
 #: The full-text index is derived from the turns, so it is not a migration.
 CREATE_INDEX = (
     "CREATE VIRTUAL TABLE words USING fts5"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from antiphon.effects import Budget, Counter, Limits, Spending
 from antiphon.effects.budget import NO_LIMITS
 from antiphon.storage.sqlite import SqliteDatabase
+from antiphon.storage.steps import list_child_usage
 from antiphon.team.events import TurnStarted
 from antiphon.team.settings import TeamSettings
 
@@ -35,16 +36,7 @@ class AgentCost:
 
 def load_turn_usage(database: SqliteDatabase, team: str, turns: Sequence[int] | None = None) -> list[TurnUsage]:
     """Return the usage of some or all turns of a team; failed requests are counted without a cost."""
-    which = "" if turns is None else f" AND runs.number IN ({', '.join('?' * len(turns))})"
-    rows = database.query(
-        "SELECT runs.number, count(*), coalesce(sum(effects.cost), 0.0),"
-        " sum(effects.state = 'done' AND effects.cost IS NULL)"
-        " FROM effects JOIN runs ON runs.id = effects.run"
-        " WHERE runs.parent = ? AND effects.kind = 'request' AND effects.state IN ('done', 'failed')"
-        f"{which} GROUP BY runs.number",
-        (team, *(turns or ())),
-    )
-    return [TurnUsage(*row) for row in rows]
+    return [TurnUsage(*row) for row in list_child_usage(database, team, turns)]
 
 
 def sum_agent_costs(used: Sequence[TurnUsage], turns: Mapping[int, TurnStarted]) -> list[AgentCost]:

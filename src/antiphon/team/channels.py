@@ -15,6 +15,8 @@ from antiphon._base.json import load_json
 from antiphon.conversation.attribution import HUMAN_AUTHOR
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import AntiphonError, ContentError, NotReadyError
+from antiphon.storage import posts
+from antiphon.storage.posts import NewPost, PostRow
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.storage.store_location import get_store_path
 from antiphon.team.secret_scan import collect_known_secrets, find_secret
@@ -24,13 +26,6 @@ if TYPE_CHECKING:
     from antiphon.team.members import ChannelMember
 
 _MEMBER_NAME = re.compile(r"@[A-Za-z0-9_.-]{1,64}")
-_COLUMNS = "id, channel, at, author, recipient, kind, text, data, reply_to, task"
-#: The messages that a reader receives: broadcast or addressed to the reader, and not the reader's own.
-#: An answer that belongs to a task goes only to whoever asked within that task.
-_VISIBLE_TO_READER = (
-    "channel = ? AND author <> ? AND recipient IN ('', ?) AND kind <> 'fact'"
-    " AND CASE WHEN kind = 'answer' THEN task ELSE '' END = ?"
-)
 
 
 class SecretRefused(AntiphonError):
@@ -106,59 +101,28 @@ class Channel:
             raise ContentError("there is nothing in this message")
         if kind != "fact":
             reject_secrets(text)
-        row = (self.name, time.time(), author, to, kind, text, dump_ascii_json(data or {}), reply_to, task, key)
-
-        def add(connection: Any) -> Any:
-            if fence is not None:
-                _check_run_epoch(connection, *fence)
-            known = (
-                key is not None
-                and connection.execute(f"SELECT {_COLUMNS} FROM messages WHERE key = ?", (key,)).fetchone()
-            )
-            return (
-                known
-                or connection.execute(
-                    "INSERT INTO messages (channel, at, author, recipient, kind, text, data, reply_to, task, key)"
-                    f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
-                    row,
-                ).fetchone()
-            )
-
-        return message_from_row(self.database.transact(add))
+        post = NewPost(self.name, time.time(), author, to, kind, text, dump_ascii_json(data or {}), reply_to, task, key)
+        return message_from_row(posts.add_post(self.database, post, fence))
 
     def messages(self, after: int = 0, limit: int | None = None) -> list[ChannelMessage]:
         """Return the messages, oldest first; with a `limit`, only the newest ones."""
-        most = -1 if limit is None else limit
-        rows = self.database.query(
-            f"SELECT * FROM (SELECT {_COLUMNS} FROM messages WHERE channel = ? AND id > ? ORDER BY id DESC LIMIT ?)"
-            " ORDER BY id",
-            (self.name, after, most),
-        )
-        return [message_from_row(row) for row in rows]
+        return [message_from_row(row) for row in posts.list_posts(self.database, [self.name], after, limit)]
 
     def find(self, id: int) -> ChannelMessage:
         """Return the message with this id."""
-        rows = self.database.query(f"SELECT {_COLUMNS} FROM messages WHERE id = ? AND channel = ?", (id, self.name))
-        if not rows:
+        found = posts.find_post(self.database, self.name, id)
+        if found is None:
             raise NotReadyError(f"there is no message {id} in {self.name}")
-        return message_from_row(rows[0])
+        return message_from_row(found)
 
     def count(self, author: str, keys: str, but: str = "") -> int:
         """Return how many messages an author posted with keys below `keys`, not counting the key `but`."""
-        rows = self.database.query(
-            "SELECT count(*) FROM messages WHERE author = ? AND substr(key, 1, ?) = ? AND key <> ? AND channel = ?",
-            (author, len(keys) + 1, f"{keys}/", but, self.name),
-        )
-        return rows[0][0] if rows else 0
+        return posts.count_posts(self.database, self.name, author, keys, but)
 
     def unread(self, reader: str, task: str = "") -> list[ChannelMessage]:
         """Return the messages not yet delivered to a reader; with a `task`, the answers that belong to it."""
         reader = normalize_member_name(reader)
-        rows = self.database.query(
-            f"SELECT {_COLUMNS} FROM messages WHERE {_VISIBLE_TO_READER} AND id >"
-            " (SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?) ORDER BY id",
-            (self.name, reader, reader, task, reader, _delivery_lane(self.name, task)),
-        )
+        rows = posts.list_unread(self.database, self.name, task, _delivery_lane(self.name, task), reader)
         return [message_from_row(row) for row in rows]
 
     def deliver(self, reader: str, key: str = "") -> list[ChannelMessage]:
@@ -182,48 +146,15 @@ def deliver_messages(channels: Sequence[Channel], reader: str, key: str = "", ta
     under `key`.
     """
     reader = normalize_member_name(reader)
-    lanes = ("", task) if task else ("",)
-
-    def give(connection: Any) -> list[Any]:
-        return [
-            row
-            for each in channels
-            for lane in lanes
-            for row in _deliver_rows(connection, each.name, lane, reader, key)
-        ]
-
-    return sorted(map(message_from_row, channels[0].database.transact(give)), key=lambda each: each.id)
+    tasks = ("", task) if task else ("",)
+    lanes = [(each.name, lane, _delivery_lane(each.name, lane)) for each in channels for lane in tasks]
+    rows = posts.deliver_posts(channels[0].database, lanes, reader, key)
+    return sorted(map(message_from_row, rows), key=lambda each: each.id)
 
 
 def _delivery_lane(channel: str, task: str) -> str:
     """Return the key under which read positions are stored: answers of a task have their own."""
     return f"{channel}#{task}" if task else channel
-
-
-def _deliver_rows(connection: Any, channel: str, task: str, reader: str, key: str) -> list[Any]:
-    lane = _delivery_lane(channel, task)
-    known = connection.execute(
-        "SELECT after, upto FROM deliveries WHERE reader = ? AND channel = ? AND key = ?", (reader, lane, key)
-    ).fetchone()
-    if known is None or not key:
-        ((after,),) = connection.execute(
-            "SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?", (reader, lane)
-        ).fetchall()
-        ((upto,),) = connection.execute(
-            "SELECT coalesce(max(id), 0) FROM messages WHERE channel = ?", (channel,)
-        ).fetchall()
-        known = after, max(after, upto)
-        if upto > after:
-            # A delivery without a key is one row that moves forward.
-            connection.execute(
-                "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET after = excluded.after,"
-                " upto = excluded.upto",
-                (reader, lane, key, *known),
-            )
-    return connection.execute(
-        f"SELECT {_COLUMNS} FROM messages WHERE {_VISIBLE_TO_READER} AND id > ? AND id <= ? ORDER BY id",
-        (channel, reader, reader, task, *known),
-    ).fetchall()
 
 
 def reject_secrets(text: str) -> None:
@@ -236,16 +167,8 @@ def reject_secrets(text: str) -> None:
         raise SecretRefused(f"not posted: it holds {found}; say where it is kept instead of what it is")
 
 
-def _check_run_epoch(connection: Any, run: str, epoch: int) -> None:
-    from antiphon.durable import LeaseLost
-
-    found = connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchone()
-    if found is None or found[0] != epoch:
-        raise LeaseLost(f"run {run!r} is gone on with elsewhere")
-
-
-def message_from_row(row: Any) -> ChannelMessage:
-    """Build a `ChannelMessage` from its database columns."""
+def message_from_row(row: PostRow) -> ChannelMessage:
+    """Build a `ChannelMessage` from its row."""
     id, channel, at, author, to, kind, text, data, reply_to, task = row
     given: Any = {}
     with suppress(AntiphonError):

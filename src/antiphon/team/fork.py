@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError
+from antiphon.storage.posts import (
+    DeliveryRow,
+    NewPost,
+    copy_posts,
+    insert_deliveries,
+    list_deliveries,
+    map_post_keys,
+)
+from antiphon.storage.sessions import copy_child
 from antiphon.team.repository import Repository, TeamWorkspace, open_workspace
 from antiphon.team.state import TeamState
 from antiphon.team.turns import turn_run_id
@@ -29,13 +39,15 @@ def copy_history(team: Team, other: Team, at: int) -> None:
         raise NotReadyError(f"team {team.id} had not begun at message {at}")
     found = replace(Repository.find(state.begun.repository), head=state.begun.base)
     _make_branches(open_workspace(found, other.id, other.place), state)
-    messages = _drop_unfinished_turns(state, team.id, messages, _message_keys(team, at))
+    keys = map_post_keys(team.database, team.id, at)
+    messages = _drop_unfinished_turns(state, team.id, messages, keys)
     title = state.begun.request.strip().splitlines()[0]
     with team.database.write_transaction() as connection:
-        numbers = _copy_messages(connection, team.id, other.id, messages, _message_keys(team, at), at)
+        numbers = copy_posts(connection, _rename_posts(team.id, other.id, messages, keys, at))
         _copy_deliveries(connection, team.id, other.id, state, numbers, at)
         for number in state.threads.values():
-            _copy_turn_run(connection, team.id, other.id, number)
+            # The run of a turn has its conversation.
+            copy_child(connection, f"{team.id}.{number}", f"{other.id}.{number}", other.id)
     # From here on, other processes can find the fork.
     other.journal.begin("team", title, {"repository": found.top}, id=other.id).finish("ready")
 
@@ -48,14 +60,6 @@ def _make_branches(work: TeamWorkspace, state: TeamState) -> None:
         if task.files and not task.is_over:
             with work.lock(task.branch) as held:
                 work.move(held, task.branch, task.files, None)
-
-
-def _message_keys(team: Team, at: int) -> dict[int, str]:
-    rows = team.database.query(
-        "SELECT id, key FROM messages WHERE substr(channel, 1, ?) = ? AND id <= ? AND key IS NOT NULL",
-        (len(team.id) + 1, f"{team.id}/", at),
-    )
-    return dict(rows)
 
 
 def _drop_unfinished_turns(
@@ -74,11 +78,10 @@ def _drop_unfinished_turns(
     ]
 
 
-def _copy_messages(
-    connection: Any, old: str, new: str, messages: list[ChannelMessage], keys: dict[int, str], at: int
-) -> dict[int, int]:
-    """Copy messages under the new team id, and return the new message id for each old one."""
-    numbers: dict[int, int] = {}
+def _rename_posts(
+    old: str, new: str, messages: list[ChannelMessage], keys: dict[int, str], at: int
+) -> Iterator[tuple[int, NewPost]]:
+    """Yield posts of the new team for the messages of the old one, each with the id of the message."""
     for each in messages:
         key = keys.get(each.id)
         data = dict(each.data)
@@ -86,10 +89,9 @@ def _copy_messages(
             data["forked"] = f"{old}@{at}"
         if "run" in data:
             data["run"] = f"{new}{str(data['run']).removeprefix(old)}"
-        ((number,),) = connection.execute(
-            "INSERT INTO messages (channel, at, author, recipient, kind, text, data, reply_to, task, key)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            (
+        yield (
+            each.id,
+            NewPost(
                 f"{new}{each.channel.removeprefix(old)}",
                 each.at,
                 each.author,
@@ -97,13 +99,11 @@ def _copy_messages(
                 each.kind,
                 each.text,
                 dump_ascii_json(data),
-                numbers.get(each.reply_to or 0),
+                each.reply_to,
                 each.task,
                 None if key is None else f"{new}{key.removeprefix(old)}",
             ),
-        ).fetchall()
-        numbers[each.id] = number
-    return numbers
+        )
 
 
 def _copy_deliveries(connection: Any, old: str, new: str, state: TeamState, numbers: dict[int, int], at: int) -> None:
@@ -115,30 +115,15 @@ def _copy_deliveries(connection: Any, old: str, new: str, state: TeamState, numb
         place = bisect_right(known, min(id, at))
         return numbers[known[place - 1]] if place else 0
 
-    rows = connection.execute(
-        "SELECT reader, channel, key, after, upto FROM deliveries WHERE substr(channel, 1, ?) = ?",
-        (len(old) + 1, f"{old}/"),
-    ).fetchall()
-    for reader, channel, key, after, upto in rows:
-        turn = key.removeprefix(f"{old}.").partition("/")[0]
-        if turn.isdigit() and int(turn) in ended:
-            connection.execute(
-                "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?)",
-                (
-                    reader,
-                    f"{new}{channel.removeprefix(old)}",
-                    f"{new}{key.removeprefix(old)}",
-                    map_id(after),
-                    map_id(upto),
-                ),
-            )
-
-
-def _copy_turn_run(connection: Any, old: str, new: str, number: int) -> None:
-    """Copy the journal run of a turn, for its conversation."""
-    connection.execute(
-        "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, ending,"
-        " said) SELECT ?, state, created, updated, 0, '', kind, title, begun_as, ?, number, ending, said FROM runs"
-        " WHERE id = ?",
-        (f"{new}.{number}", new, f"{old}.{number}"),
-    )
+    copies = [
+        DeliveryRow(
+            each.reader,
+            f"{new}{each.channel.removeprefix(old)}",
+            f"{new}{each.key.removeprefix(old)}",
+            map_id(each.after),
+            map_id(each.upto),
+        )
+        for each in list_deliveries(connection, old)
+        if (turn := each.key.removeprefix(f"{old}.").partition("/")[0]).isdigit() and int(turn) in ended
+    ]
+    insert_deliveries(connection, copies)

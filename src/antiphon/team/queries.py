@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from antiphon.conversation import ToolCall
 from antiphon.conversation.serialization import parts_from_json
 from antiphon.errors import NotReadyError
+from antiphon.storage.posts import list_team_questions
 from antiphon.team import diffs as changes
 from antiphon.team.channels import ChannelMessage, message_from_row
 
@@ -112,17 +113,8 @@ class TeamQuestion:
 
 def open_team_questions(journal: Journal, most: int) -> list[TeamQuestion]:
     """Return the unanswered questions of all unfinished teams, oldest first."""
-    if journal.is_shared:
-        return []
-    rows = journal.query(
-        "SELECT runs.id, runs.title, asked.id, channel, at, author, recipient, asked.kind, text, data, reply_to, task"
-        " FROM runs JOIN messages AS asked ON channel IN (runs.id || '/product', runs.id || '/development')"
-        " WHERE runs.kind = 'team' AND runs.state <> 'done' AND asked.kind = 'question'"
-        " AND NOT EXISTS (SELECT 1 FROM messages AS said WHERE said.kind = 'answer' AND said.reply_to = asked.id)"
-        f" ORDER BY asked.id LIMIT {int(most)}",
-        (),
-    )
-    return [TeamQuestion(team, title, message_from_row(row)) for team, title, *row in rows]
+    rows = list_team_questions(journal.database, most)
+    return [TeamQuestion(each.team, each.title, message_from_row(each.post)) for each in rows]
 
 
 def classify_question(question: ChannelMessage) -> QuestionKind:

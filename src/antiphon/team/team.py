@@ -20,6 +20,7 @@ from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.session.settings import ModelProtocol
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread
 from antiphon.storage.conversation_entry import count_ticks, format_time_id
+from antiphon.storage.posts import list_posts
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.team import fork as forking
 from antiphon.team import step_handlers as hands
@@ -148,12 +149,7 @@ class Team:
     def messages(self, after: int = 0) -> list[ChannelMessage]:
         """Return all messages and events, oldest first."""
         names = [f"{self.id}/{each}" for each in (*CHANNEL_NAMES, "log")]
-        rows = self.database.query(
-            "SELECT id, channel, at, author, recipient, kind, text, data, reply_to, task FROM messages"
-            " WHERE channel IN (?, ?, ?) AND id > ? ORDER BY id",
-            (*names, after),
-        )
-        return [message_from_row(row) for row in rows]
+        return [message_from_row(row) for row in list_posts(self.database, names, after)]
 
     def refresh(self) -> TeamState:
         """Return the current state, including changes made by other processes."""

@@ -35,6 +35,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from antiphon.errors import AntiphonError, NotReadyError, OptionError
+from antiphon.storage.sessions import list_ids
 from antiphon.web.agui_history import HistoryMismatch, conversation_to_agui
 from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA, parse_run_input, resume_answer_json
 from antiphon.web.agui_runs import Work, connected, loaded
@@ -154,12 +155,8 @@ class AguiEndpoint:
 
     def _find_suspended_run(self, name: str) -> str | None:
         """Return the run of a thread that waits for a person or already has the answers."""
-        rows = self._journal.query(
-            "SELECT id FROM runs WHERE kind IN ('agui', 'chat') AND state IN ('waiting', 'ready')"
-            " ORDER BY created DESC LIMIT 200",
-            (),
-        )
-        return next((id for (id,) in rows if self._journal.find(id).begun_as.get("conversation") == name), None)
+        newest = list_ids(self._journal.database, ("agui", "chat"), 200, states=("waiting", "ready"))
+        return next((id for id in newest if self._journal.find(id).begun_as.get("conversation") == name), None)
 
     # Streaming
 

@@ -31,6 +31,7 @@ from antiphon.session import (
     current_run,
 )
 from antiphon.storage import Store
+from antiphon.storage.steps import count_done_requests, find_step
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.web.agui_events import AguiEventEncoder
@@ -129,11 +130,7 @@ class Work:
         session = _session(agent, kept, offered, answers, None)
         work = cls(journal, name, kept, session, known, id)
         work.told = told
-        ((count,),) = journal.query(
-            "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND path LIKE '1/r%'",
-            (id,),
-        )
-        work._watch(session.resume_in_background(id), count)
+        work._watch(session.resume_in_background(id), count_done_requests(journal.database, id, "1/r"))
         return work
 
     def _watch(self, run: Run[Any], replayed: int) -> None:
@@ -258,8 +255,8 @@ def _answer(conversation: Conversation, results: Sequence[ToolResult]) -> None:
 def _is_unfinished(journal: Journal, message: str) -> bool:
     """Return whether a message belongs to a request of ours that did not finish."""
     run, _, number = message.rpartition(".")
-    rows = journal.query("SELECT state FROM effects WHERE run = ? AND path = ?", (run, f"1/r{number}"))
-    return bool(rows) and rows[0][0] != "done"
+    request = find_step(journal.database, run, f"1/r{number}")
+    return request is not None and request.state != "done"
 
 
 # The session

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.optional_deps import describe_missing_extra
-from antiphon.durable import Journal, RunInUse
+from antiphon.durable import Journal
 from antiphon.errors import (
     AntiphonError,
     ConfigurationError,
@@ -18,6 +18,7 @@ from antiphon.errors import (
     NotReadyError,
     NotSavedError,
     OptionError,
+    RunInUse,
 )
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from antiphon.durable.run_entries import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, Outcome, ToolReturned, outcome_to_json
 from antiphon.errors import OptionError, StoreError
 from antiphon.results import Result, diff
+from antiphon.storage.steps import list_steps
 from antiphon.web.json_response import json_response
 from antiphon.web.steps import load_effect_entry, render_result_json, step_line_json
-from antiphon.web.stored import STEP, row_at, run
+from antiphon.web.stored import row_at, run
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -100,11 +101,8 @@ def _row_json(journal: Journal, first: str, second: str, pairs: list[StepPair]) 
 
 def steps_between_json(journal: Journal, run: str, first: str, last: str) -> list[dict[str, Any]]:
     """Return the steps of a run between two paths."""
-    bounds = row_at(journal, run, first)[0], row_at(journal, run, last)[0]
-    rows = journal.query(
-        f"SELECT {STEP} FROM effects WHERE run = ? AND seq >= ? AND seq <= ? ORDER BY seq LIMIT {_MAX_SAME_STEPS}",
-        (run, *bounds),
-    )
+    begin, end = row_at(journal, run, first).seq, row_at(journal, run, last).seq
+    rows = list_steps(journal.database, run, begin - 1, _MAX_SAME_STEPS, before=end + 1)
     return [step_line_json(journal, row) for row in rows]
 
 

@@ -14,6 +14,7 @@ from antiphon.programs.fork import (
     load_edited_program,
 )
 from antiphon.programs.launch_spec import load_launch_spec
+from antiphon.storage.sessions import find_launch
 from antiphon.web.json_response import json_response, read_json_object
 from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import is_sealed, row_at
@@ -87,9 +88,8 @@ def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) 
 def _refused(journal: Journal, entry: RunEntry) -> str:
     if why := explain_fork_refusal(entry):
         return why
-    ((kept,),) = journal.query("SELECT begun_as FROM runs WHERE id = ?", (entry.id,))
     try:
-        if is_sealed(journal, kept):
+        if is_sealed(journal, find_launch(journal.database, entry.id)):
             return f"it is private: `antiphon runs fork {entry.id} --at PATH` in a terminal"
         if entry.kind not in CHAT_KINDS:
             load_launch_spec(entry, journal)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.durable import Journal
+    from antiphon.storage.steps import StepRow
 
 _FRAME_CSP = (
     "sandbox{scripts}; default-src 'none'; script-src {inline}; style-src 'unsafe-inline'; img-src data:;"
@@ -87,7 +88,7 @@ def _frame_response(journal: Journal, request: Request) -> Response:
     return Response(redact_keys(markup).encode("utf-8", "replace"), 200, headers, "text/html; charset=utf-8")
 
 
-def _find_markup(journal: Journal, row: tuple[Any, ...], at: str) -> str:
+def _find_markup(journal: Journal, row: StepRow, at: str) -> str:
     from antiphon.web.steps import load_effect_entry, results_of_step
 
     entry = load_effect_entry(journal, row)

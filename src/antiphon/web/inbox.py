@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.effects import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError, StoreError
+from antiphon.storage.steps import StepRow, list_open_questions
 from antiphon.team.queries import classify_question, open_team_questions
 from antiphon.views.markdown import markdown_json
 from antiphon.web.steps import MAX_CHARACTERS, get_pending_call, load_effect_entry, tool_call_json
-from antiphon.web.stored import STEP, row_at, run
+from antiphon.web.stored import row_at, run
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
@@ -43,18 +44,9 @@ def inbox(journal: Journal) -> list[dict[str, Any]]:
 
 
 def _of_runs(journal: Journal) -> Generator[Item]:
-    columns = ", ".join(f"effects.{each}" for each in STEP.split(", "))
-    rows = journal.query(
-        f"SELECT id, title, {columns} FROM effects JOIN runs ON id = run"
-        " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
-        # The team asks the questions of its turns.
-        " AND runs.state IN ('waiting', 'ready', 'running', 'interrupted') AND runs.kind <> 'turn'"
-        f" ORDER BY effects.began, id, seq LIMIT {_MOST}",
-        (),
-    )
-    for id, title, *row in rows:
-        about = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
-        yield about, len(journal.load_raw_text(row[4])), partial(_waiting, journal, tuple(row))
+    for id, title, step in list_open_questions(journal.database, _MOST):
+        about = {"run": id, "title": title, "seq": step.seq, "path": step.path, "hash": step.hash, "began": step.began}
+        yield about, len(journal.load_raw_text(step.request)), partial(_waiting, journal, step)
 
 
 def _of_teams(journal: Journal) -> Generator[Item]:
@@ -86,7 +78,7 @@ def _asked(journal: Journal, question: ChannelMessage, run: str, path: str) -> d
         return {"about": sort, "text": str(error), "isPrivate": True}
 
 
-def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
+def _waiting(journal: Journal, row: StepRow) -> dict[str, Any]:
     try:
         entry = load_effect_entry(journal, row)
     except StoreError as error:
@@ -115,7 +107,7 @@ def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
     if (asking := run(journal, id))["kind"] == "turn":
         raise NotReadyError(f"team {asking['parent']} asks this question; answer it on the page of the team")
     row = row_at(journal, id, path)
-    if row[2] != "person" or row[3] != hash:
+    if row.kind != "person" or row.hash != hash:
         raise NotReadyError("the question has changed; reload it")
     entry = load_effect_entry(journal, row)
     if entry.asked.get("private"):

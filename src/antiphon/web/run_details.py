@@ -10,9 +10,10 @@ from antiphon.conversation import Chat, Image, Note, Reasoning, Text, ToolCall, 
 from antiphon.conversation.parts import OpaquePart, ServerCall, ServerResult
 from antiphon.errors import NotSavedError
 from antiphon.results import Result, diff, image, structured, text
+from antiphon.storage.steps import list_tool_results_with
 from antiphon.views import list_display_results
 from antiphon.web.steps import load_effect_entry, render_result_json, results_of_step, tool_call_json
-from antiphon.web.stored import STEP, row_at
+from antiphon.web.stored import row_at
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -175,15 +176,8 @@ def _change_result(data: dict[str, Any]) -> Result:
 
 
 def _iter_diff_results(journal: Journal, run: str) -> Iterable[tuple[str, Result]]:
-    columns = ", ".join(f"effects.{each}" for each in STEP.split(", "))
-    rows = journal.query(
-        f"SELECT {columns} FROM effects LEFT JOIN texts ON outcome = '@' || texts.hash"
-        " WHERE run = ? AND kind = 'tool' AND state = 'done' AND coalesce(body, outcome) LIKE '%\"diff\"%'"
-        " ORDER BY seq",
-        (run,),
-    )
-    for row in rows:
-        entry = load_effect_entry(journal, tuple(row))
+    for row in list_tool_results_with(journal.database, run, '"diff"'):
+        entry = load_effect_entry(journal, row)
         for result in results_of_step(entry):
             if result.kind == "diff" and isinstance(as_object(result.data).get("modified"), str):
                 yield entry.path, result

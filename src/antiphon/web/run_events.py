@@ -6,9 +6,11 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import NotSavedError
+from antiphon.storage.sessions import count_children
+from antiphon.storage.steps import StepRow, list_steps
 from antiphon.views.markdown import MarkdownStream
 from antiphon.web.steps import step_line_json
-from antiphon.web.stored import STEP, rows_after, run
+from antiphon.web.stored import run
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
@@ -34,7 +36,7 @@ class RunEventFeed:
         #: How often the run was restarted from its beginning.
         self._generation = before or "0"
         self._last = int(seq) if seq.isdecimal() and seq.isascii() else -1
-        self._open: dict[int, tuple[Any, ...]] = {}
+        self._open: dict[int, StepRow] = {}
         self._known: dict[str, Any] | None = None
         self._listener: LiveSubscriber | None = None
         #: Text that may be the beginning of a secret, by path.
@@ -58,36 +60,32 @@ class RunEventFeed:
             yield "", "run", known
             return
         rows = self._changed()
-        fresh = rows_after(self._journal, self.id, self._last, _MAX_STEPS)
+        fresh = list_steps(self._journal.database, self.id, self._last, _MAX_STEPS)
         if not rows and not fresh:
             return
         for row in (*rows, *fresh):
             self._note(row)
-        self._last = max([self._last, *(row[0] for row in fresh)])
+        self._last = max([self._last, *(row.seq for row in fresh)])
         over = min(self._open, default=self._last + 1) - 1
         mark = str(over) if self._generation == "0" else f"{self._generation}/{over}"
         yield mark if over >= 0 else "", "steps", [step_line_json(self._journal, row) for row in (*rows, *fresh)]
 
-    def _changed(self) -> list[tuple[Any, ...]]:
+    def _changed(self) -> list[StepRow]:
         """Return the steps that were sent unfinished and have changed since."""
         if not self._open:
             return []
         first, last = min(self._open), max(self._open)
-        rows = self._journal.query(
-            f"SELECT {STEP} FROM effects WHERE run = ? AND seq >= ? AND seq <= ? ORDER BY seq", (self.id, first, last)
-        )
-        return [row for row in map(tuple, rows) if row[0] in self._open and row != self._open[row[0]]]
+        rows = list_steps(self._journal.database, self.id, first - 1, before=last + 1)
+        return [row for row in rows if row.seq in self._open and row != self._open[row.seq]]
 
-    def _note(self, row: tuple[Any, ...]) -> None:
-        if row[5] in _OPEN_STATES:
-            self._open[row[0]] = tuple(row)
+    def _note(self, row: StepRow) -> None:
+        if row.state in _OPEN_STATES:
+            self._open[row.seq] = row
         else:
-            self._open.pop(row[0], None)
+            self._open.pop(row.seq, None)
 
     def _restart_events(self) -> Generator[SseEvent]:
-        ((count,),) = self._journal.query(
-            "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (self.id,)
-        ) or [(0,)]
+        count = count_children(self._journal.database, self.id, "earlier")
         if str(count) != self._generation:
             self._generation, self._last, self._open = str(count), -1, {}
             yield "", "anew", self.id

@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import StoreError
+from antiphon.storage.sessions import find_state, has_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,18 +84,18 @@ class RunLauncher:
             told.seek(max(0, told.seek(0, os.SEEK_END) - _MAX_ERROR_LENGTH))
             if code not in (0, _WAITING_EXIT_CODE):
                 self._failed[id] = told.read().decode("utf-8", "replace").strip() or f"exit {code}"
-        if code == _WAITING_EXIT_CODE:
+        if code == _WAITING_EXIT_CODE and has_session(self._journal.database, id, "program"):
             self._wait(id, process)
 
     def _wait(self, id: str, process: subprocess.Popen[bytes]) -> None:
         """Resume a program once it is answered or due, unless another process resumes it first."""
         while self._begun[id] is process:
             try:
-                rows = self._journal.query("SELECT state, wake_at FROM runs WHERE id = ? AND kind = 'program'", (id,))
+                found = find_state(self._journal.database, id)
             except StoreError as error:
                 self._failed[id] = str(error)
                 return
-            state, wake_at = rows[0] if rows else ("", None)
+            state, _, wake_at = found or ("", "", None)
             if state == "ready" or (state == "waiting" and wake_at is not None and wake_at <= self._journal.now()):
                 self.go_on(id)
                 return

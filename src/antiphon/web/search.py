@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import ToolResult
@@ -17,9 +17,11 @@ from antiphon.storage.search import (
     make_excerpt,
     parse_search_query,
 )
+from antiphon.storage.sessions import SessionFilter, list_child_ids, list_heads
+from antiphon.storage.steps import StepRow, iterate_steps
 from antiphon.web.json_response import json_response, parse_row_count
 from antiphon.web.steps import load_effect_entry
-from antiphon.web.stored import LISTED, STEP, parts, runs
+from antiphon.web.stored import LISTED, parts, runs
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -43,39 +45,20 @@ def routes(journal: Journal) -> list[Route]:
         asked = request.query_params
         if (parent := asked.get("of")) is not None:
             return json_response({"runs": parts(journal, parent, parse_row_count(asked, "after", 0))})
-        which = Which(asked.get("state", ""), asked.get("kind", ""), asked.get("after", ""))
+        which = journal.make_filter(asked.get("state", ""), kind=asked.get("kind", ""), after=asked.get("after", ""))
         wanted = parse_search_query(asked.get("q", ""))
         return json_response(searched(journal, wanted, which) if wanted else page(journal, which))
 
     return [Route("/api/runs", listed)]
 
 
-@dataclass(frozen=True, slots=True)
-class Which:
-    """A filter of runs: by state, by kind, and older than a given run."""
-
-    state: str = ""
-    kind: str = ""
-    after: str = ""
-
-    def where(self, journal: Journal) -> tuple[str, tuple[Any, ...]]:
-        """The SQL condition and its values."""
-        wanted = [
-            journal.make_state_condition(self.state) if self.state else ("", ()),
-            ("kind = ?", (self.kind,)) if self.kind else ("", ()),
-            ("(created, id) < (SELECT created, id FROM runs WHERE id = ?)", (self.after,)) if self.after else ("", ()),
-        ]
-        conditions = ["parent IS NULL", *(each for each, _ in wanted if each)]
-        return " AND ".join(conditions), tuple(value for _, values in wanted for value in values)
-
-
-def page(journal: Journal, which: Which) -> dict[str, Any]:
+def page(journal: Journal, which: SessionFilter) -> dict[str, Any]:
     """Return the newest runs, and the id of the last one if there are more."""
-    found = runs(journal, which.where(journal))
+    found = runs(journal, which)
     return {"runs": found, "next": found[-1]["id"] if len(found) == LISTED else None}
 
 
-def searched(journal: Journal, wanted: tuple[str, ...], which: Which) -> dict[str, Any]:
+def searched(journal: Journal, wanted: tuple[str, ...], which: SessionFilter) -> dict[str, Any]:
     """Return the runs with all terms, and the id of the last one searched if there are more.
 
     The search is bounded, and the next request continues it. `cut` is the number of runs that were too long.
@@ -93,7 +76,7 @@ def searched(journal: Journal, wanted: tuple[str, ...], which: Which) -> dict[st
             found[id] = search.place
     else:
         last = None
-    whole = {each["id"]: each for each in runs(journal, _these(found))} if found else {}
+    whole = {each["id"]: each for each in runs(journal, journal.make_filter(ids=list(found)))} if found else {}
     listed = [{**whole[id], **place} for id, place in found.items() if id in whole]
     return {"runs": listed, "next": last, "cut": cut}
 
@@ -121,9 +104,9 @@ class _Search:
             self._step(journal, of, row)
             self.is_cut = self.looked > _OF_RUN
 
-    def _step(self, journal: Journal, of: str, row: tuple[Any, ...]) -> None:
+    def _step(self, journal: Journal, of: str, row: StepRow) -> None:
         try:
-            self.looked += sum(len(journal.load_raw_text(each)) for each in (row[4], row[6]) if each)
+            self.looked += sum(len(journal.load_raw_text(each)) for each in (row.request, row.outcome) if each)
             text = text_of(load_effect_entry(journal, row))
         except StoreError:
             return
@@ -133,7 +116,7 @@ class _Search:
         if len(found) > self.most:
             self.most = len(found)
             pieces = [list(each) for each in make_excerpt(text, self.wanted).split_pieces() if each[0]]
-            self.place = {"found": {"run": of, "path": row[1], "pieces": pieces}}
+            self.place = {"found": {"run": of, "path": row.path, "pieces": pieces}}
 
 
 def text_of(entry: EffectEntry) -> str:
@@ -161,41 +144,19 @@ def _texts(entry: EffectEntry) -> Generator[str]:
             yield from iterate_strings(value)
 
 
-def _heads(journal: Journal, which: Which) -> Generator[tuple[str, ...]]:
-    last = which.after
-    while True:
-        where, values = Which(which.state, which.kind, last).where(journal)
-        rows = journal.query(
-            f"SELECT id, state, kind, title FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {_PAGE}",
-            values,
-        )
+def _heads(journal: Journal, which: SessionFilter) -> Generator[tuple[str, ...]]:
+    while rows := list_heads(journal.database, which, _PAGE):
         yield from rows
-        if len(rows) < _PAGE:
-            return
-        last = rows[-1][0]
+        which = replace(which, after=rows[-1][0])
 
 
-def _rows(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
+def _rows(journal: Journal, run: str) -> Generator[tuple[str, StepRow]]:
     """Yield the steps of a run and of its nested runs, each with its run."""
-    yield from _steps(journal, run)
     last = ""
-    while some := journal.query(
-        f"SELECT id FROM runs WHERE parent = ? AND id > ? ORDER BY id LIMIT {_PAGE}", (run, last)
-    ):
-        for (part,) in some:
-            yield from _steps(journal, part)
-        last = some[-1][0]
-
-
-def _steps(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
-    last = -1
-    while rows := journal.query(
-        f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_PAGE}", (run, last)
-    ):
-        for row in rows:
-            yield run, row
-        last = rows[-1][0]
-
-
-def _these(ids: Any) -> tuple[str, tuple[Any, ...]]:
-    return f"id IN ({', '.join('?' for _ in ids)})", tuple(ids)
+    for row in iterate_steps(journal.database, run):
+        yield run, row
+    while some := list_child_ids(journal.database, run, last, _PAGE):
+        for part in some:
+            for row in iterate_steps(journal.database, part):
+                yield part, row
+        last = some[-1]

@@ -13,6 +13,8 @@ from antiphon.durable.run_entries import EffectEntry, read_effect_entry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned, outcome_to_json
 from antiphon.errors import ContentError, StoreError
 from antiphon.results import Display, Result, diff, error, structured, text
+from antiphon.storage.steps import StepRow
+from antiphon.storage.texts import REFERENCE_MARK
 from antiphon.views import headline, list_display_results, view, view_json
 from antiphon.views.select import BODY_BUILDERS_BY_KIND, iter_inner_results
 from antiphon.views.window import make_json_cell
@@ -28,19 +30,19 @@ _MAX_LINE, _MAX_ROW, MAX_CHARACTERS = 300, 20_000, 10_000_000
 _MAX_DATA = 200_000
 
 
-def load_effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
+def load_effect_entry(journal: Journal, row: StepRow) -> EffectEntry:
     """Return the journal entry of a database row; large ones are cached, as they are read repeatedly."""
-    return (_read_cached_entry if str(row[6]).startswith("@") else _read_entry)(journal, tuple(row))
+    return (_read_cached_entry if str(row.outcome).startswith(REFERENCE_MARK) else _read_entry)(journal, row)
 
 
-def _read_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
-    return read_effect_entry(journal, row[1:])
+def _read_entry(journal: Journal, row: StepRow) -> EffectEntry:
+    return read_effect_entry(journal, row)
 
 
 _read_cached_entry = lru_cache(maxsize=4)(_read_entry)
 
 
-def step_line_json(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
+def step_line_json(journal: Journal, row: StepRow) -> dict[str, Any]:
     """Return a step in one line: its request and the headline of its result."""
     seq, path, kind, *_, state, _, began, ended, cost, attempt = row
     told = {"seq": seq, "path": path, "kind": kind, "state": state, "began": began}
@@ -52,9 +54,7 @@ def step_line_json(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     return {**told, **_head_json(entry), **headline_json(results_of_step(entry))}
 
 
-def step_details_json(
-    journal: Journal, id: str, row: tuple[Any, ...], rows: int, own: Container[str] = ()
-) -> dict[str, Any]:
+def step_details_json(journal: Journal, id: str, row: StepRow, rows: int, own: Container[str] = ()) -> dict[str, Any]:
     """Return a step with up to `rows` rows of each result; results of kinds in `own` include their data."""
     told = step_line_json(journal, row)
     if "damage" in told or told.get("isPrivate"):
@@ -64,11 +64,11 @@ def step_details_json(
     found = results_of_step(entry)
     views = [render_result_json(each, rows, own=own) for each in found]
     for number, (seen, result) in enumerate(zip(views, found, strict=True)):
-        add_frame_addresses(seen, result, frame_address(id, row[1]), str(number))
+        add_frame_addresses(seen, result, frame_address(id, row.path), str(number))
     return {**told, **call, "views": views}
 
 
-def raw_step_json(journal: Journal, row: tuple[Any, ...], rows: int) -> dict[str, Any]:
+def raw_step_json(journal: Journal, row: StepRow, rows: int) -> dict[str, Any]:
     """Return the stored request and result of a step."""
     entry = load_effect_entry(journal, row)
     came = None if entry.outcome is None else _to_plain_json(outcome_to_json(entry.outcome))

@@ -9,101 +9,63 @@ from antiphon.durable.encryption import ENCRYPTED_MARK
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.errors import NotSavedError, StoreError
+from antiphon.storage.posts import find_last_post
+from antiphon.storage.sessions import (
+    ALL,
+    SessionFilter,
+    SessionSummary,
+    find_summary,
+    fingerprint_newest,
+    list_child_summaries,
+    list_summaries,
+    sum_descendant_costs,
+)
+from antiphon.storage.steps import StepRow, get_step
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
 
 #: The most runs in a list, newest first.
 LISTED = 200
-#: The columns of a step, in the order of `steps`.
-STEP = "seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt"
-_RUN = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, fork_of, fork_at, owner, ending,"
-    " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
-    " (SELECT count(*) FROM effects WHERE run = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
-    " (SELECT count(*) FROM effects WHERE run = id),"
-    " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person'),"
-    " (SELECT count(*) FROM runs AS inner_ WHERE inner_.parent = runs.id)"
-)
-#: Superseded attempts are excluded: their reused steps are recorded again with their cost.
-_COST_OF_PARTS = (
-    "WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent = ? AND kind != 'earlier'"
-    " UNION SELECT runs.id FROM runs JOIN below ON parent = below.id WHERE kind != 'earlier')"
-    " SELECT sum(cost), count(*) - count(cost) FROM effects JOIN below ON run = below.id"
-    " WHERE kind = 'request' AND state = 'done'"
-)
 _NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "number", "wakeAt", "forkOf", "forkAt")
 
-#: The condition for runs without a parent.
-_ALONE: tuple[str, tuple[Any, ...]] = ("parent IS NULL", ())
 
-
-def runs(journal: Journal, which: tuple[str, tuple[Any, ...]] = _ALONE) -> list[dict[str, Any]]:
-    """Return runs, newest first. `which` is an SQL condition and its values."""
-    where, values = which
-    rows = journal.query(f"SELECT {_RUN} FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {LISTED}", values)
-    return [_run(journal, row) for row in rows]
+def runs(journal: Journal, which: SessionFilter = ALL) -> list[dict[str, Any]]:
+    """Return runs, newest first."""
+    return [_run(journal, row) for row in list_summaries(journal.database, which, LISTED)]
 
 
 def parts(journal: Journal, parent: str, after: int = 0) -> list[dict[str, Any]]:
     """Return the nested runs of a run, from the number `after` on."""
-    part = f"LIMIT {LISTED} OFFSET {int(after)}"
-    rows = journal.query(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
-    return [_run(journal, row) for row in rows]
+    return [_run(journal, row) for row in list_child_summaries(journal.database, parent, after, LISTED)]
 
 
 def run(journal: Journal, id: str) -> dict[str, Any]:
     """Return a run as JSON."""
-    rows = journal.query(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
-    if not rows:
+    found = find_summary(journal.database, id)
+    if found is None:
         raise NotSavedError(f"run {id!r} does not exist")
-    known = _run(journal, rows[0])
+    known = _run(journal, found)
     return {**known, **_parts(journal, id)} if known["parts"] else known
 
 
 def _parts(journal: Journal, parent: str) -> dict[str, Any]:
     """Return the number of nested runs by state, and the cost of all below."""
-    ((cost, unpriced),) = journal.query(_COST_OF_PARTS, (parent,))
+    cost, unpriced = sum_descendant_costs(journal.database, parent)
     return {"partStates": dict(journal.count_by_state(parent)), "partsCost": cost, "partsUnpriced": unpriced}
 
 
 def changes(journal: Journal) -> tuple[Any, ...]:
     """Return a value that changes when a run or a question does."""
-    waiting = journal.query(
-        "SELECT count(*), max(began) FROM effects JOIN runs ON id = run WHERE effects.state = 'waiting'"
-        " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
-        (),
-    )
-    # Questions of teams are messages, which a shared journal does not have.
-    said = [] if journal.is_shared else journal.query("SELECT max(id) FROM messages", ())
-    return (
-        *waiting,
-        *said,
-        *(
-            (journal.determine_state(state, owner), *rest)
-            for state, owner, *rest in journal.query(
-                "SELECT state, owner, id, updated, (SELECT max(seq) FROM effects WHERE run = id),"
-                " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
-                f" FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}",
-                (),
-            )
-        ),
-    )
+    waiting, newest = fingerprint_newest(journal.database, LISTED)
+    # Questions of teams are messages.
+    last_post = find_last_post(journal.database)
+    return (*waiting, last_post, *((journal.determine_state(state, owner), *rest) for state, owner, *rest in newest))
 
 
-def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
+def row_at(journal: Journal, run: str, path: str) -> StepRow:
     """Return the row of a step."""
-    rows = journal.query(f"SELECT {STEP} FROM effects WHERE run = ? AND path = ?", (run, path))
-    if not rows:
-        raise NotSavedError(f"run {run!r} has no step {path!r}")
-    return rows[0]
-
-
-def rows_after(journal: Journal, run: str, after: int, most: int) -> list[tuple[Any, ...]]:
-    """Return the rows of the next steps of a run."""
-    return journal.query(
-        f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {int(most)}", (run, after)
-    )
+    return get_step(journal.database, run, path)
 
 
 def is_sealed(journal: Journal, kept: str | None) -> bool:
@@ -111,13 +73,18 @@ def is_sealed(journal: Journal, kept: str | None) -> bool:
     return kept is not None and journal.load_raw_text(kept).startswith(ENCRYPTED_MARK)
 
 
-def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
+def _run(journal: Journal, row: SessionSummary) -> dict[str, Any]:
     known = dict(zip(_NAMES, row[:11], strict=True))
-    known["state"] = journal.determine_state(known["state"], row[11])
-    owner, ending, cost, unpriced, steps, waiting, parts = row[11:]
-    is_run = bool(owner) and is_owner_alive(owner)
-    told = {"cost": cost, "unpriced": unpriced, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
-    return {**known, **told, **_ending(journal, row[0], known["state"], ending)}
+    known["state"] = journal.determine_state(row.state, row.owner)
+    told = {
+        "cost": row.cost,
+        "unpriced": row.unpriced,
+        "steps": row.steps,
+        "waiting": row.questions,
+        "parts": row.children,
+        "isRun": bool(row.owner) and is_owner_alive(row.owner),
+    }
+    return {**known, **told, **_ending(journal, row.id, known["state"], row.result)}
 
 
 #: States in which a run has not failed, whatever error it recorded.

@@ -24,6 +24,7 @@ from antiphon.session import (
     Run,
     UsageChanged,
 )
+from antiphon.storage.sessions import find_state
 from antiphon.views.run_state import describe_attempt
 from antiphon.wire import CallDelta, ReasoningDelta, RetryDelta, TextDelta
 
@@ -197,10 +198,8 @@ class Talking:
 
     def _state_of(self, run: str) -> tuple[str, bool]:
         """Return the state of the conversation."""
-        rows = (
-            [] if self._journal is None else self._journal.query("SELECT state, owner FROM runs WHERE id = ?", (run,))
-        )
-        return (str(rows[0][0]), bool(rows[0][1]) and is_owner_alive(rows[0][1])) if rows else ("", False)
+        found = None if self._journal is None else find_state(self._journal.database, run)
+        return ("", False) if found is None else (found[0], bool(found[1]) and is_owner_alive(found[1]))
 
     # Actions
 

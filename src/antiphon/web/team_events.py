@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import NotSavedError
+from antiphon.storage.steps import StepRow, find_last_step
 from antiphon.team.budget import TurnUsage, load_turn_usage, sum_agent_costs
 from antiphon.team.diffs import branch_commands
 from antiphon.team.queries import describe_activity, describe_event, team_status_json
@@ -17,7 +18,6 @@ from antiphon.team.turns import turn_run_id
 from antiphon.views.markdown import markdown_json
 from antiphon.web.sse import EventFeed, SseEvent
 from antiphon.web.steps import step_line_json
-from antiphon.web.stored import STEP
 from antiphon.web.teams import describe_unfinished_creation, find_team, list_teams_json
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class TurnTracker:
         self.used: dict[int, TurnUsage] = {}
         self.current_steps: dict[int, dict[str, Any]] = {}
         self._known: set[int] | None = None
-        self._last: dict[int, tuple[Any, ...]] = {}
+        self._last: dict[int, StepRow] = {}
 
     def look(self, team: Team) -> None:
         """Read what is new."""
@@ -127,22 +127,19 @@ class TurnTracker:
         if self._known is None:
             self.used = {each.turn: each for each in load_turn_usage(team.database, team.id)}
             self._known = set(team.state.history) - under_way
-        rows = {number: self._step(turn_run_id(team.id, number)) for number in under_way}
+        rows = {number: find_last_step(self._journal.database, turn_run_id(team.id, number)) for number in under_way}
         changed = {number for number, row in rows.items() if row is not None and row != self._last.get(number)}
         over = set(team.state.history) - under_way - self._known
         if wanted := sorted(changed | over):
             self.used |= {each.turn: each for each in load_turn_usage(team.database, team.id, wanted)}
         for number in changed:
-            self._last[number] = row = rows[number] or ()
-            self.current_steps[number] = step_line_json(self._journal, row)
+            if (row := rows[number]) is not None:
+                self._last[number] = row
+                self.current_steps[number] = step_line_json(self._journal, row)
         for number in over:
             self.current_steps.pop(number, None)
             self._last.pop(number, None)
         self._known |= over
-
-    def _step(self, run: str) -> tuple[Any, ...] | None:
-        rows = self._journal.query(f"SELECT {STEP} FROM effects WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,))
-        return tuple(rows[0]) if rows else None
 
 
 def _task_extras_json(task: Task) -> dict[str, Any]:

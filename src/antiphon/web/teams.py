@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.errors import ContentError, NotReadyError, NotSavedError, OptionError
 from antiphon.results import diff, terminal
+from antiphon.storage.posts import list_teams
+from antiphon.storage.sessions import has_session
 from antiphon.team import SecretRefused, Team
 from antiphon.team.diffs import FileVersions, file_versions_between
 from antiphon.team.git import RepositoryError
@@ -115,14 +117,7 @@ def list_teams_json(journal: Journal) -> dict[str, Any]:
     """Return all teams, newest first, with their numbers of open questions."""
     if journal.is_shared:
         return {"teams": [], "note": SHARED_JOURNAL_NOTE}
-    rows = journal.query(
-        "SELECT id, title, state, created, owner, (SELECT count(*) FROM messages AS asked"
-        " WHERE channel IN (runs.id || '/product', runs.id || '/development') AND asked.kind = 'question'"
-        " AND NOT EXISTS (SELECT 1 FROM messages AS said WHERE said.kind = 'answer' AND said.reply_to = asked.id))"
-        f" FROM runs WHERE kind = 'team' ORDER BY created DESC LIMIT {_MAX_TEAMS}",
-        (),
-    )
-    return {"teams": [_team_line_json(*row) for row in rows]}
+    return {"teams": [_team_line_json(*row) for row in list_teams(journal.database, _MAX_TEAMS)]}
 
 
 def _team_line_json(id: str, title: str, state: str, created: float, owner: str, asked: int) -> dict[str, Any]:
@@ -148,7 +143,7 @@ def find_team(journal: Journal, id: str) -> Team:
     """Return a team without loading its state; raise `NotSavedError` if there is none."""
     if journal.is_shared:
         raise NotSavedError(SHARED_JOURNAL_NOTE)
-    if not journal.query("SELECT 1 FROM runs WHERE id = ? AND kind = 'team'", (id,)):
+    if not has_session(journal.database, id, "team"):
         raise NotSavedError(f"team {id!r} does not exist")
     return Team(id, journal)
 

@@ -111,6 +111,7 @@ class PostgresConnection:
 class PostgresDatabase(Database):
     """A PostgreSQL database with a connection pool. Each transaction has its own connection."""
 
+    is_shared = True
     lock_clause = " FOR UPDATE"
 
     def __init__(
@@ -204,13 +205,13 @@ class PostgresDatabase(Database):
         """Queue a ready run for workers in this transaction, if the queue exists."""
         ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.procrastinate_jobs')")
         if there:
-            from antiphon.durable.run_queue import enqueue_runs
+            from antiphon.storage.run_queue import enqueue_runs
 
             enqueue_runs(connection, [run], 0)
 
     def finish_batch_of(self, row: str) -> None:
         """Mark the batch of an ended row as done if it was the last row."""
-        from antiphon.durable.run_queue import finish_batches
+        from antiphon.storage.run_queue import finish_batches
 
         finish_batches(self, [row])
 
@@ -229,6 +230,10 @@ class PostgresDatabase(Database):
     def find_reserved_time(self, connection: Any, run: str) -> float | None:
         """Return the earliest reserved moment of a run's requests, or None."""
         return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
+
+    def list_heartbeats(self, process: str) -> list[tuple[float]]:
+        """Return when a worker process was last seen."""
+        return self.query("SELECT seen FROM workers WHERE process = ?", (process,))
 
     def close(self) -> None:
         """Close the connections; they are opened again when needed."""

@@ -17,7 +17,7 @@ from antiphon.errors import NotReadyError, StoreError
 from antiphon.storage.schema import ENDED_STATES
 
 if TYPE_CHECKING:
-    from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
+    from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
 
 log = logging.getLogger("antiphon.durable")
 QUEUE = "antiphon"
@@ -51,6 +51,11 @@ _CLOSE_OF = f"{_CLOSE} AND id IN (SELECT parent FROM runs part WHERE part.id = A
 _LIVE = (
     "SELECT 1 FROM procrastinate_jobs job JOIN procrastinate_workers worker ON worker.id = job.worker_id"
     " WHERE job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => ?)"
+)
+#: For Procrastinate's connector: release the jobs of a worker that it does not hold.
+RELEASE_UNKNOWN_JOBS = (
+    "UPDATE procrastinate_jobs SET worker_id = NULL"
+    " WHERE status = 'doing' AND worker_id = %(worker)s AND id <> ALL(%(held)s)"
 )
 
 

@@ -1,0 +1,162 @@
+"""Leases: one process at a time owns a session, at an epoch that grows with each takeover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from antiphon.errors import LeaseLost, NotReadyError, NotSavedError, RunInUse, StoreError
+from antiphon.storage.database import Database, T
+from antiphon.storage.schema import ENDED_STATES
+from antiphon.storage.texts import make_text_ref, store_text
+
+#: The state of a batch and its rows until all of them are written.
+PREPARING = "preparing"
+
+
+class LeasedWrite(NamedTuple):
+    """A statement that changes a session only at the epoch of its owner, and its values."""
+
+    statement: str
+    values: tuple[Any, ...]
+
+
+def set_launch(launch: str) -> LeasedWrite:
+    """Return a write of the launch data."""
+    return LeasedWrite("UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (launch,))
+
+
+def set_request(launch: str, turn: str) -> LeasedWrite:
+    """Return a write of the launch data and of the last turn before the request."""
+    return LeasedWrite("UPDATE runs SET begun_as = ?, said = ? WHERE id = (SELECT run FROM at)", (launch, turn))
+
+
+def acquire(
+    database: Database, id: str, owner: str, *, into: str, by_force: bool, describe_alive: Callable[[str], str]
+) -> int:
+    """Acquire a session for an owner, and return its new epoch.
+
+    `describe_alive` returns words about another owner that is alive, and nothing about one that is gone.
+    """
+
+    def take(connection: Any) -> int:
+        asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + database.lock_clause
+        found = connection.execute(asked, (id,)).fetchone()
+        if found is None:
+            raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
+        epoch, other, state, parent = found
+        if not isinstance(epoch, int):
+            raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
+        if state == "cancelled":
+            raise RunInUse(f"run {id!r} was cancelled; `antiphon runs fork` starts a new run from one of its steps")
+        if other and other != owner and not by_force and (alive := describe_alive(other)):
+            raise RunInUse(f"run {id!r} is being run by {alive}")
+        if state == PREPARING and into != PREPARING:
+            raise RunInUse(
+                f"run {id!r} cannot run yet: not all rows of its batch are written;"
+                f" `antiphon runs resume {parent or id}` writes the rest"
+            )
+        connection.execute(
+            "UPDATE runs SET state = ?, epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
+            (into, epoch + 1, owner, database.now(connection), id),
+        )
+        return epoch + 1
+
+    return database.transact(take)
+
+
+def release(
+    database: Database,
+    id: str,
+    epoch: int,
+    state: str,
+    result: str | None,
+    compute_wake_time: Callable[[list[tuple[float, str]]], float | None],
+) -> None:
+    """Release a session that is still owned at this epoch; one that was answered in the meantime is ready.
+
+    `compute_wake_time` takes the beginnings and requests of its unfinished sleeps.
+    """
+
+    def let_go(connection: Any) -> None:
+        if result is not None:
+            store_text(connection, result)
+        as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
+        now = database.now(connection)
+        sleeps = connection.execute(
+            "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
+        ).fetchall()
+        moments = compute_wake_time(sleeps), database.find_reserved_time(connection, id)
+        wakes = min((each for each in moments if each is not None), default=None)
+        connection.execute(_RELEASE, (as_now, now, result and make_text_ref(result), wakes, id, epoch))
+        if state == "done":
+            connection.execute(_DISCARD_SET_ASIDE, (id,))
+
+    database.transact(let_go)
+
+
+def revoke(database: Database, id: str) -> None:
+    """Take a session and its children from their owners."""
+    with database.write_transaction() as connection:
+        connection.execute(
+            "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
+            " WHERE (id = ? OR parent = ?) AND state = 'running'",
+            (database.now(connection), id, id),
+        )
+        connection.execute("UPDATE runs SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING))
+
+
+def cancel(database: Database, id: str) -> None:
+    """Cancel a session, so that its owner can write no more."""
+    with database.write_transaction() as connection:
+        asked = "SELECT state FROM runs WHERE id = ?" + database.lock_clause
+        found = connection.execute(asked, (id,)).fetchone()
+        if found is None:
+            raise NotSavedError(f"there is no run {id!r}")
+        if found[0] in ENDED_STATES:
+            raise NotReadyError(f"run {id!r} has already ended: {found[0]}")
+        connection.execute(
+            "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
+            " WHERE id = ?",
+            (database.now(connection), id),
+        )
+    database.finish_batch_of(id)
+
+
+def transact_at_epoch(database: Database, id: str, epoch: int, work: Callable[[Any], T]) -> T:
+    """Return the result of a transaction, or raise LeaseLost if another process took the session."""
+
+    def fenced(connection: Any) -> T:
+        check_epoch(database, connection, id, epoch)
+        return work(connection)
+
+    return database.transact(fenced)
+
+
+def require_epoch(database: Database, id: str, epoch: int) -> None:
+    """Raise LeaseLost if another process took a session."""
+    database.transact(lambda connection: check_epoch(database, connection, id, epoch))
+
+
+def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> None:
+    """Raise LeaseLost inside a transaction if another process took a session."""
+    asked = "SELECT epoch, state FROM runs WHERE id = ?" + database.lock_clause
+    found = connection.execute(asked, (id,)).fetchone()
+    if found is None or found[0] != epoch:
+        how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
+        raise LeaseLost(f"run {id!r} {how or 'was resumed by another process'}")
+
+
+#: The number of steps never decreases, so that a lost last step is noticed.
+_RELEASE = (
+    "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
+    " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
+    " WHERE id = ? AND epoch = ?"
+)
+#: Set-aside steps of a finished session are not needed any more.
+_DISCARD_SET_ASIDE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+#: An answer that arrived while the session was being suspended.
+_ANSWERED = (
+    "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
+    " AND effects.state = 'done' AND ended >= updated LIMIT 1"
+)

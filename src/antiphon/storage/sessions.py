@@ -1,0 +1,517 @@
+"""Sessions as rows: queries over them and their children, their creation, copies and removal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from antiphon.errors import NotReadyError, RunInUse, StoreError
+from antiphon.storage.conversation_entry import ID_TABLES, find_unused_id
+from antiphon.storage.database import Database
+from antiphon.storage.leases import PREPARING, check_epoch, transact_at_epoch
+from antiphon.storage.steps import NO_VALUE
+from antiphon.storage.texts import delete_unused, make_text_ref, store_text
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """A choice of sessions: by state and kind, older than the session `after`, or with one of these `ids`.
+
+    In a file, the owners that have died decide about the states `running` and `interrupted`.
+    """
+
+    state: str = ""
+    kind: str = ""
+    after: str = ""
+    dead_owners: Sequence[str] | None = None
+    ids: Sequence[str] | None = None
+
+
+class SessionRow(NamedTuple):
+    """A stored session. `launch` and `result` are JSON, encrypted, or references to large texts.
+
+    `cost` is that of its own model requests and `steps` their number, without those of its children.
+    """
+
+    id: str
+    state: str
+    kind: str
+    title: str
+    created: float
+    updated: float
+    parent: str | None
+    number: int | None
+    wake_at: float | None
+    owner: str
+    launch: str
+    result: str | None
+    forked_from: str | None
+    forked_at: str | None
+    cost: float | None
+    steps: int
+
+
+class SessionSummary(NamedTuple):
+    """A stored session for lists, with the numbers of unpriced requests, steps, open questions and children."""
+
+    id: str
+    state: str
+    kind: str
+    title: str
+    created: float
+    updated: float
+    parent: str | None
+    number: int | None
+    wake_at: float | None
+    forked_from: str | None
+    forked_at: str | None
+    owner: str
+    result: str | None
+    cost: float | None
+    unpriced: int
+    steps: int
+    questions: int
+    children: int
+
+
+class NewSession(NamedTuple):
+    """What a new session begins with. `turn` is the last turn before its request."""
+
+    kind: str
+    title: str
+    launch: str
+    state: str
+    owner: str = ""
+    parent: str | None = None
+    number: int | None = None
+    turn: str | None = None
+
+
+class PrintedRow(NamedTuple):
+    """A line that was printed before its session existed: path, request and hash of its step."""
+
+    path: str
+    request: str
+    hash: str
+
+
+#: The filter that every session passes.
+ALL = SessionFilter()
+_COST = "(SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request')"
+_STEPS = "(SELECT count(*) FROM effects WHERE run = id)"
+_COLUMNS = (
+    "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, fork_of, fork_at,"
+    f" {_COST}, {_STEPS}"
+)
+_SUMMARY = (
+    "id, state, kind, title, created, updated, parent, number, wake_at, fork_of, fork_at, owner, ending,"
+    f" {_COST},"
+    " (SELECT count(*) FROM effects WHERE run = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
+    f" {_STEPS},"
+    " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person'),"
+    " (SELECT count(*) FROM runs AS inner_ WHERE inner_.parent = runs.id)"
+)
+_NEWEST = "ORDER BY created DESC, id DESC"
+
+
+# Queries
+
+
+def list_sessions(
+    database: Database, which: SessionFilter = ALL, *, parent: str | None = None, limit: int | None = None
+) -> list[SessionRow]:
+    """Return sessions without a parent, newest first; with a `parent`, its children in order."""
+    condition, values = _make_condition(which)
+    whose, order = ("parent IS NULL", _NEWEST) if parent is None else ("parent = ?", "ORDER BY number, id")
+    most = "" if limit is None else f" LIMIT {int(limit)}"
+    values = values if parent is None else (parent, *values)
+    rows = database.query(f"SELECT {_COLUMNS} FROM runs WHERE {whose}{condition} {order}{most}", values)
+    return [SessionRow._make(row) for row in rows]
+
+
+def find_session(database: Database, id: str) -> SessionRow | None:
+    """Return a session by its id."""
+    rows = database.query(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (id,))
+    return SessionRow._make(rows[0]) if rows else None
+
+
+def find_newest(database: Database) -> SessionRow | None:
+    """Return the newest session without a parent."""
+    found = list_sessions(database, limit=1)
+    return found[0] if found else None
+
+
+def find_by_prefix(database: Database, prefix: str) -> list[SessionRow]:
+    """Return up to two sessions without a parent whose ids begin like this."""
+    rows = database.query(
+        f"SELECT {_COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(prefix), prefix)
+    )
+    return [SessionRow._make(row) for row in rows]
+
+
+def list_rows(database: Database, parent: str, after: int, limit: int) -> list[SessionRow]:
+    """Return the rows of a batch with numbers after `after`, in order."""
+    rows = database.query(
+        f"SELECT {_COLUMNS} FROM runs WHERE parent = ? AND kind = 'row' AND number > ?"
+        f" ORDER BY number LIMIT {int(limit)}",
+        (parent, after),
+    )
+    return [SessionRow._make(row) for row in rows]
+
+
+def has_session(database: Database, id: str, kind: str = "") -> bool:
+    """Return whether there is a session with this id, and of this kind if one is given."""
+    of_kind, values = (" AND kind = ?", (id, kind)) if kind else ("", (id,))
+    return bool(database.query(f"SELECT 1 FROM runs WHERE id = ?{of_kind}", values))
+
+
+def find_state(database: Database, id: str) -> tuple[str, str, float | None] | None:
+    """Return the state, the owner and the wake time of a session."""
+    rows = database.query("SELECT state, owner, wake_at FROM runs WHERE id = ?", (id,))
+    return (str(rows[0][0]), str(rows[0][1]), rows[0][2]) if rows else None
+
+
+def find_launch(database: Database, id: str) -> str | None:
+    """Return the stored launch data of a session."""
+    rows = database.query("SELECT begun_as FROM runs WHERE id = ?", (id,))
+    return rows[0][0] if rows else None
+
+
+def find_result(database: Database, id: str) -> str | None:
+    """Return how a session ended, as it is stored."""
+    rows = database.query("SELECT ending FROM runs WHERE id = ?", (id,))
+    return rows[0][0] if rows else None
+
+
+def find_last_turn(database: Database, id: str) -> str:
+    """Return the key of the last turn before the request of a session."""
+    rows = database.query("SELECT said FROM runs WHERE id = ?", (id,))
+    return (rows[0][0] or "") if rows else ""
+
+
+def list_running_owners(database: Database) -> list[str]:
+    """Return the owners of the running sessions."""
+    return [str(owner) for (owner,) in database.query("SELECT owner FROM runs WHERE state = 'running'", ())]
+
+
+def list_ids(
+    database: Database, kinds: Sequence[str], limit: int, *, states: Sequence[str] = (), after: str | None = None
+) -> list[str]:
+    """Return the ids of the newest sessions of these kinds, newest first; with `after`, those with greater ids."""
+    marks = ", ".join("?" * len(kinds))
+    in_states = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
+    later, order = (" AND id > ?", "ORDER BY id DESC") if after is not None else ("", _NEWEST)
+    rows = database.query(
+        f"SELECT id FROM runs WHERE kind IN ({marks}){in_states}{later} {order} LIMIT {int(limit)}",
+        (*kinds, *states, *(() if after is None else (after,))),
+    )
+    return [id for (id,) in rows]
+
+
+def count_children(database: Database, parent: str, kind: str) -> int:
+    """Return the number of children of a kind."""
+    rows = database.query("SELECT count(*) FROM runs WHERE parent = ? AND kind = ?", (parent, kind))
+    return rows[0][0] if rows else 0
+
+
+def count_child_states(database: Database, parent: str, kind: str | None = None) -> list[tuple[str, str, int]]:
+    """Return how many children are in each state, by owner."""
+    return database.query(
+        "SELECT state, owner, count(*) FROM runs WHERE parent = ? AND kind = coalesce(?, kind) GROUP BY state, owner",
+        (parent, kind),
+    )
+
+
+def list_child_ids(database: Database, parent: str, after: str, limit: int) -> list[str]:
+    """Return ids of children after the id `after`, in order."""
+    rows = database.query(
+        f"SELECT id FROM runs WHERE parent = ? AND id > ? ORDER BY id LIMIT {int(limit)}", (parent, after)
+    )
+    return [id for (id,) in rows]
+
+
+def find_last_signs(database: Database, id: str, process: str) -> list[float]:
+    """Return the times of the last step of a session and, in a shared database, of its worker's last heartbeat."""
+    rows = database.query("SELECT max(began), max(ended) FROM effects WHERE run = ?", (id,))
+    rows += database.list_heartbeats(process)
+    return [moment for row in rows for moment in row if isinstance(moment, int | float)]
+
+
+def list_set_aside(database: Database, id: str) -> list[tuple[str, str]]:
+    """Return the children with steps that a session set aside and has not replayed yet, newest first, with results."""
+    return database.query(
+        "SELECT id, ending FROM runs WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+        " ORDER BY length(id) DESC, id DESC",
+        (id,),
+    )
+
+
+# Queries for lists
+
+
+def list_summaries(database: Database, which: SessionFilter, limit: int) -> list[SessionSummary]:
+    """Return sessions without a parent, newest first; with `ids`, these sessions."""
+    condition, values = _make_condition(which)
+    rows = database.query(
+        f"SELECT {_SUMMARY} FROM runs WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}", values
+    )
+    return [SessionSummary._make(row) for row in rows]
+
+
+def list_child_summaries(database: Database, parent: str, offset: int, limit: int) -> list[SessionSummary]:
+    """Return children of a session in order, from the `offset`-th on."""
+    part = f"LIMIT {int(limit)} OFFSET {int(offset)}"
+    rows = database.query(f"SELECT {_SUMMARY} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
+    return [SessionSummary._make(row) for row in rows]
+
+
+def find_summary(database: Database, id: str) -> SessionSummary | None:
+    """Return a session by its id."""
+    rows = database.query(f"SELECT {_SUMMARY} FROM runs WHERE id = ?", (id,))
+    return SessionSummary._make(rows[0]) if rows else None
+
+
+def list_heads(database: Database, which: SessionFilter, limit: int) -> list[tuple[str, str, str, str]]:
+    """Return id, state, kind and title of sessions without a parent, newest first."""
+    condition, values = _make_condition(which)
+    return database.query(
+        f"SELECT id, state, kind, title FROM runs WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}", values
+    )
+
+
+def sum_descendant_costs(database: Database, parent: str) -> tuple[float | None, int]:
+    """Return the cost of all sessions below a session, and the number of requests without a known price."""
+    # Superseded attempts are excluded: their reused steps are recorded again with their cost.
+    rows = database.query(
+        "WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent = ? AND kind != 'earlier'"
+        " UNION SELECT runs.id FROM runs JOIN below ON parent = below.id WHERE kind != 'earlier')"
+        " SELECT sum(cost), count(*) - count(cost) FROM effects JOIN below ON run = below.id"
+        " WHERE kind = 'request' AND state = 'done'",
+        (parent,),
+    )
+    return rows[0] if rows else (None, 0)
+
+
+def fingerprint_newest(database: Database, limit: int) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """Return values that change with the open questions, and the changing columns of the newest sessions.
+
+    Each of the latter begins with state and owner.
+    """
+    questions = database.query(
+        "SELECT count(*), max(began) FROM effects JOIN runs ON id = run WHERE effects.state = 'waiting'"
+        " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
+        (),
+    )
+    newest = database.query(
+        "SELECT state, owner, id, updated, (SELECT max(seq) FROM effects WHERE run = id),"
+        " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
+        f" FROM runs WHERE parent IS NULL {_NEWEST} LIMIT {int(limit)}",
+        (),
+    )
+    return questions, newest
+
+
+# Creation
+
+
+def create(database: Database, new: NewSession, now: float, printed: Sequence[PrintedRow] = (), *, id: str = "") -> str:
+    """Create a session at epoch 1, with the lines that it has printed, and return its id."""
+    tried: list[str] = []
+
+    def make(connection: Any) -> str:
+        # After a lost connection this runs again, and the first attempt may have been committed.
+        for each in tried:
+            if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
+                return each
+        store_text(connection, new.launch)
+        launch = make_text_ref(new.launch)
+        while True:
+            chosen = id or _find_unused_id(database, connection)
+            tried.append(chosen)
+            made = connection.execute(
+                "INSERT INTO runs"
+                " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
+                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (chosen, new.state, now, now, new.owner, new.kind, new.title, launch, new.parent, new.number, new.turn),
+            ).rowcount
+            if made:
+                _insert_lines(database, connection, chosen, printed, now)
+                return chosen
+            if id:
+                raise RunInUse(f"another process has just started run {id!r}; resume that one")
+
+    return database.transact(make)
+
+
+def add_rows(database: Database, batch: str, epoch: int, rows: Sequence[tuple[int, str]], now: float) -> None:
+    """Write rows of a batch that is being prepared: their numbers and launch data, in order."""
+    records = [
+        (f"{batch}.{number}", PREPARING, now, now, 0, "", "row", f"row {number}", make_text_ref(body), batch, number)
+        for number, body in rows
+    ]
+
+    def add(connection: Any) -> None:
+        # After a lost connection, these rows may have been committed already.
+        connection.execute(
+            "DELETE FROM runs WHERE parent = ? AND kind = 'row' AND number BETWEEN ? AND ?",
+            (batch, rows[0][0], rows[-1][0]),
+        )
+        for _, body in rows:
+            store_text(connection, body)
+        database.insert_rows(connection, "runs", _ROW_COLUMNS, records)
+
+    transact_at_epoch(database, batch, epoch, add)
+
+
+def complete_batch(database: Database, batch: str, epoch: int) -> None:
+    """Make a batch and its rows ready to run, in one transaction."""
+
+    def complete(connection: Any) -> None:
+        now = database.now(connection)
+        connection.execute(
+            "UPDATE runs SET state = 'ready', updated = ? WHERE parent = ? AND kind = 'row' AND state = ?",
+            (now, batch, PREPARING),
+        )
+        connection.execute(
+            "UPDATE runs SET state = 'ready', owner = '', updated = ? WHERE id = ? AND state = ?",
+            (now, batch, PREPARING),
+        )
+
+    transact_at_epoch(database, batch, epoch, complete)
+
+
+def set_aside(database: Database, id: str, epoch: int, about: str) -> str:
+    """Move the steps of a session to a new child, and return its id; `about` is the result of the child."""
+    with database.write_transaction() as connection:
+        check_epoch(database, connection, id, epoch)
+        ((count,),) = connection.execute(
+            "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)
+        ).fetchall()
+        name = f"{id}~{count + 1}"
+        connection.execute(
+            "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, ending)"
+            " SELECT ?, 'shelved', created, updated, 0, '', 'earlier', title, begun_as, id, ? FROM runs"
+            " WHERE id = ?",
+            (name, about, id),
+        )
+        connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+        # If this process dies, whoever resumes the session must not restart it again.
+        connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
+    return name
+
+
+def fork(database: Database, id: str, at: str, now: float, *, launch: str | None, outcome: str | None) -> str:
+    """Create a session with the steps of another before a step, whose `outcome` may be given, and return its id."""
+    with database.write_transaction() as connection:
+        found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
+        if found is None:
+            raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+        asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
+        if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
+            raise StoreError(f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone")
+        if launch is not None:
+            store_text(connection, launch)
+        name = _find_unused_id(database, connection)
+        connection.execute(_INSERT_FORK, (name, now, now, launch and make_text_ref(launch), at, id))
+        connection.execute(_COPY_STEPS, (name, id, found[0] + (outcome is not None), at))
+        connection.execute(_REOPEN_OUTER, (name, at))
+        if outcome is not None:
+            store_text(connection, outcome)
+            connection.execute(
+                "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
+                (make_text_ref(outcome), now, name, at),
+            )
+    return name
+
+
+def copy_child(connection: Any, old: str, new: str, parent: str) -> None:
+    """Copy a session without its steps, as a child of `parent` that nobody owns."""
+    connection.execute(
+        "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, ending,"
+        " said) SELECT ?, state, created, updated, 0, '', kind, title, begun_as, ?, number, ending, said FROM runs"
+        " WHERE id = ?",
+        (new, parent, old),
+    )
+
+
+def remove(database: Database, ids: Sequence[str]) -> None:
+    """Remove sessions, their steps, their children and, in a file, the channels of teams."""
+    with database.write_transaction() as connection:
+        for id in ids:
+            connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
+            for table in () if database.is_shared else ("messages", "deliveries"):
+                # The names of a team's channels begin with its id and a slash.
+                connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
+        delete_unused(connection)
+
+
+_ROW_COLUMNS = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "begun_as", "parent", "number")
+_LINE_COLUMNS = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
+#: A forked row of a batch becomes a program.
+_INSERT_FORK = (
+    "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
+    " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
+    " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
+)
+_STEP_COLUMNS = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+#: Unfinished steps are not copied; the fork performs them itself.
+_COPY_STEPS = (
+    # Steps are renumbered, because a gap would count as damage.
+    f"INSERT INTO effects (run, seq, {_STEP_COLUMNS})"
+    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_STEP_COLUMNS} FROM effects"
+    " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
+)
+#: The enclosing steps of a step are reopened, to reach it.
+_REOPEN_OUTER = (
+    "UPDATE effects SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
+    " WHERE run = ? AND substr(?, 1, length(path) + 1) = path || '/'"
+)
+
+
+def _insert_lines(database: Database, connection: Any, run: str, lines: Sequence[PrintedRow], now: float) -> None:
+    """Save printed lines as steps of a session."""
+    for each in lines:
+        store_text(connection, each.request)
+    rows = [
+        (run, each.path, seq, "print", each.hash, make_text_ref(each.request), "done", NO_VALUE, now, now, 1)
+        for seq, each in enumerate(lines)
+    ]
+    database.insert_rows(connection, "effects", _LINE_COLUMNS, rows)
+
+
+def _find_unused_id(database: Database, connection: Any) -> str:
+    return find_unused_id(connection, ("runs",) if database.is_shared else ID_TABLES)
+
+
+def _alone(which: SessionFilter) -> str:
+    return "parent IS NULL" if which.ids is None else "true"
+
+
+def _make_condition(which: SessionFilter) -> tuple[str, tuple[Any, ...]]:
+    """Return the further conditions of a filter as SQL, and their values."""
+    conditions: list[str] = []
+    values: list[Any] = []
+    if which.state:
+        gone = () if which.dead_owners is None else tuple(which.dead_owners)
+        left = f"owner IN ({', '.join('?' * len(gone))})" if gone else "false"
+        match which.state if which.dead_owners is not None else "":
+            case "running":
+                conditions.append(f"state = 'running' AND NOT {left}")
+                values += gone
+            case "interrupted":
+                conditions.append(f"(state = 'interrupted' OR state = 'running' AND {left})")
+                values += gone
+            case _:
+                conditions.append("state = ?")
+                values.append(which.state)
+    if which.kind:
+        conditions.append("kind = ?")
+        values.append(which.kind)
+    if which.after:
+        conditions.append("(created, id) < (SELECT created, id FROM runs WHERE id = ?)")
+        values.append(which.after)
+    if which.ids is not None:
+        conditions.append(f"id IN ({', '.join('?' * len(which.ids))})")
+        values += which.ids
+    return "".join(f" AND {each}" for each in conditions), tuple(values)

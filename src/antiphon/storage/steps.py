@@ -1,0 +1,323 @@
+"""The steps of sessions as rows: queries, and the writes of the owner of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any, NamedTuple
+
+from antiphon.errors import NotSavedError
+from antiphon.storage.database import Database
+from antiphon.storage.leases import LeasedWrite, transact_at_epoch
+
+#: The number of steps that a generator reads at once.
+_PAGE = 500
+#: The stored outcome of a step without a value.
+NO_VALUE = '{"value":null}'
+
+
+class StepRow(NamedTuple):
+    """A stored step. `request` and `outcome` are JSON, encrypted, or references to large texts."""
+
+    seq: int
+    path: str
+    kind: str
+    hash: str
+    request: str
+    state: str
+    outcome: str | None
+    began: float
+    ended: float | None
+    cost: float | None
+    attempt: int
+
+
+class OpenQuestionRow(NamedTuple):
+    """A session with an open question, and the question."""
+
+    session: str
+    title: str
+    step: StepRow
+
+
+class StepCount(NamedTuple):
+    """The numbers of steps: as noted at the last release, by the last step, and as stored."""
+
+    noted: int
+    last: int
+    stored: int
+
+
+_NAMES = ("seq", "path", "kind", "hash", "effect", "state", "outcome", "began", "ended", "cost", "attempt")
+_COLUMNS = ", ".join(_NAMES)
+_JOINED_COLUMNS = ", ".join(f"effects.{each}" for each in _NAMES)
+_SELECT = f"SELECT {_COLUMNS} FROM effects WHERE run = ?"
+_OPEN_SESSION = "runs.state IN ('waiting', 'ready', 'running', 'interrupted')"
+
+
+# Queries
+
+
+def find_step(database: Database, session: str, path: str) -> StepRow | None:
+    """Return a step by its path."""
+    return _make_first(database.query(f"{_SELECT} AND path = ?", (session, path)))
+
+
+def find_step_by_seq(database: Database, session: str, seq: int) -> StepRow | None:
+    """Return a step by its number."""
+    return _make_first(database.query(f"{_SELECT} AND seq = ?", (session, seq)))
+
+
+def find_first_step(database: Database, session: str) -> StepRow | None:
+    """Return the first step of a session."""
+    return _make_first(database.query(f"{_SELECT} ORDER BY seq LIMIT 1", (session,)))
+
+
+def find_last_step(database: Database, session: str) -> StepRow | None:
+    """Return the last step of a session."""
+    return _make_first(database.query(f"{_SELECT} ORDER BY seq DESC LIMIT 1", (session,)))
+
+
+def get_step(database: Database, session: str, path: str) -> StepRow:
+    """Return a step by its path, or raise NotSavedError."""
+    found = find_step(database, session, path)
+    if found is None:
+        raise NotSavedError(f"run {session!r} has no step {path!r}")
+    return found
+
+
+def list_steps(
+    database: Database, session: str, after: int = -1, limit: int | None = None, *, before: int | None = None
+) -> list[StepRow]:
+    """Return the steps of a session in order, of those with numbers after `after` and, if given, before `before`."""
+    upper = "" if before is None else f" AND seq < {int(before)}"
+    most = "" if limit is None else f" LIMIT {int(limit)}"
+    rows = database.query(f"{_SELECT} AND seq > ?{upper} ORDER BY seq{most}", (session, after))
+    return [StepRow._make(row) for row in rows]
+
+
+def iterate_steps(database: Database, session: str, page: int = _PAGE) -> Generator[StepRow]:
+    """Yield the steps of a session in order."""
+    last = -1
+    while rows := list_steps(database, session, last, page):
+        yield from rows
+        last = rows[-1].seq
+
+
+def iterate_step_keys(database: Database, session: str) -> Generator[tuple[str, int, str, str, str]]:
+    """Yield path, number, kind, hash and state of each step, in order."""
+    last = -1
+    while found := database.query(
+        "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT 2000",
+        (session, last),
+    ):
+        yield from found
+        last = found[-1][1]
+
+
+def count_steps(database: Database, session: str) -> StepCount:
+    """Return the numbers of steps of a session, which differ if steps are missing."""
+    found = database.query(
+        "SELECT (SELECT steps FROM runs WHERE id = ?), max(seq) + 1, count(*) FROM effects WHERE run = ?",
+        (session, session),
+    )
+    noted, last, stored = found[0] if found else (None, None, 0)
+    return StepCount(noted or 0, last or 0, stored)
+
+
+def count_done_requests(database: Database, session: str, prefix: str) -> int:
+    """Return the number of answered model requests whose paths begin with `prefix`."""
+    rows = database.query(
+        "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND substr(path, 1, ?) = ?",
+        (session, len(prefix), prefix),
+    )
+    return rows[0][0] if rows else 0
+
+
+def find_first_gap(database: Database, session: str) -> str:
+    """Return the path of the first step that follows a missing one, or nothing."""
+    rows = database.query(
+        "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
+        " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
+        (session,),
+    )
+    return rows[0][0] if rows else ""
+
+
+def list_questions(
+    database: Database, session: str, limit: int | None = None, *, path: str | None = None
+) -> list[tuple[str, str]]:
+    """Return path and request of the open questions of a session, or of the one at a `path`."""
+    most = "" if limit is None else f" LIMIT {int(limit)}"
+    there, values = ("", (session,)) if path is None else (" AND path = ?", (session, path))
+    return database.query(
+        f"SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'{there}"
+        f" ORDER BY seq{most}",
+        values,
+    )
+
+
+def list_open_questions(database: Database, limit: int) -> list[OpenQuestionRow]:
+    """Return the oldest open questions of all sessions but the turns of teams, which ask through their team."""
+    rows = database.query(
+        f"SELECT id, title, {_JOINED_COLUMNS} FROM effects JOIN runs ON id = run"
+        " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
+        f" AND {_OPEN_SESSION} AND runs.kind <> 'turn' ORDER BY effects.began, id, seq LIMIT {int(limit)}",
+        (),
+    )
+    return [OpenQuestionRow(id, title, StepRow._make(row)) for id, title, *row in rows]
+
+
+def list_answers(database: Database, session: str) -> list[tuple[str, str, str | None, str]]:
+    """Return path, state and outcome of the questions of a session, newest first, each with the session's state."""
+    return database.query(
+        "SELECT path, effects.state, outcome, runs.state FROM effects JOIN runs ON id = run"
+        " WHERE run = ? AND effects.kind = 'person' ORDER BY seq DESC",
+        (session,),
+    )
+
+
+def list_tool_results_with(database: Database, session: str, text: str) -> list[StepRow]:
+    """Return the finished tool calls of a session whose outcome contains a text."""
+    rows = database.query(
+        f"SELECT {_JOINED_COLUMNS} FROM effects LEFT JOIN texts ON outcome = '@' || texts.hash"
+        " WHERE run = ? AND kind = 'tool' AND state = 'done' AND coalesce(body, outcome) LIKE ? ORDER BY seq",
+        (session, f"%{text}%"),
+    )
+    return [StepRow._make(row) for row in rows]
+
+
+def find_turn_of(database: Database, session: str, path: str) -> str:
+    """Return the key of the last turn of a model request; nothing if it is private or missing."""
+    found = database.query("SELECT said FROM effects WHERE run = ? AND path = ?", (session, path))
+    return (found[0][0] or "") if found else ""
+
+
+# Writes
+
+
+def insert_step(
+    path: str,
+    seq: int,
+    kind: str,
+    hash: str,
+    request: str,
+    state: str,
+    outcome: str | None,
+    began: float,
+    ended: float | None,
+    cost: float | None,
+    turn: str | None,
+) -> LeasedWrite:
+    """Return a write of a new step."""
+    return LeasedWrite(_INSERT, (path, seq, kind, hash, request, state, outcome, began, ended, cost, turn))
+
+
+def finish_step(path: str, state: str, outcome: str, ended: float, cost: float | None) -> LeasedWrite:
+    """Return a write of the outcome of a step and of its cost."""
+    return LeasedWrite(_FINISH, (state, outcome, ended, cost, path))
+
+
+def settle_step(path: str, state: str, outcome: str, ended: float) -> LeasedWrite:
+    """Return a write of an outcome that was given for a step."""
+    return LeasedWrite(
+        f"UPDATE effects SET state = ?, outcome = ?, ended = ? {_AT_PATH}", (state, outcome, ended, path)
+    )
+
+
+def restart_step(path: str, state: str) -> LeasedWrite:
+    """Return a write that begins another attempt of a step."""
+    return LeasedWrite(f"UPDATE effects SET attempt = attempt + 1, state = ? {_AT_PATH}", (state, path))
+
+
+def suspend_step(path: str) -> LeasedWrite:
+    """Return a write that marks a step as waiting."""
+    return LeasedWrite(f"UPDATE effects SET state = 'waiting' {_AT_PATH}", (path,))
+
+
+def set_outcome(path: str, outcome: str | None) -> LeasedWrite:
+    """Return a write of the preliminary outcome of an unfinished step."""
+    return LeasedWrite(f"UPDATE effects SET outcome = ? {_AT_PATH}", (outcome, path))
+
+
+_INSERT = (
+    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
+    # Without the cast, PostgreSQL takes `NULL` for a text.
+    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
+    " WHERE true ON CONFLICT DO NOTHING"
+)
+_AT_PATH = "WHERE run = (SELECT run FROM at) AND path = ?"
+_FINISH = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_AT_PATH}"
+
+
+def remove_failed_request(database: Database, session: str, epoch: int) -> None:
+    """Remove the last step of a session if it is a failed model request."""
+
+    def remove(connection: Any) -> None:
+        removed = connection.execute(
+            "DELETE FROM effects WHERE run = ? AND kind = 'request' AND state = 'failed'"
+            " AND seq = (SELECT max(seq) FROM effects WHERE run = ?)",
+            (session, session),
+        )
+        if removed.rowcount:
+            connection.execute("UPDATE runs SET steps = steps - 1 WHERE id = ?", (session,))
+
+    transact_at_epoch(database, session, epoch, remove)
+
+
+def answer_question(database: Database, session: str, path: str, outcome: str) -> bool:
+    """Answer an open question of a session and make the session ready. Return False if there is no such question."""
+    with database.write_transaction() as connection:
+        # The lock orders this before or after an acquisition of the session, which then sees the answer.
+        connection.execute("SELECT 1 FROM runs WHERE id = ?" + database.lock_clause, (session,))
+        changed = connection.execute(
+            "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
+            " WHERE run = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
+            (outcome, database.now(connection), session, path),
+        ).rowcount
+        connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (session,))
+        database.announce_ready(connection, session)
+    return changed > 0
+
+
+# Sums
+
+
+class UsageRow(NamedTuple):
+    """The model requests of a child session: how many, their known cost, and how many have no known price."""
+
+    number: int
+    requests: int
+    cost: float
+    unpriced: int
+
+
+def list_child_usage(database: Database, parent: str, numbers: Iterable[int] | None = None) -> list[UsageRow]:
+    """Return the usage of some or all children; failed requests are counted without a cost."""
+    chosen = () if numbers is None else tuple(numbers)
+    which = "" if numbers is None else f" AND runs.number IN ({', '.join('?' * len(chosen))})"
+    rows = database.query(
+        "SELECT runs.number, count(*), coalesce(sum(effects.cost), 0.0),"
+        " sum(effects.state = 'done' AND effects.cost IS NULL)"
+        " FROM effects JOIN runs ON runs.id = effects.run"
+        " WHERE runs.parent = ? AND effects.kind = 'request' AND effects.state IN ('done', 'failed')"
+        f"{which} GROUP BY runs.number",
+        (parent, *chosen),
+    )
+    return [UsageRow._make(row) for row in rows]
+
+
+#: The cost of the answered requests of a batch's rows, and how many of them have no known price.
+COST_OF_ROWS = (
+    "SELECT coalesce(sum(effects.cost), 0), count(*) - count(effects.cost) FROM effects JOIN runs ON id = run"
+    " WHERE parent = ? AND runs.kind = 'row' AND effects.kind = 'request' AND effects.state = 'done'"
+)
+
+
+def sum_row_costs(database: Database, batch: str) -> float | None:
+    """Return the cost of the rows of a batch, or None if the price of a request is unknown."""
+    ((cost, unpriced),) = database.query(COST_OF_ROWS, (batch,)) or [(0.0, 0)]
+    return None if unpriced else cost
+
+
+def _make_first(rows: list[Any]) -> StepRow | None:
+    return StepRow._make(rows[0]) if rows else None

@@ -1,0 +1,102 @@
+"""Large texts, stored once by hash, and the turns of conversations, each stored once with the turn before it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from antiphon.errors import StoreError
+from antiphon.storage.database import Database
+
+#: Longer texts are stored once, by hash.
+LARGE_TEXT = 8_192
+#: The prefix of references to large texts.
+REFERENCE_MARK = "@"
+#: A stored turn: its key, the key of the turn before it, and its JSON.
+TurnRow = tuple[str, str, str]
+#: A statement that stores a referenced text or turn, and its values.
+ExtraInsert = tuple[str, tuple[str, ...]]
+_INSERT_TEXT = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
+_INSERT_TURN = "INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+def make_text_ref(text: str) -> str:
+    """Return the text for a row: itself, or a reference with its hash if it is large."""
+    return text if len(text) <= LARGE_TEXT else f"{REFERENCE_MARK}{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def store_text(connection: Any, text: str) -> None:
+    """Store a text if it is large."""
+    if len(text) > LARGE_TEXT:
+        connection.execute(_INSERT_TEXT, (make_text_ref(text)[1:], text))
+
+
+def split_large_texts(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[ExtraInsert]]:
+    """Return values with references in place of large texts, and the statements that store these."""
+    large = {
+        each: make_text_ref(each)
+        for each in values
+        if isinstance(each, str) and len(each) > LARGE_TEXT and each[0] in "{!~"
+    }
+    if not large:
+        return values, []
+    return tuple(large.get(each, each) for each in values), [
+        (_INSERT_TEXT, (name[1:], text)) for text, name in large.items()
+    ]
+
+
+def insert_turns_later(turns: Sequence[TurnRow]) -> list[ExtraInsert]:
+    """Return the statements that store turns."""
+    return [(_INSERT_TURN, row) for row in turns]
+
+
+def load_text(database: Database, kept: str) -> str:
+    """Return a text that may be stored apart."""
+    if not isinstance(kept, str):  # type: ignore[unreachable]
+        raise StoreError(f"the journal is damaged: {kept!r} is not a text")
+    if not kept.startswith(REFERENCE_MARK):
+        return kept
+    found = database.query("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
+    if not found:
+        raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
+    return found[0][0]
+
+
+def save_turns(database: Database, turns: Sequence[TurnRow]) -> None:
+    """Save turns, each once."""
+
+    def insert(connection: Any) -> None:
+        for row in turns:
+            connection.execute(_INSERT_TURN, row)
+
+    database.transact(insert)
+
+
+def iterate_turn_bodies(database: Database, key: str) -> Generator[tuple[str, str]]:
+    """Yield the stored turns of a history, newest first, each with the key of the turn before it."""
+    while key:
+        found = database.query("SELECT before, body FROM said WHERE key = ?", (key,))
+        if not found:
+            raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
+        key = found[0][0]
+        yield found[0]
+
+
+def delete_unused(connection: Any) -> None:
+    """Delete the large texts and the turns that nothing refers to."""
+    connection.execute(_DELETE_UNUSED_TEXTS)
+    connection.execute(_DELETE_UNUSED_TURNS)
+
+
+_USED = " UNION ".join(
+    f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
+    for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))
+)
+_DELETE_UNUSED_TEXTS = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
+_DELETE_UNUSED_TURNS = (
+    "DELETE FROM said WHERE key NOT IN (WITH RECURSIVE used (key) AS ("
+    "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT said FROM effects WHERE said IS NOT NULL"
+    " UNION SELECT before FROM said JOIN used ON said.key = used.key"
+    ") SELECT key FROM used)"
+)
