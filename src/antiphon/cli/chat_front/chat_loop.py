@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any
 
+from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
 from antiphon.chat.mentions import expand_mentions
 from antiphon.chat.saved_chat import SavedChat
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
@@ -16,8 +18,11 @@ from antiphon.cli.chat_front.slash_commands import QuitChat, run_command
 from antiphon.cli.chat_front.template_use import ChatOpening
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
-from antiphon.session import Event, NoAnswer, ReturnError
+from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line
+from antiphon.terminal.status_line import sum_run_usage
+from antiphon.views.cost_format import format_cost
+from antiphon.wire import Usage
 
 #: A Ctrl-C this soon after one that stopped an answer is ignored: it was meant for the answer.
 _IMPATIENT_SECONDS = 2.0
@@ -49,6 +54,7 @@ class ChatLoop:
         self.tools = ToolSelection()
         self._about = {} if about is None else about
         self._opening = opening
+        self.meter = ContextMeter()
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
         self._is_answering = False
@@ -69,11 +75,9 @@ class ChatLoop:
     def _take_turn(self) -> bool:
         """Read one input and handle it. Return whether the chat is over."""
         self._is_answering = False
-        said = self.reader.read_message(self._format_prompt())
+        said = self.reader.read_message(self._format_prompt(), self._format_status())
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
-            if self.reader.is_terminal:
-                self.display.console.print()
             return True
         self._is_answering = True
         try:
@@ -95,7 +99,6 @@ class ChatLoop:
             self._is_answering, self._stopped = False, time.monotonic()
             self.display.print_note(f"stopped{self._describe_next_steps()}", "yellow")
             return False
-        self.display.console.print()
         if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
             return False
         if self._was_interrupted:
@@ -144,7 +147,7 @@ class ChatLoop:
         self.display.console.print()
         try:
             self.load_model()
-            self.display.follow(self.talk, begin())
+            self.display.follow(self.talk, self._record_usage(begin()))
             run = self.talk.result().run
         except NoAnswer as error:
             run = error.run
@@ -155,6 +158,29 @@ class ChatLoop:
             return
         self.display.console.print()
         self.display.print_summary(run, time.monotonic() - began)
+
+    def _record_usage(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        used: Usage | None = None
+        with closing(events):
+            for event in events:
+                if isinstance(event.body, RequestEnded) and not event.body.failed and self._is_outermost(event):
+                    used = event.body.usage
+                yield event
+        if used is not None:
+            self.meter.record(self.talk.conversation, used)
+
+    def _is_outermost(self, event: Event) -> bool:
+        return self.talk.run is not None and event.run == self.talk.run.id
+
+    def _format_status(self) -> str:
+        """Return the line below the input: the model, the context used and the cost."""
+        session = self.talk.session
+        used = self.meter.measure(self.talk.conversation)
+        _, cost = sum_run_usage(self.talk.usage_history)
+        shown = [session.model.name, format_context(used, get_context_size(session.model)), format_cost(cost)]
+        encoding = self.display.console.encoding
+        dot = " · " if is_unicode_encoding(encoding) else " - "
+        return sanitize_line(dot.join(filter(None, shown)), encoding=encoding)
 
     def load_model(self) -> None:
         """Download and load a local model before the live display starts."""
@@ -198,7 +224,4 @@ class ChatLoop:
         name = sanitize_line(self.talk.session.model.name.rpartition("/")[2], encoding=console.encoding)
         name = name if len(name) <= room else name[:room]
         sign = "›" if is_unicode_encoding(console.encoding) else ">"
-        if console.color_system is None or console.no_color:
-            return f"{name} {sign} "
-        # The marks tell the line editor which characters have no width.
-        return f"\001\033[36m\002{name} {sign}\001\033[0m\002 "
+        return f"{name} {sign} "

@@ -81,12 +81,7 @@ class Screen:
         if self.person is None or talk.run is None:
             return
         view.pause()
-        try:
-            talk.run.settle(question, self.person.answer(question, apart=not view.is_empty))
-        except KeyboardInterrupt:
-            # End the line of the question.
-            self.console.print()
-            raise
+        talk.run.settle(question, self.person.answer(question, apart=not view.is_empty))
 
 
 def _remove_text(event: Event) -> Event | None:
