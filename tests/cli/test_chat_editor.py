@@ -1,5 +1,6 @@
 """The editor of a chat: lines, pastes, the menu of completions, history and the line below the input."""
 
+import base64
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from antiphon.fakes import Answer, Fake, call
 from tests.cli.chatting import GPT, Start, chat_starter, saved_texts
+
+_WITH_CODE = "Here:\n\n```sh\ndu\n```\n\n```sh\nls\n```\n"
 
 
 @pytest.fixture
@@ -165,3 +168,51 @@ def test_a_line_typed_behind_an_answer_does_not_approve_the_next_call(fake: Fake
     chat.expect("Done.")
     assert (tmp_path / "a.txt").exists()
     assert not (tmp_path / "b.txt").exists()
+
+
+def test_a_message_to_edit_is_back_in_the_input(fake: Fake, start: Start, tmp_path: Path) -> None:
+    fake.play("Blue.", "Red.")
+    chat = start("-m", GPT)
+    chat.expect("› ")
+    chat.send("Which colour\x1b\rhas the sky?\r")
+    chat.expect("Blue.")
+    chat.expect("› ")
+    chat.send("/edit\r")
+    chat.expect("has the sky?")
+    chat.send("\x7f at night?\r")
+    chat.expect("Red.")
+    chat.expect("› ")
+    assert saved_texts(tmp_path) == ["Which colour\nhas the sky at night?", "Red."]
+
+
+def test_ctrl_c_gives_up_the_edit_of_a_message(fake: Fake, start: Start, tmp_path: Path) -> None:
+    fake.play("Blue.", "Still blue.")
+    chat = start("-m", GPT)
+    chat.expect("› ")
+    chat.send("Which colour?\r")
+    chat.expect("Blue.")
+    chat.expect("› ")
+    chat.send("/edit\r")
+    chat.expect("Which colour?")
+    chat.send("\x03\x03")
+    chat.expect("press Ctrl-C again")
+    chat.expect("› ")
+    chat.send("Sure?\r")
+    chat.expect("Still blue.")
+    chat.expect("› ")
+    assert saved_texts(tmp_path) == ["Which colour?", "Blue.", "Sure?", "Still blue."]
+
+
+@pytest.mark.parametrize(
+    ("command", "copied"), [("/copy", "Here:\n\n```sh\ndu\n```\n\n```sh\nls\n```\n"), ("/copy code", "ls\n")]
+)
+def test_an_answer_is_copied_through_the_terminal(fake: Fake, start: Start, command: str, copied: str) -> None:
+    fake.play(_WITH_CODE)
+    chat = start("-m", GPT, SSH_CONNECTION="1")
+    chat.expect("› ")
+    chat.send("How large?\r")
+    chat.expect("openai/gpt-5 · ")
+    chat.expect("› ")
+    chat.send(f"{command}\r")
+    chat.expect("copied the last")
+    assert f"\x1b]52;c;{base64.b64encode(copied.encode()).decode()}\x07" in chat.obeyed

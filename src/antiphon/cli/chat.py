@@ -98,7 +98,7 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     used = choose_chat_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     require_runtime(opened.chat.session.model)
     talk = ChatLoop(opened.chat, display, reader, toolbox, wishes.about, opening)
-    talk.use_tools(used)
+    talk.keep_tools(used)
     _add_project_instructions(opened, project, instructed, display.print_note)
     _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
     is_asked = bool(opened.chat.session.pending_questions) and display.person is not None

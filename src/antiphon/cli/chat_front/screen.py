@@ -14,7 +14,7 @@ from antiphon.chat.saved_chat import SavedChat
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
 from antiphon.terminal.approval_prompt import Person
 from antiphon.terminal.live_view import LiveView
-from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
+from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
 from antiphon.terminal.state_lines import format_duration, format_usage
 from antiphon.wire import TextDelta
 
@@ -36,6 +36,11 @@ class Screen:
     def __init__(self, console: Console, person: Person | None) -> None:
         self.console = console
         self.person = person
+
+    @property
+    def is_unicode(self) -> bool:
+        """Return whether the console shows Unicode."""
+        return is_unicode_encoding(self.console.encoding)
 
     def follow(self, talk: SavedChat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Display events until the end; Ctrl-C ends it and is raised again."""
@@ -74,7 +79,7 @@ class Screen:
         calls = len(run.tool_calls)
         told = [run.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
         told += [*format_usage(run.usage, run.cost), format_duration(seconds)]
-        dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
+        dot = " · " if self.is_unicode else " - "
         self.print_note(dot.join(told))
 
     def _answer_question(self, talk: SavedChat, question: Question, view: LiveView) -> None:

@@ -73,7 +73,7 @@ class TerminalPrompt:
     def read_message(self, prompt: str, status: str, draft: str) -> str | None:
         """Return a message as it was typed, with pasted text in full; `None` at the end of the input."""
         session, _ = self._open()
-        session.bottom_toolbar = [("", status)] if status else None
+        session.bottom_toolbar = status or None
         try:
             return self._folds.expand(self._run(session, prompt, draft))
         except EOFError:
