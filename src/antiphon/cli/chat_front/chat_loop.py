@@ -170,7 +170,7 @@ class ChatLoop:
             self.display.print_error(f"{error}{self._describe_next_steps()}")
             return
         self.display.console.print()
-        self.display.print_summary(run, time.monotonic() - began)
+        self.display.print_summary(run, time.monotonic() - began - self.display.waited)
 
     def _record_usage(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         used: Usage | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -16,8 +17,11 @@ from antiphon.terminal.approval_prompt import Person
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
 from antiphon.terminal.state_lines import format_duration, format_usage
+from antiphon.tools.live_output import hear_output
 from antiphon.wire import TextDelta
 
+#: The last lines of a command's output that are displayed.
+_OUTPUT_LINES = 8
 #: The label of each outcome without an answer.
 _ENDINGS = {
     "limit": "stopped",
@@ -36,6 +40,8 @@ class Screen:
     def __init__(self, console: Console, person: Person | None) -> None:
         self.console = console
         self.person = person
+        #: How long the person was waited for during the last answer, in seconds.
+        self.waited = 0.0
 
     @property
     def is_unicode(self) -> bool:
@@ -44,7 +50,9 @@ class Screen:
 
     def follow(self, talk: SavedChat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Display events until the end; Ctrl-C ends it and is raised again."""
-        with closing(events), LiveView(self.console) as view:
+        self.waited = 0.0
+        view = LiveView(self.console, output_lines=_OUTPUT_LINES)
+        with hear_output(view.hear), closing(events), view:
             for event in events:
                 if isinstance(event.body, QuestionAsked):
                     self._answer_question(talk, event.body.question, view)
@@ -86,7 +94,14 @@ class Screen:
         if self.person is None or talk.run is None:
             return
         view.pause()
-        talk.run.settle(question, self.person.answer(question, apart=not view.is_empty))
+        began = time.monotonic()
+        try:
+            said = self.person.answer(question, apart=not view.is_empty)
+        finally:
+            seconds = time.monotonic() - began
+            self.waited += seconds
+        view.note_answer(question.call.id if question.call is not None else "", seconds)
+        talk.run.settle(question, said)
 
 
 def _remove_text(event: Event) -> Event | None:
