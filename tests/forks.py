@@ -220,6 +220,7 @@ def _import_all() -> None:
         *("rich.console", "rich.markdown", "pydantic.main", "genai_prices.data", "httpx2", "httpcore2", "truststore"),
         *("anyio._backends._asyncio", "zoneinfo", "antiphon.cli.ask", "antiphon.cli.chat", "antiphon.cli.run"),
         *("antiphon.config", "antiphon.durable", "antiphon.lang.runtime", "antiphon.terminal", "antiphon.session"),
+        *("prompt_toolkit.shortcuts", "prompt_toolkit.patch_stdout"),
         *("antiphon.storage", "antiphon.chat", "antiphon.tools.builtin", "antiphon.wire.anthropic", "tomllib"),
         *(
             "antiphon.lang.runtime.program",

@@ -1,11 +1,10 @@
-"""A terminal for tests: a program that believes somebody sits there, and what it printed."""
+"""A terminal for tests: a program that believes somebody sits there, what it printed, and what the screen shows."""
 
 import fcntl
 import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -16,9 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pyte
+
 from tests.forks import Forked
 
-_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\x01\x02\r]")
+_SEQUENCE = re.compile(r"\x1b\[(?P<codes>[0-9;?]*)(?P<kind>[A-Za-z])|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
 # The terminal becomes the program's own, so that Ctrl-C reaches it and /dev/tty is there.
 _START = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
@@ -39,7 +40,8 @@ class Terminal:
         #: The same with what the terminal is told to do.
         self.obeyed = ""
         self._at = 0
-        self._interrupted = False
+        self._screen = pyte.Screen(columns, 40)
+        self._stream = pyte.ByteStream(self._screen)
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         # Typed before the program starts, so that it is ahead of every question.
@@ -74,21 +76,28 @@ class Terminal:
     def send(self, text: str) -> None:
         os.write(self._fd, text.encode())
 
-    def interrupt(self) -> None:
-        """Ctrl-C while a line is edited."""
-        self.send("\x03")
-        self._interrupted = True
-
     def expect(self, text: str, seconds: float = 60) -> str:
         """Wait until this is shown after what was expected before; gives what came up to its end."""
         ends = time.monotonic() + seconds
         while (found := self.seen.find(text, self._at)) < 0:
             assert time.monotonic() < ends, f"{text!r} is not shown in {self.seen[self._at :]!r}"
             assert self._read(0.2), f"it ended without {text!r}: {self.seen[self._at :]!r}"
-        self._interrupted = False
         shown = self.seen[self._at : found + len(text)]
         self._at = found + len(text)
         return shown
+
+    @property
+    def lines(self) -> list[str]:
+        """What the screen shows."""
+        return [line.rstrip() for line in self._screen.display]
+
+    def shows(self, text: str, seconds: float = 60) -> list[str]:
+        """Wait until the screen shows this; gives its lines."""
+        ends = time.monotonic() + seconds
+        while not any(text in line for line in self.lines):
+            assert time.monotonic() < ends, f"{text!r} is not on the screen: {self.lines}"
+            assert self._read(0.2), f"it ended without {text!r}: {self.lines}"
+        return self.lines
 
     def ends(self, seconds: float = 60) -> int:
         """Wait for the end of the program; gives its exit code."""
@@ -104,9 +113,12 @@ class Terminal:
             except OSError:
                 # The last program at the other end is gone.
                 return False
+            self._stream.feed(data)
             self.obeyed += data.decode(errors="replace")
-            self.seen += _SEQUENCE.sub("", data.decode(errors="replace"))
-        elif self._interrupted:
-            # The editor looks for signals when one wakes it while it waits for a key, not between the prompt and that.
-            self.process.send_signal(signal.SIGWINCH)
+            self.seen += _SEQUENCE.sub(_text_of, data.decode(errors="replace"))
         return True
+
+
+def _text_of(found: re.Match[str]) -> str:
+    """Blanks, where the cursor moves over them."""
+    return " " * int(found["codes"] or 1) if found["kind"] == "C" else ""

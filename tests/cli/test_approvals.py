@@ -135,7 +135,7 @@ def test_a_question_that_was_given_up_takes_no_answer_of_the_next(terminal: Term
 
 def test_ctrl_c_at_a_question_ends_all_rounds_and_runs_nothing(terminal: Terminal, tmp_path: Path) -> None:
     _asked(terminal)
-    terminal.interrupt()
+    terminal.send("\x03")
     assert terminal.ends() == 130
     assert "Traceback" not in terminal.seen
     assert _made(tmp_path) == set()

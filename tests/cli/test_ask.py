@@ -339,6 +339,6 @@ def test_what_waits_is_not_given_up_because_its_tools_are_not_chosen(fake: Fake,
         terminal.expect("gpt-5")
         terminal.send("/go\n")
         terminal.expect("[a]lways (write_file):")
-        terminal.interrupt()
+        terminal.send("\x03")
         terminal.expect("stopped")
         terminal.expect("gpt-5")

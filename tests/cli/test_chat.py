@@ -5,7 +5,7 @@ import signal
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,8 @@ import pytest
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
 from antiphon.fakes import Answer, Fail, Fake, Received, call
 from antiphon.storage import Store
+from tests.cli.chatting import CLAUDE, GPT, Start, chat_starter, saved
 from tests.cli.terminal import Terminal
-
-GPT, CLAUDE = "openai/gpt-5", "anthropic/claude-sonnet-5"
-Start = Callable[..., Terminal]
 
 
 @pytest.fixture
@@ -27,32 +25,7 @@ def fake() -> Iterator[Fake]:
 
 @pytest.fixture
 def start(fake: Fake, tmp_path: Path) -> Iterator[Start]:
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-        "ANTIPHON_LOGS": str(tmp_path / "logs.db"),
-        "OPENAI_API_KEY": "any",
-        "OPENAI_BASE_URL": fake.base_url("openai"),
-        "ANTHROPIC_API_KEY": "any",
-        "ANTHROPIC_BASE_URL": fake.base_url("anthropic"),
-    }
-    open_ones: list[Terminal] = []
-
-    def begin(*arguments: str, columns: int = 80, **more: str) -> Terminal:
-        terminal = Terminal("chat", *arguments, env=env | more, cwd=tmp_path, columns=columns)
-        open_ones.append(terminal)
-        return terminal
-
-    yield begin
-    for terminal in open_ones:
-        terminal.__exit__(None, None, None)
-
-
-def saved(tmp_path: Path) -> Conversation:
-    """What the store has; it has an answer when the next prompt is shown, and not yet when the answer is."""
-    return Store(tmp_path / "logs.db").load("last")
+    yield from chat_starter(fake, tmp_path)
 
 
 def wait_for(fake: Fake, requests: int) -> None:
@@ -64,7 +37,7 @@ def wait_for(fake: Fake, requests: int) -> None:
 
 def interrupt_editor(chat: Terminal, prompt: str = "› ") -> None:
     chat.expect(prompt)
-    chat.interrupt()
+    chat.send("\x03")
 
 
 def said(conversation: Conversation) -> list[str]:

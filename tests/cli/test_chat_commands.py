@@ -1,5 +1,6 @@
 """What a chat can be told besides messages, line by line from a pipe."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,87 @@ def test_a_request_that_is_sent_again_is_told_with_its_reason(fake: Fake, status
     assert "attempt 2 of 5 in 0." in shown
     assert "attempt 3 of 5 in 0." in shown
     assert last() == ["Hello.", "Here."]
+
+
+def test_a_new_conversation_knows_nothing_of_the_one_before(fake: Fake) -> None:
+    fake.play("A.", "B.")
+    shown = chat("a", "/new", "b", arguments=("--system", "Be brief."))
+    newest, first = Store().list()
+    assert f"new conversation; the one before is saved as {first.id}" in shown
+    assert (newest.turns, first.turns, newest.parent) == (2, 2, None)
+    assert fake.requests[1].body["instructions"] == "Be brief."
+    assert "a" not in [part["content"] for part in fake.requests[1].body["input"]]
+
+
+def test_clear_begins_a_new_conversation_too(fake: Fake) -> None:
+    fake.play("A.", "B.")
+    assert "new conversation" in chat("a", "/clear", "b")
+    assert last() == ["b", "B."]
+
+
+def test_older_turns_are_summarized_when_wished(fake: Fake) -> None:
+    fake.play("One. " * 300, "Two. " * 300, "Three.", "They counted to two.", "Four.")
+    shown = chat("a", "b", "c", "/compact the numbers", "d")
+    asked = fake.requests[3].body
+    assert "concerns this: the numbers" in asked["instructions"]
+    assert "Two. Two." in str(asked["input"])
+    _, first = Store().list()
+    shown = shown.replace("\n", " ")
+    found = re.search(r"3 turns summarized; of (\d+) tokens (\d+) are left", shown)
+    assert found
+    assert int(found[1]) > 5 * int(found[2])
+    assert f"the full conversation is saved as {first.id}" in shown
+    assert first.turns == 6
+    assert "They counted to two." in last()[0]
+    assert last()[-2:] == ["d", "Four."]
+    assert "Two. Two." not in str(fake.requests[4].body)
+
+
+def test_there_must_be_something_to_summarize(fake: Fake) -> None:
+    fake.play("One.")
+    assert chat("/compact", "a", "/compact").count("there is nothing to summarize yet") == 2
+    assert len(fake.requests) == 1
+
+
+def test_a_summary_that_fails_changes_nothing(fake: Fake) -> None:
+    fake.play("One. " * 300, "Two.", Fail(400, "no"), "Three.")
+    shown = chat("a", "b", "/compact", "c")
+    assert "openai answered 400: no" in shown
+    assert [turn for turn in last() if len(turn) == 1] == ["a", "b", "c"]
+
+
+def test_a_message_is_changed_in_a_copy(fake: Fake) -> None:
+    fake.play("A.", "B.", "C.")
+    shown = chat("/edit", "a", "b", "/edit 3", "/edit 2", "x")
+    assert shown.count("there is no message to edit") == 2
+    assert last() == ["x", "C."]
+    newest, first = Store().list()
+    assert (newest.parent, first.turns) == (first.id, 4)
+
+
+def test_a_command_ends_the_change_of_a_message(fake: Fake) -> None:
+    fake.play("A.", "B.")
+    assert "the message was not changed" in chat("a", "/edit", "/cost", "b")
+    assert last() == ["a", "A.", "b", "B."]
+
+
+def test_what_fills_the_context_is_listed(fake: Fake) -> None:
+    fake.play(call("read_file", path="long.txt"), Answer("Read.", usage=(39_000, 1_000)))
+    shown = chat("/context", "read", "/context", arguments=("--tools", "read"))
+    assert "context 10% of 400k: 40,000 tokens" in shown
+    for part in ("tools", "messages", "answers and calls", "results of calls", "free"):
+        assert f"  {part}" in shown
+
+
+def test_only_an_answer_or_its_code_can_be_copied(fake: Fake) -> None:
+    fake.play("No code.")
+    shown = chat("/copy", "a", "/copy all", "/copy code")
+    assert "there is no answer to copy" in shown
+    assert "`/copy code` its last code block, not 'all'" in shown
+    assert "the last answer has no code block" in shown
+
+
+def test_a_chat_is_left_by_each_word_for_it(fake: Fake) -> None:
+    for word in ("/exit", "/quit", "exit", "quit", "Exit "):
+        chat(word, "a")
+    assert not fake.requests

@@ -172,6 +172,22 @@ class SavedChat:
         self.session.conversation = before
         self._save()
 
+    def find_message(self, number: int = 1) -> UserTurn | None:
+        """Return the number-th message from the end, as `undo` counts them."""
+        if number <= len(self._messages):
+            return UserTurn(self._messages[-number].parts)
+        before = self._messages[0].before if self._messages else self.conversation
+        earlier = [turn for turn in before.turns if isinstance(turn, UserTurn) and turn.visible_parts]
+        number -= len(self._messages)
+        return earlier[-number] if number <= len(earlier) else None
+
+    def start_new(self) -> str:
+        """Begin an empty conversation with the same system text, and return the id of the saved one."""
+        old, self.id, self.unfinished_run = self.id, "", ""
+        self._messages.clear()
+        self.session.conversation = Conversation(self.conversation.system)
+        return old
+
     def fork(self) -> str:
         """Continue in a copy, and return the id of the saved original; it is empty if nothing is saved."""
         old = self.id

@@ -76,7 +76,7 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     from antiphon.chat.startup import choose_chat_tools, open_chat
     from antiphon.chat.tool_selection import ToolRegistry
     from antiphon.cli.chat_front.chat_loop import ChatLoop
-    from antiphon.cli.chat_front.completion import list_completions
+    from antiphon.cli.chat_front.completion import CompletionMenu
     from antiphon.cli.chat_front.line_editor import LineEditor
     from antiphon.cli.chat_front.local_models import require_runtime
     from antiphon.cli.chat_front.screen import Screen
@@ -88,7 +88,8 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     opened = open_chat(wishes, current_configuration(), stack, display.print_note)
     saves = opened.store is not None and opened.store.is_saving
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
-    reader = LineEditor(lambda line: list_completions(line, [*COMMANDS]), history)
+    menu = CompletionMenu({name: command.help for name, command in COMMANDS.items()})
+    reader = LineEditor(menu, history)
     # Input from a file is messages only; nobody can answer questions.
     display.person = Person(reader.read_line, display.console.print, sys.stdin) if reader.is_terminal else None
     project = current_configuration().project
@@ -97,7 +98,7 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     used = choose_chat_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     require_runtime(opened.chat.session.model)
     talk = ChatLoop(opened.chat, display, reader, toolbox, wishes.about, opening)
-    talk.use_tools(used)
+    talk.keep_tools(used)
     _add_project_instructions(opened, project, instructed, display.print_note)
     _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
     is_asked = bool(opened.chat.session.pending_questions) and display.person is not None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from antiphon._base.terminal import forget_typed
 from antiphon.cli.chat_front.line_editor import LineEditor
 from antiphon.cli.output import print_message
 from antiphon.errors import AntiphonError
@@ -32,7 +31,7 @@ class TeamHuman:
     def ask(self, team: Team, question: ChannelMessage) -> bool:
         """Display a question and post the answer. Return False if there is none, so that it stays open."""
         self._page.separate("text")
-        forget_typed()
+        self._reader.forget_typed()
         said = self._read_answer(team, question)
         if not said.strip():
             self.skipped.add(question.id)

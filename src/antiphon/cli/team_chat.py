@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from antiphon.cli.output import is_terminal, print_message
@@ -83,30 +84,27 @@ def _chat_interactively(team: Team, channel: str | None, news: _MessageFeed) -> 
 
 
 class _BackgroundPrinter:
-    """Prints new messages above the input line while nothing is typed in it."""
+    """Prints new messages above the input line."""
 
     def __init__(self, new: Callable[[], list[str]]) -> None:
         self._new = new
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._stack = ExitStack()
 
     def __enter__(self) -> None:
+        from prompt_toolkit.patch_stdout import patch_stdout
+
+        self._stack.enter_context(patch_stdout(raw=True))
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        self._stack.close()
 
     def _follow(self) -> None:
         while not self._over.wait(_POLL_SECONDS):
-            if not _typed_text() and (lines := self._new()):
-                sys.stdout.write("\r\x1b[K" + "\n".join(lines) + f"\n{_PROMPT}")
+            if lines := self._new():
+                sys.stdout.write("\n".join(lines) + "\n")
                 sys.stdout.flush()
-
-
-def _typed_text() -> str:
-    try:
-        import readline
-    except ImportError:
-        return ""
-    return readline.get_line_buffer()

@@ -23,6 +23,7 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import HumanAnswer
 from antiphon.session import Question
 from antiphon.session.human_input import is_question_closed
+from antiphon.terminal.diffs import mark_changed_words
 from antiphon.terminal.render_context import make_console
 from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
 from antiphon.tools import Before
@@ -133,51 +134,51 @@ def format_call_lines(call: ToolCall, width: int, standing: Before | None = None
     diff with all lines of both texts. `standing` is the current text of a file, of which only changes are
     displayed.
     """
-    lines: list[tuple[str, str]] = []
+    lines: list[Text] = []
     before, after = next(
         (pair for pair in _EDIT_ARGUMENTS if all(_is_text_argument(call, name) for name in pair)), ("", "")
     )
     for name, value in call.arguments.items():
         if name == before:
-            lines += [(f"{before} -> {after}:", ""), *_format_changes(str(value), str(call.arguments[after]))]
+            lines += [Text(f"{before} -> {after}:"), *_format_changes(str(value), str(call.arguments[after]))]
         elif standing is not None and name == standing.argument and isinstance(value, str):
-            lines += [(f"{name} ({standing.note}):", ""), *_format_changes(standing.text, value, _MAX_UNCHANGED_LINES)]
+            lines += [Text(f"{name} ({standing.note}):"), *_format_changes(standing.text, value, _MAX_UNCHANGED_LINES)]
         elif name != after:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             head, *more = make_visible(text).split("\n")
             said = [f"{sanitize_line(name, exact=True)}:", *(f"  {each}" for each in [head, *more])]
-            lines += [(each, "") for each in (said if more else [f"{sanitize_line(name, exact=True)}: {head}"])]
+            lines += map(Text, said if more else [f"{sanitize_line(name, exact=True)}: {head}"])
     bar = Text("  | ", "dim")
-    found = [
-        (piece, style) for each, style in lines or [("(no arguments)", "")] for piece in _wrap_text(each, width - 6)
+    return [
+        Text.assemble(bar, piece) for each in lines or [Text("(no arguments)")] for piece in _wrap_text(each, width - 6)
     ]
-    return [Text.assemble(bar, (piece, style)) for piece, style in found]
 
 
 def _is_text_argument(call: ToolCall, name: str) -> bool:
     return isinstance(call.arguments.get(name), str)
 
 
-def _format_changes(before: str, after: str, most: int | None = None) -> list[tuple[str, str]]:
-    """Return all lines of both texts, with signs for changed ones; of more than `most` unchanged lines only
-    the nearest.
+def _format_changes(before: str, after: str, most: int | None = None) -> list[Text]:
+    """Return all lines of both texts, with signs for changed ones and marks for changed words; of more than
+    `most` unchanged lines only the nearest.
     """
     if after.endswith("\n") and (not before or before.endswith("\n")):
         before, after = before.removesuffix("\n"), after.removesuffix("\n")
     old, new = (each.split("\n") if each else [] for each in (before, after))
-    lines: list[tuple[str, str]] = []
+    rows: list[tuple[str, Text]] = []
     found = diff_lines(old, new)
     for number, (same, start, end, first, last) in enumerate(found):
         if not same:
-            lines += [(f"- {make_visible(each)}", "red") for each in old[start:end]]
-            lines += [(f"+ {make_visible(each)}", "green") for each in new[first:last]]
+            rows += [("-", Text(f"- {make_visible(each)}", "red")) for each in old[start:end]]
+            rows += [("+", Text(f"+ {make_visible(each)}", "green")) for each in new[first:last]]
             continue
-        stay = [(f"  {make_visible(each)}", "") for each in old[start:end]]
+        stay = [(" ", Text(f"  {make_visible(each)}")) for each in old[start:end]]
         if most is not None and len(stay) > most:
             head, tail = (CONTEXT_LINES * (number > 0), CONTEXT_LINES * (number < len(found) - 1))
-            stay[head : len(stay) - tail] = [(f"  [{len(stay) - head - tail:,} lines as they are]", "dim")]
-        lines += stay
-    return lines
+            stay[head : len(stay) - tail] = [(" ", Text(f"  [{len(stay) - head - tail:,} lines as they are]", "dim"))]
+        rows += stay
+    mark_changed_words(rows, lead=2)
+    return [text for _, text in rows]
 
 
 def _join_lines(lines: list[Text]) -> Text:
@@ -208,10 +209,10 @@ def shorten_lines(lines: list[Text]) -> tuple[list[Text], int]:
     return [*lines[:half], Text(note, "yellow"), *lines[-half:]], len(hidden)
 
 
-def _wrap_text(text: str, width: int) -> list[str]:
+def _wrap_text(text: Text, width: int) -> list[Text]:
     # Use half the width if a character may take two columns.
-    width = min(max(8, width), 200) // (1 if text.isascii() else 2)
-    return [text[start : start + width] for start in range(0, max(1, len(text)), width)]
+    width = min(max(8, width), 200) // (1 if text.plain.isascii() else 2)
+    return [*text.divide(range(width, len(text), width))] if len(text) > width else [text]
 
 
 def _truncate_question(text: str) -> str:

@@ -12,7 +12,9 @@ from antiphon import views
 from antiphon.terminal.layout import Lines, TextRow, fold, hang_indent
 from antiphon.terminal.render_context import Context
 from antiphon.views import Hunk, Line, MaybeTruncated
+from antiphon.views.word_diff import find_changed_words, pair_changed_lines
 
+_CHANGED_STYLE = "reverse"
 _MARK_STYLES = {"+": "green", "-": "red", "@": "dim"}
 _UNCHANGED_NOTES = {"unchanged": "unchanged", "line_ends": "only the ends of lines differ"}
 
@@ -42,8 +44,22 @@ def _render_unified(hunk: Hunk, view: views.Diff, context: Context) -> Iterator[
             if view.is_paired
             else _render_marked_line("@", _strip_first_character(hunk.heading), context)
         )
-    for line in hunk.lines:
-        yield _render_marked_line(line.mark, line.text, context)
+    rows = [(line.mark, context.text(line.text, _MARK_STYLES.get(line.mark, ""))) for line in hunk.lines]
+    mark_changed_words(rows)
+    for mark, row in rows:
+        yield hang_indent(Text(mark, _MARK_STYLES.get(mark, "")), row, context.width)
+
+
+def mark_changed_words(rows: Sequence[tuple[str, Text]], lead: int = 0) -> None:
+    """Style the words that differ in removed and added lines that replace each other.
+
+    `lead` is the length of what precedes each line.
+    """
+    for removed, added in pair_changed_lines([mark for mark, _ in rows]):
+        old, new = rows[removed][1], rows[added][1]
+        for row, spans in zip((old, new), find_changed_words(old.plain[lead:], new.plain[lead:]), strict=True):
+            for start, end in spans:
+                row.stylize(_CHANGED_STYLE, start + lead, end + lead)
 
 
 def _render_heading(hunk: Hunk, context: Context) -> TextRow:

@@ -26,6 +26,7 @@ from antiphon.wire import FactWrong, ReasoningDelta, RetryDelta, TextDelta
 
 #: Maximum characters of a question.
 MAX_QUESTION_CHARACTERS = 8000
+_MAX_OUTPUT_CHARACTERS = 4_000
 _OUTCOME_STATES = {"refused": "failed", "stuck": "failed", "empty": "failed", "wrong": "failed"}
 
 
@@ -48,12 +49,20 @@ class LiveView:
 
     In a terminal the last lines show the current activity; elsewhere there are only plain lines that never
     change. While a person is asked, nothing is redrawn, so that there is a stable line to answer on. However
-    the `with` block ends, the terminal is restored.
+    the `with` block ends, the terminal is restored. With `output_lines`, so many lines of the output of
+    commands are displayed.
     """
 
-    def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, console: Console | None = None, *, clock: Callable[[], float] = time.time, output_lines: int = 0
+    ) -> None:
         self.console = console if console is not None else make_console()
-        self._page = Scrollback(self.console)
+        self._page = Scrollback(self.console, output_lines)
+        #: The end of what the running command has printed.
+        self._output = ""
+        #: The calls whose changes were displayed before, and how long a person was waited for.
+        self._known_changes: set[str] = set()
+        self._waited = 0.0
         self._clock = clock
         self._views = RunViews()
         self._speeches: dict[str, _SpeechState] = {}
@@ -109,7 +118,10 @@ class LiveView:
             case FactWrong():
                 self._page.line(lines.StateLine("open", describe_wrong_fact(body), body.said, "", 2 * depth))
             case CallFinished():
-                self._page.call(body.call, body.result, body.record.duration / 1000, depth)
+                self._output = ""
+                is_known = body.call.id in self._known_changes
+                seconds = body.record.duration / 1000
+                self._page.call(body.call, body.result, seconds, depth, is_change_known=is_known)
             case QuestionAsked(question):
                 self._ask(question.text, depth)
             case RunEnded(_, result, error):
@@ -124,7 +136,19 @@ class LiveView:
         deepest = active[-1] if active else None
         speech = self._speeches.get(deepest.id) if deepest else None
         is_apart = self._page.is_apart("text")
-        return make_status_snapshot(active, self._clock(), speech.blocks if speech else None, is_apart=is_apart)
+        blocks = speech.blocks if speech else None
+        return make_status_snapshot(
+            active, self._clock(), blocks, is_apart=is_apart, waited=self._waited, output=self._output
+        )
+
+    def hear(self, text: str) -> None:
+        """Display output of the running command in the last lines."""
+        self._output = (self._output + text)[-_MAX_OUTPUT_CHARACTERS:]
+
+    def note_answer(self, call: str, seconds: float) -> None:
+        """Take into account that a person has seen a call, and how long that took."""
+        self._known_changes.add(call)
+        self._waited += seconds
 
     @property
     def is_empty(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import cast
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -68,10 +70,14 @@ class ConsentText:
 
 
 class Scrollback:
-    """Prints sanitized text to a console, indented by the depth of its run."""
+    """Prints sanitized text to a console, indented by the depth of its run.
 
-    def __init__(self, console: Console) -> None:
+    Of the output of a command, the last `output_lines` lines are printed.
+    """
+
+    def __init__(self, console: Console, output_lines: int = 0) -> None:
         self.console = console
+        self._output_lines = output_lines
         self._last = ""
 
     @property
@@ -88,8 +94,13 @@ class Scrollback:
         self.separate("line")
         self.console.print(line)
 
-    def call(self, call: ToolCall, result: ToolResult, seconds: float, depth: int = 0) -> None:
-        """Print a call and its result: a line; below it errors, changes, and results that are not collapsed."""
+    def call(
+        self, call: ToolCall, result: ToolResult, seconds: float, depth: int = 0, *, is_change_known: bool = False
+    ) -> None:
+        """Print a call and its result: a line; below it errors, changes, and results that are not collapsed.
+
+        With `is_change_known`, changes to a file are left out.
+        """
         note, head = format_duration(seconds) if seconds else "", format_tool_call(call)
         if result.is_error:
             self.line(StateLine("failed", head, note=note, indent=2 * depth))
@@ -104,11 +115,25 @@ class Scrollback:
         if semantic is None or semantic.display.hidden:
             return
         display = semantic.display
+        if semantic.kind == "terminal" and self._output_lines and display.collapsed is None:
+            self._tail(get_command_output(semantic), depth)
+            return
+        if semantic.kind == "diff" and is_change_known:
+            return
         if semantic.kind == "diff" and display.collapsed is None:
             semantic = replace(semantic, display=replace(display, max_height=display.max_height or MAX_DIFF_LINES))
         elif display.collapsed is not False:
             return
         self.put(make_expanded(semantic, full=False), depth, 2)
+
+    def _tail(self, text: str, depth: int) -> None:
+        """Print the last lines of a command's output."""
+        found = text.rstrip().split("\n") if text.strip() else []
+        shown = [_truncate_line(line) for line in found[-self._output_lines :]]
+        left = len(found) - len(shown)
+        above = [f"[{left:,} more lines above; /show shows all]"] if left else []
+        if shown:
+            self.put(self.text("\n".join([*above, *shown]), "dim"), depth, 2)
 
     def open(self, text: str, depth: int, style: str = "", limit: int = 20) -> None:
         """Print text below the line it belongs to; lines beyond the limit are counted."""
@@ -152,6 +177,12 @@ def make_expanded(result: Result, *, full: bool = True, header: bool = False) ->
 def make_markdown(text: str) -> RenderableType:
     """Return text rendered as Markdown."""
     return make_expanded(text_result(text, markdown=True))
+
+
+def get_command_output(result: Result) -> str:
+    """Return what a command printed."""
+    data: object = result.data
+    return str(cast("Mapping[str, object]", data).get("output", "")) if isinstance(data, Mapping) else ""
 
 
 def _truncate_line(line: str) -> str:

@@ -26,6 +26,8 @@ from antiphon.wire import Usage
 
 #: Maximum number of running calls with a line of their own.
 MAX_CALL_LINES = 4
+#: Maximum number of lines of a running command.
+MAX_OUTPUT_LINES = 5
 _SPINNER_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_SPINNER_FRAMES = "-\\|/"
 
@@ -47,18 +49,29 @@ class StatusSnapshot:
     thought: str
     usage: Usage
     cost: float | None
+    #: The end of what a running command has printed.
+    output: str = ""
 
 
 def make_status_snapshot(
-    active: list[RunView], time: float, speech: MarkdownBlocks | None, *, is_apart: bool = False
+    active: list[RunView],
+    time: float,
+    speech: MarkdownBlocks | None,
+    *,
+    is_apart: bool = False,
+    waited: float = 0.0,
+    output: str = "",
 ) -> StatusSnapshot:
-    """Return a snapshot of the active runs, the outermost first; the innermost one determines the activity."""
+    """Return a snapshot of the active runs, the outermost first; the innermost one determines the activity.
+
+    A person was waited for so many seconds, which do not count.
+    """
     outermost, deepest = (active[0], active[-1]) if active else (RunView("", began=time),) * 2
     running = [call for run in active for call in list(run.calls.values())]
     calls = "1 call" if len(running) == 1 else f"{len(running)} calls"
     return StatusSnapshot(
         time,
-        outermost.began,
+        outermost.began + waited,
         calls if running and not deepest.questions else deepest.activity,
         running,
         speech,
@@ -67,6 +80,7 @@ def make_status_snapshot(
         "".join(deepest.thoughts[-50:]),
         outermost.usage,
         outermost.cost,
+        output if running else "",
     )
 
 
@@ -83,12 +97,15 @@ class StatusRenderable:
         width = options.max_width
         # Leave room for the call lines, the status line with one above it, and one line of scrollback.
         calls = min(MAX_CALL_LINES, max(options.size.height - 2, 0))
-        tail = max(options.size.height - 3 - min(len(now.running), calls + 1), 0)
+        output = _last_output_lines(now.output, max(options.size.height - 6, 0), options)
+        tail = max(options.size.height - 3 - min(len(now.running), calls + 1) - len(output), 0)
         frames = _ASCII_SPINNER_FRAMES if options.ascii_only else _SPINNER_FRAMES
         frame = frames[int(now.time * 10) % len(frames)]
         yield from self._render_unfinished(now, tail, console, options)
         for running in now.running[:calls]:
             yield _render_running_call(running, now, frame, options)
+        for line in output:
+            yield _make_dim_line(f"    {line}", width, options)
         if len(now.running) > calls:
             yield _make_dim_line(f"  and {len(now.running) - calls} more", width)
         used = format_usage(now.usage, now.cost)
@@ -139,6 +156,14 @@ def _render_running_call(running: RunningCall, now: StatusSnapshot, frame: str, 
 
 def _make_dim_line(text: str, width: int, options: ConsoleOptions | None = None) -> Text:
     return Text(truncate_cells(text, width, _ellipsis(options)), "dim", no_wrap=True, overflow="crop")
+
+
+def _last_output_lines(output: str, room: int, options: ConsoleOptions) -> list[str]:
+    """Return the last lines that a running command has printed."""
+    # A carriage return begins a line anew, as progress bars do.
+    found = [line.rstrip().rpartition("\r")[2] for line in output.split("\n")]
+    shown = [first_safe_line(line, options.encoding) for line in found if line.strip()]
+    return shown[-min(MAX_OUTPUT_LINES, room) :] if room else []
 
 
 def _ellipsis(options: ConsoleOptions | None) -> str:

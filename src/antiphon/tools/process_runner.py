@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE, STDOUT
 
 from antiphon._base.key_forms import KEY_PATTERN
+from antiphon.tools.live_output import OutputListener
 
 #: How long a program may take to exit, and its children to close its output, before they are killed.
 _GRACE_SECONDS = 0.5
@@ -45,12 +47,14 @@ async def run_process(
     merged: bool = False,
     whole: bool = False,
     descriptors: Iterable[int] = (),
+    hear: OutputListener | None = None,
 ) -> ProcessResult:
     """Run a program in its own process group, which is killed at the end, however this function ends.
 
     Of its output the `first` and the `last` bytes are kept; without `last` the program is ended once there is
     enough. `merged` puts standard error among the output; otherwise little of it is kept. With `whole`, both
     are kept completely, and output that is not UTF-8 raises a `UnicodeDecodeError` instead of being replaced.
+    `hear` is called with each piece of standard output when it arrives.
     """
     loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(
@@ -58,7 +62,7 @@ async def run_process(
             lambda: (
                 _ProcessProtocol(_BoundedOutput(_UNBOUNDED, 0), _BoundedOutput(_UNBOUNDED, 0))
                 if whole
-                else _ProcessProtocol(_BoundedOutput(first, last))
+                else _ProcessProtocol(_BoundedOutput(first, last), hear=hear)
             ),
             *command,
             stdin=DEVNULL,
@@ -127,8 +131,12 @@ class _BoundedOutput:
 
 
 class _ProcessProtocol(asyncio.SubprocessProtocol):
-    def __init__(self, output: _BoundedOutput, errors: _BoundedOutput | None = None) -> None:
+    def __init__(
+        self, output: _BoundedOutput, errors: _BoundedOutput | None = None, hear: OutputListener | None = None
+    ) -> None:
         self.output = output
+        self._hear = hear
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.errors = errors or _BoundedOutput(2_000, 2_000)
         self.exited = asyncio.Event()
         #: The output is closed: not even a child in the background can write to it.
@@ -137,6 +145,8 @@ class _ProcessProtocol(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         (self.errors if fd == 2 else self.output).add(data)
+        if self._hear is not None and fd != 2:
+            self._hear(self._decoder.decode(data))
         if self.output.is_full:
             self.done.set()
 

@@ -73,7 +73,12 @@ def begins_block(lines: Sequence[str], line: str) -> bool:
 
 def extract_first_code(content: str) -> str | None:
     """Return the content of the first fenced block of a text; None if there is none."""
-    return next((token.content for token in parse_tokens(content) if token.type == "fence"), None)
+    return next(iter_code_blocks(content), None)
+
+
+def iter_code_blocks(content: str) -> Iterator[str]:
+    """Yield the content of each fenced block of a text."""
+    return (token.content for token in parse_tokens(content) if token.type == "fence")
 
 
 def flatten_tokens(tokens: Iterable[Token]) -> Iterator[Token]:

@@ -207,6 +207,7 @@ def _find_approver(stack: ExitStack) -> Person | None:
     """Return the user at the terminal, if there is one; `/dev/tty` is read if standard input is redirected."""
     if not is_terminal(sys.stderr):
         return None
+    from antiphon.cli.chat_front.line_editor import LineEditor
     from antiphon.terminal import Person
 
     source = sys.stdin
@@ -216,8 +217,4 @@ def _find_approver(stack: ExitStack) -> Person | None:
         except OSError:
             return None
 
-    def line(prompt: str) -> str:
-        click.echo(escape_unprintable(prompt), nl=False, err=True)
-        return source.readline().strip()
-
-    return Person(line, keyboard=source)
+    return Person(LineEditor(keyboard=source).read_line, keyboard=source)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any
 
+from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
 from antiphon.chat.mentions import expand_mentions
 from antiphon.chat.saved_chat import SavedChat
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
@@ -16,8 +18,11 @@ from antiphon.cli.chat_front.slash_commands import QuitChat, run_command
 from antiphon.cli.chat_front.template_use import ChatOpening
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
-from antiphon.session import Event, NoAnswer, ReturnError
-from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line
+from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError
+from antiphon.terminal.sanitizer import sanitize_line
+from antiphon.terminal.status_line import sum_run_usage
+from antiphon.views.cost_format import format_cost
+from antiphon.wire import Usage
 
 #: A Ctrl-C this soon after one that stopped an answer is ignored: it was meant for the answer.
 _IMPATIENT_SECONDS = 2.0
@@ -49,6 +54,9 @@ class ChatLoop:
         self.tools = ToolSelection()
         self._about = {} if about is None else about
         self._opening = opening
+        self.meter = ContextMeter()
+        #: Text for the next input, and the number of the message from the end that it replaces.
+        self._draft, self._edited = "", 0
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
         self._is_answering = False
@@ -69,11 +77,14 @@ class ChatLoop:
     def _take_turn(self) -> bool:
         """Read one input and handle it. Return whether the chat is over."""
         self._is_answering = False
-        said = self.reader.read_message(self._format_prompt())
+        draft, self._draft = self._draft, ""
+        try:
+            said = self.reader.read_message(self._format_prompt(), self._format_status(), draft)
+        except KeyboardInterrupt:
+            self._edited = 0
+            raise
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
-            if self.reader.is_terminal:
-                self.display.console.print()
             return True
         self._is_answering = True
         try:
@@ -95,7 +106,6 @@ class ChatLoop:
             self._is_answering, self._stopped = False, time.monotonic()
             self.display.print_note(f"stopped{self._describe_next_steps()}", "yellow")
             return False
-        self.display.console.print()
         if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
             return False
         if self._was_interrupted:
@@ -104,8 +114,11 @@ class ChatLoop:
         self.display.print_note("press Ctrl-C again to quit")
         return False
 
-    def send(self, text: str) -> None:
-        """Send a message with the files it mentions, and display the answer; errors are printed."""
+    def send(self, text: str, *, replaces: int = 0) -> None:
+        """Send a message with the files it mentions, and display the answer; errors are printed.
+
+        It replaces that message from the end, in a copy of the chat.
+        """
         person, model = self.display.person, self.talk.session.model
         said = expand_mentions(text, person.confirm if person else lambda _: False, getattr(model, "target", None))
         for note in said.notes:
@@ -115,6 +128,9 @@ class ChatLoop:
 
         def begin() -> Generator[Event, None, None]:
             self._opening = None
+            if replaces:
+                self.talk.fork()
+                self.talk.undo(replaces)
             return self.talk.send((first, *said.parts[1:]))
 
         self._follow(begin)
@@ -144,7 +160,7 @@ class ChatLoop:
         self.display.console.print()
         try:
             self.load_model()
-            self.display.follow(self.talk, begin())
+            self.display.follow(self.talk, self._record_usage(begin()))
             run = self.talk.result().run
         except NoAnswer as error:
             run = error.run
@@ -154,7 +170,35 @@ class ChatLoop:
             self.display.print_error(f"{error}{self._describe_next_steps()}")
             return
         self.display.console.print()
-        self.display.print_summary(run, time.monotonic() - began)
+        self.display.print_summary(run, time.monotonic() - began - self.display.waited)
+
+    def _record_usage(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        used: Usage | None = None
+        with closing(events):
+            for event in events:
+                if isinstance(event.body, RequestEnded) and not event.body.failed and self._is_outermost(event):
+                    used = event.body.usage
+                yield event
+        if used is not None:
+            self.meter.record(self.talk.conversation, used)
+
+    def _is_outermost(self, event: Event) -> bool:
+        return self.talk.run is not None and event.run == self.talk.run.id
+
+    def format_context(self) -> str:
+        """Return how much of the context window is used."""
+        return format_context(self.meter.measure(self.talk.conversation), get_context_size(self.talk.session.model))
+
+    def _format_status(self) -> str:
+        """Return the line below the input: the model, the context used and the cost."""
+        _, cost = sum_run_usage(self.talk.usage_history)
+        shown = [self.talk.session.model.name, self.format_context(), format_cost(cost)]
+        dot = " · " if self.display.is_unicode else " - "
+        return sanitize_line(dot.join(filter(None, shown)), encoding=self.display.console.encoding)
+
+    def begin_edit(self, number: int, text: str) -> None:
+        """Put a message into the next input. If it is sent, it replaces the number-th message from the end."""
+        self._edited, self._draft = number, text
 
     def load_model(self) -> None:
         """Download and load a local model before the live display starts."""
@@ -163,6 +207,10 @@ class ChatLoop:
     def use_tools(self, chosen: ToolSelection) -> None:
         """Offer these tools to the model from now on."""
         self.talk.session.tools = self.toolbox.load_tools(chosen)
+        self.keep_tools(chosen)
+
+    def keep_tools(self, chosen: ToolSelection) -> None:
+        """Record the selection that the tools of the session come from."""
         self.tools = chosen
         self._about.update(chosen.to_json())
         conversation = self.talk.conversation
@@ -173,12 +221,15 @@ class ChatLoop:
             self.talk.save_now()
 
     def _handle_input(self, said: str) -> None:
+        edited, self._edited = self._edited, 0
+        if edited and (said.startswith("/") or not said.strip()):
+            self.display.print_note("the message was not changed")
         if said.startswith("/"):
             run_command(self, said)
         elif said.strip().lower() in _QUIT_WORDS:
             raise QuitChat
         elif said.strip():
-            self.send(said)
+            self.send(said, replaces=edited)
 
     def _run_reporting_errors(self, what: Callable[[], None]) -> None:
         try:
@@ -197,8 +248,5 @@ class ChatLoop:
         room = max(console.width // 3, 4)
         name = sanitize_line(self.talk.session.model.name.rpartition("/")[2], encoding=console.encoding)
         name = name if len(name) <= room else name[:room]
-        sign = "›" if is_unicode_encoding(console.encoding) else ">"
-        if console.color_system is None or console.no_color:
-            return f"{name} {sign} "
-        # The marks tell the line editor which characters have no width.
-        return f"\001\033[36m\002{name} {sign}\001\033[0m\002 "
+        sign = "›" if self.display.is_unicode else ">"
+        return f"{name} {sign} "

@@ -1,10 +1,10 @@
-"""Tab completion of a chat: slash commands, their arguments, and paths after an `@`."""
+"""Completion in a chat: slash commands, their arguments, and paths after an `@`."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from antiphon.chat.tool_selection import BUNDLE_NAMES
 from antiphon.cli.completers import MODEL_PARAM
@@ -17,6 +17,25 @@ _SECONDS = 2.0
 _LITERAL = "GIT_LITERAL_PATHSPECS"
 #: A mention up to the cursor.
 _BEGUN = re.compile(r"""(?<![\w.+\-/@`\\])@(?P<path>(?!@)(?:\\ |[^\s"'`<>|,;])*)\Z""", re.ASCII)
+
+
+class CompletionMenu:
+    """The completions of a chat; `commands` maps slash commands to their descriptions."""
+
+    def __init__(self, commands: Mapping[str, str]) -> None:
+        self._commands = commands
+
+    def is_wanted(self, text: str) -> bool:
+        """Return whether the menu opens by itself for the text up to the cursor."""
+        return (text.startswith("/") and "\n" not in text) or _BEGUN.search(text) is not None
+
+    def list(self, text: str) -> tuple[int, list[str]]:
+        """Return where the word at the end of a text begins, and its completions."""
+        return list_completions(text, [*self._commands]) if self.is_wanted(text) else (len(text), [])
+
+    def describe(self, completion: str) -> str:
+        """Return the description of a completion, if it has one."""
+        return self._commands.get(completion.rstrip(), "")
 
 
 def list_completions(line: str, commands: Sequence[str]) -> tuple[int, list[str]]:

@@ -1,149 +1,124 @@
-"""Line input of a chat: editing, history, messages of several lines, and pasted text."""
+"""Input of a chat: messages of several lines with history, completion and folded pastes, and short answers.
+
+At a terminal, prompt_toolkit edits the text. It reads Ctrl-C as a key, so that none is lost. Other input, and
+that of a terminal without cursor movement, is read line by line.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import sys
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
-ListCompletions = Callable[[str], tuple[int, list[str]]]
+from antiphon._base.terminal import forget_typed
+from antiphon.cli.output import is_terminal
 
-_QUOTES = '"""'
-_MORE = "... "
-_LONGEST_HISTORY = 1000
-#: Pasted lines follow each other faster than anybody types.
-_PASTE_SECONDS = 0.03
+if TYPE_CHECKING:
+    from antiphon.cli.chat_front.completion import CompletionMenu
+    from antiphon.cli.chat_front.terminal_prompt import TerminalPrompt
+
+QUOTES = '"""'
+#: Values of TERM for terminals without cursor movement; they edit lines themselves.
+_PLAIN_TERMINALS = ("dumb", "unknown")
+_SIGNAL_SECONDS = 0.2
 
 
 class LineEditor:
-    """Reads from standard input; `history` is the file for messages.
+    """Reads from the `keyboard`, which is standard input by default.
 
-    `completions` maps the line up to the cursor to the start of its last word, and words that fit there.
+    `menu` lists completions, and `history` is the file for messages.
     """
 
-    def __init__(self, completions: ListCompletions | None = None, history: Path | None = None) -> None:
-        self.is_terminal = sys.stdin is not None and sys.stdin.isatty()
-        self._readline: Any = _import_readline() if self.is_terminal else None
-        self._history = history
-        self._completions = completions
-        self._completed_words: list[str] = []
-        if sys.stdin is not None and hasattr(sys.stdin, "reconfigure"):
+    def __init__(
+        self,
+        menu: CompletionMenu | None = None,
+        history: Path | None = None,
+        keyboard: IO[str] | None = None,
+    ) -> None:
+        self._keyboard = keyboard if keyboard is not None else sys.stdin
+        self._screen = sys.stdout if is_terminal(sys.stdout) and keyboard is None else sys.stderr
+        self.is_terminal = is_terminal(self._keyboard)
+        self._prompt = self._make_prompt(menu, history) if is_terminal(self._screen) else None
+        if keyboard is None and sys.stdin is not None and hasattr(sys.stdin, "reconfigure"):
             # Invalid bytes must not end the chat.
             sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-        if self._readline is not None:
-            self._prepare(self._readline)
 
-    def read_message(self, prompt: str) -> str | None:
-        """Return a line, lines that end in a backslash, or lines between triple quotes; `None` at the end.
+    def read_message(self, prompt: str, status: str = "", draft: str = "") -> str | None:
+        """Return a message, which may have several lines; `None` at the end of the input.
 
-        Ctrl-C raises KeyboardInterrupt.
+        `status` is shown below the input, and `draft` is text to begin with. Ctrl-C raises KeyboardInterrupt.
         """
-        line = self._line(prompt)
+        if self._prompt is not None:
+            text = self._prompt.read_message(prompt, status, draft)
+            return None if text is None else _strip_quotes(text)
+        line = self._read_plain_line(prompt)
         if line is None:
             return None
-        if line.lstrip().startswith(_QUOTES):
-            text = self._read_quoted(line.lstrip().removeprefix(_QUOTES))
-        else:
-            text = self._read_continued(line)
-        self._remember(text)
-        return text
+        if line.lstrip().startswith(QUOTES):
+            return self._read_quoted(line.lstrip())
+        return self._read_continued(line)
 
     def read_line(self, prompt: str) -> str:
-        """Return a short answer, which is not added to the history; "" at the end of the input."""
-        return self._line(prompt) or ""
+        """Return a short answer, which is not added to the history; "" at the end of the input.
+
+        What was typed before is not read.
+        """
+        return (self._prompt.read_answer(prompt) if self._prompt is not None else self._read_plain_line(prompt)) or ""
+
+    def forget_typed(self) -> None:
+        """Discard what was typed before a question was shown: it is no answer to it."""
+        forget_typed(self._keyboard)
+        if self._prompt is not None:
+            self._prompt.forget_typed()
+
+    def _make_prompt(self, menu: CompletionMenu | None, history: Path | None) -> TerminalPrompt | None:
+        if not self.is_terminal or os.environ.get("TERM") in _PLAIN_TERMINALS:
+            return None
+        from antiphon.cli.chat_front.terminal_prompt import TerminalPrompt
+
+        return TerminalPrompt(self._keyboard, self._screen, menu, history)
+
+    def _read_plain_line(self, prompt: str) -> str | None:
+        if self._keyboard is None:
+            return None
+        if self.is_terminal:
+            print(prompt, end="", file=self._screen, flush=True)
+            self._wait_for_line(self._keyboard)
+        line = self._keyboard.readline()
+        return line.removesuffix("\n").removesuffix("\r") if line else None
+
+    def _wait_for_line(self, keyboard: IO[str]) -> None:
+        """Wait with a timeout, because a Ctrl-C just before a blocking read has no effect until that returns."""
+        if os.name == "posix":
+            while not select.select([keyboard], [], [], _SIGNAL_SECONDS)[0]:
+                pass
 
     def _read_quoted(self, line: str) -> str:
-        lines: list[str] = []
-        while not line.rstrip().endswith(_QUOTES):
-            lines.append(line)
-            following = self._line(_MORE)
-            if following is None:
-                return "\n".join(lines)
-            line = following
-        return "\n".join([*lines, line.rstrip().removesuffix(_QUOTES)]).strip("\n")
+        lines = [line]
+        while not is_quote_closed("\n".join(lines)) and (following := self._read_plain_line("")) is not None:
+            lines.append(following)
+        return _strip_quotes("\n".join(lines))
 
     def _read_continued(self, line: str) -> str:
-        lines = [line, *self._read_pasted()]
+        lines = [line]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1][:-1]
-            following = self._line(_MORE)
+            following = self._read_plain_line("")
             if following is None:
                 break
             lines.append(following)
         return "\n".join(lines)
 
-    def _line(self, prompt: str) -> str | None:
-        if not self.is_terminal:
-            line = sys.stdin.readline() if sys.stdin is not None else ""
-            return line.removesuffix("\n").removesuffix("\r") if line else None
-        try:
-            if sys.stdout is not None and sys.stdout.isatty():
-                return input(prompt)
-            print(prompt, end="", file=sys.stderr, flush=True)
-            return input()
-        except EOFError:
-            return None
 
-    def _read_pasted(self) -> list[str]:
-        """Return further pasted lines; GNU readline returns all of them as one line by itself."""
-        if not self.is_terminal or os.name != "posix" or _is_gnu(self._readline):
-            return []
-        import select
-
-        lines: list[str] = []
-        while select.select([sys.stdin], [], [], _PASTE_SECONDS)[0]:
-            line = self._line("")
-            if line is None:
-                break
-            lines.append(line)
-        return lines
-
-    # History and completion
-
-    def _prepare(self, readline: Any) -> None:
-        readline.set_auto_history(False)
-        readline.set_history_length(_LONGEST_HISTORY)
-        readline.set_completer(self._complete)
-        readline.set_completer_delims(" \t\n")
-        readline.parse_and_bind("tab: complete" if _is_gnu(readline) else "bind ^I rl_complete")
-        # Python disables bracketed paste, which makes pasted lines one message.
-        if os.environ.get("TERM") not in ("dumb", "unknown"):
-            readline.parse_and_bind("set enable-bracketed-paste on")
-        if self._history is not None:
-            with suppress(OSError):
-                readline.read_history_file(self._history)
-
-    def _remember(self, text: str) -> None:
-        readline = self._readline
-        if readline is None or not text.strip():
-            return
-        readline.add_history(text)
-        # The file has a line for each message.
-        if self._history is not None and "\n" not in text:
-            with suppress(OSError):
-                self._history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                os.close(os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600))
-                readline.append_history_file(1, self._history)
-
-    def _complete(self, _: str, state: int) -> str | None:
-        """Return the completion number `state` for the editor, whose word may be only the end of a name with spaces."""
-        if state == 0 and self._completions is not None:
-            readline = self._readline
-            begin, found = self._completions(readline.get_line_buffer()[: readline.get_endidx()])
-            self._completed_words = [each[max(readline.get_begidx() - begin, 0) :] for each in found]
-        return self._completed_words[state] if state < len(self._completed_words) else None
+def is_quote_closed(text: str) -> bool:
+    """Return whether a message that begins with triple quotes also ends with them."""
+    return text.lstrip().removeprefix(QUOTES).rstrip().endswith(QUOTES)
 
 
-def _import_readline() -> Any:
-    try:
-        import readline
-    except ImportError:
-        return None
-    return readline
-
-
-def _is_gnu(readline: Any) -> bool:
-    return readline is not None and "libedit" not in (readline.__doc__ or "")
+def _strip_quotes(text: str) -> str:
+    """Return the text between triple quotes, or the text itself without them."""
+    if not text.lstrip().startswith(QUOTES):
+        return text
+    return text.lstrip().removeprefix(QUOTES).rstrip().removesuffix(QUOTES).strip("\n")

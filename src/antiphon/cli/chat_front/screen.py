@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -14,10 +15,13 @@ from antiphon.chat.saved_chat import SavedChat
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
 from antiphon.terminal.approval_prompt import Person
 from antiphon.terminal.live_view import LiveView
-from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
+from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
 from antiphon.terminal.state_lines import format_duration, format_usage
+from antiphon.tools.live_output import hear_output
 from antiphon.wire import TextDelta
 
+#: The last lines of a command's output that are displayed.
+_OUTPUT_LINES = 8
 #: The label of each outcome without an answer.
 _ENDINGS = {
     "limit": "stopped",
@@ -36,10 +40,19 @@ class Screen:
     def __init__(self, console: Console, person: Person | None) -> None:
         self.console = console
         self.person = person
+        #: How long the person was waited for during the last answer, in seconds.
+        self.waited = 0.0
+
+    @property
+    def is_unicode(self) -> bool:
+        """Return whether the console shows Unicode."""
+        return is_unicode_encoding(self.console.encoding)
 
     def follow(self, talk: SavedChat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Display events until the end; Ctrl-C ends it and is raised again."""
-        with closing(events), LiveView(self.console) as view:
+        self.waited = 0.0
+        view = LiveView(self.console, output_lines=_OUTPUT_LINES)
+        with hear_output(view.hear), closing(events), view:
             for event in events:
                 if isinstance(event.body, QuestionAsked):
                     self._answer_question(talk, event.body.question, view)
@@ -74,19 +87,21 @@ class Screen:
         calls = len(run.tool_calls)
         told = [run.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
         told += [*format_usage(run.usage, run.cost), format_duration(seconds)]
-        dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
+        dot = " · " if self.is_unicode else " - "
         self.print_note(dot.join(told))
 
     def _answer_question(self, talk: SavedChat, question: Question, view: LiveView) -> None:
         if self.person is None or talk.run is None:
             return
         view.pause()
+        began = time.monotonic()
         try:
-            talk.run.settle(question, self.person.answer(question, apart=not view.is_empty))
-        except KeyboardInterrupt:
-            # End the line of the question.
-            self.console.print()
-            raise
+            said = self.person.answer(question, apart=not view.is_empty)
+        finally:
+            seconds = time.monotonic() - began
+            self.waited += seconds
+        view.note_answer(question.call.id if question.call is not None else "", seconds)
+        talk.run.settle(question, said)
 
 
 def _remove_text(event: Event) -> Event | None:

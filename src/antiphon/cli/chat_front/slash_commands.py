@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon._base.did_you_mean import suggest_name
+from antiphon.chat.context_meter import get_context_size, measure_parts
 from antiphon.chat.project_instructions import list_instruction_files, remove_instructions, replace_own_text
 from antiphon.chat.tool_selection import BUNDLE_NAMES
+from antiphon.cli.chat_front import conversation_commands as commands
+from antiphon.cli.chat_front.conversation_commands import parse_number
 from antiphon.errors import OptionError
 from antiphon.terminal.sanitizer import is_unicode_encoding
 from antiphon.terminal.state_lines import truncate_cells
@@ -35,7 +37,7 @@ class SlashCommand:
 def run_command(chat: ChatLoop, line: str) -> None:
     """Run the command in a line that begins with a slash."""
     name, _, argument = line.strip().partition(" ")
-    command = COMMANDS.get(name)
+    command = COMMANDS.get(_ALIASES.get(name, name))
     if command is None:
         meant = suggest_name(name, COMMANDS)
         hint = f"did you mean `{meant}`?" if meant else "`/help` lists them; begin with a space to send it as a message"
@@ -105,28 +107,10 @@ def _list_tool(chat: ChatLoop, tool: Tool, is_used: bool) -> None:
     )
 
 
-def _remove_messages(chat: ChatLoop, argument: str) -> None:
-    taken = chat.talk.undo(_parse_number(argument, 1))
-    if not taken:
-        raise OptionError("there is no message to remove")
-    first = taken[-1].strip().partition("\n")[0]
-    shown = first if len(first) <= 60 else f"{first[:59]}…"
-    what = "1 message" if len(taken) == 1 else f"{len(taken)} messages"
-    chat.display.print_note(f"removed {what}, from: {shown}")
-
-
-def _retry_message(chat: ChatLoop, _: str) -> None:
-    chat.retry()
-
-
-def _resume_answer(chat: ChatLoop, _: str) -> None:
-    chat.resume()
-
-
 def _review_policy(chat: ChatLoop, argument: str) -> None:
     policy = chat.talk.session.policy
     if argument:
-        number = _parse_number(argument, 1)
+        number = parse_number(argument, 1)
         if number > len(policy.decided):
             raise OptionError(f"there is no standing decision {number}; there are {len(policy.decided)}")
         decided = policy.decided[number - 1]
@@ -139,26 +123,6 @@ def _review_policy(chat: ChatLoop, argument: str) -> None:
         chat.display.print_note("there are no standing decisions")
 
 
-def _fork_chat(chat: ChatLoop, _: str) -> None:
-    old = chat.talk.fork()
-    if not old:
-        raise OptionError("this chat is not saved, so it cannot be fork_run")
-    chat.display.print_note(f"continuing in the copy {chat.talk.id}; {old} is unchanged")
-
-
-def _save_chat(chat: ChatLoop, argument: str) -> None:
-    if not argument:
-        raise OptionError("`/save` needs a file name: `/save FILE`")
-    path = Path(argument).expanduser()
-    if path.exists() and not (chat.display.person and chat.display.person.confirm(f"Overwrite {path}?")):
-        raise OptionError(f"{path} exists and was not changed; choose another name")
-    try:
-        chat.talk.conversation.save(path)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}") from None
-    chat.display.print_note(f"saved to {path}; `antiphon show` shows it")
-
-
 def _show_result(chat: ChatLoop, argument: str) -> None:
     from antiphon.terminal.state_lines import format_tool_call
     from antiphon.terminal.transcript import TranscriptPrinter, iter_calls_with_results
@@ -166,13 +130,26 @@ def _show_result(chat: ChatLoop, argument: str) -> None:
     found = list(iter_calls_with_results(chat.talk.conversation))
     if not found:
         raise OptionError("no tool has been called yet")
-    number = _parse_number(argument, len(found))
+    number = parse_number(argument, len(found))
     if number > len(found):
         raise OptionError(f"there {'is 1 result' if len(found) == 1 else f'are {len(found)} results'}, not {number}")
     call, results = found[number - 1]
     page = TranscriptPrinter(chat.display.console, full=True)
     page.title(f"{number} of {len(found)}: {format_tool_call(call)}")
     page.results(results)
+
+
+def _show_context(chat: ChatLoop, _: str) -> None:
+    conversation, size = chat.talk.conversation, get_context_size(chat.talk.session.model)
+    used, parts = chat.meter.measure(conversation), measure_parts(conversation)
+    # The provider counts all of it; the parts are estimates.
+    ratio = used / max(sum(tokens for _, tokens in parts), 1) if chat.meter.is_counted else 1.0
+    chat.display.print_note(f"{chat.format_context()}: {used:,} tokens", "")
+    rows = [(name, round(tokens * ratio)) for name, tokens in parts if tokens]
+    chat.display.print_pairs([(f"  {name}", f"about {tokens:,}") for name, tokens in rows])
+    if size is not None:
+        chat.display.print_pairs([("  free", f"{max(size - used, 0):,}")])
+    chat.display.print_note("/compact summarizes the older turns, /new begins an empty conversation")
 
 
 def _show_usage(chat: ChatLoop, _: str) -> None:
@@ -197,39 +174,39 @@ def _set_system(chat: ChatLoop, argument: str) -> None:
 def _show_help(chat: ChatLoop, _: str) -> None:
     chat.display.print_pairs([(command.usage, command.help) for command in COMMANDS.values()])
     chat.display.print_note("@notes.md adds a file, @src/ a listing, @long.txt:9-20 some lines.")
-    chat.display.print_note('For several lines, end each with \\, or write them between """ and """.')
-    chat.display.print_note("Ctrl-C stops an answer. Ctrl-D, or Ctrl-C twice at the prompt, quits.")
+    chat.display.print_note('Alt-Enter adds a line, as does \\ at its end; or write between """ and """.')
+    chat.display.print_note("Ctrl-C stops an answer. Ctrl-D, or Ctrl-C twice at the prompt, leaves.")
 
 
 def _quit_chat(_: ChatLoop, __: str) -> None:
     raise QuitChat
 
 
-def _parse_number(argument: str, otherwise: int) -> int:
-    if not argument:
-        return otherwise
-    if not argument.isascii() or not argument.isdigit() or len(argument) > 9 or int(argument) < 1:
-        raise OptionError(f"expected a number from 1, not {argument!r}")
-    return int(argument)
-
-
 COMMANDS = {
     command.usage.split()[0]: command
     for command in (
+        SlashCommand("/new", "begin an empty conversation; this one stays saved", commands.start_new_chat),
+        SlashCommand("/clear", "clear the screen and begin an empty conversation", commands.clear_chat),
+        SlashCommand("/compact [FOCUS]", "let the model summarize the older turns", commands.compact_conversation),
+        SlashCommand("/edit [N]", "change the last message, or the N-th last, and send it", commands.edit_message),
+        SlashCommand("/undo [N]", "remove the last message, or the last N", commands.remove_messages),
+        SlashCommand("/retry", "send the last message again", commands.retry_message),
+        SlashCommand("/go", "resume an unfinished answer or its open calls", commands.resume_answer),
+        SlashCommand("/copy [code]", "copy the last answer, or its last code block", commands.copy_answer),
+        SlashCommand("/show [N]", "show the last result of a tool, or the N-th", _show_result),
+        SlashCommand("/fork", "continue in a copy; the saved chat is unchanged", commands.fork_chat),
+        SlashCommand("/save FILE", "write the conversation to a file", commands.save_chat),
         SlashCommand("/model [NAME]", "show the model and others, or switch to another", _switch_model),
         SlashCommand(
             "/tools [on|off NAME]", "show the tools, enable or disable some; or none, read, all", _choose_tools
         ),
-        SlashCommand("/undo [N]", "remove the last message, or the last N", _remove_messages),
-        SlashCommand("/retry", "send the last message again", _retry_message),
-        SlashCommand("/go", "resume an unfinished answer or its open calls", _resume_answer),
         SlashCommand("/policy [N]", "show standing decisions, or revoke the N-th", _review_policy),
-        SlashCommand("/fork", "continue in a copy; the saved chat is unchanged", _fork_chat),
-        SlashCommand("/save FILE", "write the conversation to a file", _save_chat),
-        SlashCommand("/show [N]", "show the last result of a tool, or the N-th", _show_result),
         SlashCommand("/system [TEXT]", 'show the system text, or set it; "" for none', _set_system),
+        SlashCommand("/context", "show what fills the context window", _show_context),
         SlashCommand("/cost", "show usage since the start", _show_usage),
         SlashCommand("/help", "show this list", _show_help),
-        SlashCommand("/quit", "quit", _quit_chat),
+        SlashCommand("/exit", "leave; exit, quit and Ctrl-D do too", _quit_chat),
     )
 }
+#: Other names of commands, which are not listed.
+_ALIASES = {"/quit": "/exit"}

@@ -10,6 +10,7 @@ from typing import Any
 from antiphon.conversation import ToolResult
 from antiphon.results import Result, terminal
 from antiphon.tools.dual_result import format_count, make_dual_result
+from antiphon.tools.live_output import get_output_listener
 from antiphon.tools.process_runner import ProcessResult, format_exit_status, make_scrubbed_environment, run_process
 from antiphon.tools.shell_parsing import check_allowed_commands
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
@@ -69,7 +70,8 @@ def shell_tool(
         Args:
             command: The command line.
         """
-        finished = await run_line(command, first=output_limit // 2, last=output_limit // 2, merged=True)
+        half = output_limit // 2
+        finished = await run_line(command, first=half, last=half, merged=True, hear=get_output_listener())
         output = finished.output.rstrip()
         if finished.timed_out:
             said = f" Until then it said:\n{output}" if output else ""
