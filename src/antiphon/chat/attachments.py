@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from antiphon._base.files import open_named_file
 from antiphon.chat.code_fences import fence_text
-from antiphon.chat.images import detect_image
+from antiphon.chat.image_types import detect_image
 from antiphon.conversation import Image, OpaquePart, ProviderPayload, UserPart
 from antiphon.errors import ContentError
 

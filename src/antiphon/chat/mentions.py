@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.chat.code_fences import fence_text
-from antiphon.chat.images import detect_image
+from antiphon.chat.image_types import detect_image
 from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import ContentError
 from antiphon.tools.file_sandbox import SandboxRoots

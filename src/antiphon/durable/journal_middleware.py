@@ -176,7 +176,7 @@ class JournalMiddleware(Middleware):
 
         return Pending(str(kept.get(_PENDING, "")), note)
 
-    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+    def stream_listener(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Return a context with a function that publishes the chunks of an answer."""
         live = self._journal.live_output
         return nullcontext() if live is None or is_effect_private() else live.publish(self.run, path, self._secret_refs)

@@ -67,7 +67,7 @@ class Middleware:
         """Return where it keeps the id of a response that is made in the background, if it does."""
         del path
 
-    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+    def stream_listener(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Return a context with a function that receives the streamed text of a model's answer, or with None."""
         del path
         return nullcontext()
@@ -119,16 +119,16 @@ class EffectContext:
         return aperform(EffectCall(f"{self.node.prefix}{name}", effect(), **more), do)
 
     def pending(self, name: str) -> Pending | None:
-        """Return where somebody in the door keeps the id of a response that is made in the background."""
+        """Return where a middleware keeps the id of a response that is made in the background."""
         path = f"{self.node.prefix}{name}"
         return next((found for each in self.performers if (found := each.pending(path)) is not None), None)
 
     @contextmanager
-    def hearing(self, name: str) -> Generator[list[Callable[[str], object]]]:
+    def stream_listeners(self, name: str) -> Generator[list[Callable[[str], object]]]:
         """Yield the functions that receive the streamed text of the effect with this name."""
         with ExitStack() as stack:
             path = f"{self.node.prefix}{name}"
-            heard = [stack.enter_context(each.hearing(path)) for each in self.performers]
+            heard = [stack.enter_context(each.stream_listener(path)) for each in self.performers]
             yield [each for each in heard if each is not None]
 
 

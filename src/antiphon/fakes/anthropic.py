@@ -28,7 +28,7 @@ from antiphon.fakes.api_base import (
     split_text,
 )
 from antiphon.fakes.prompt_cache import CacheUsage
-from antiphon.fakes.prompts import RenderedPrompt, render_messages
+from antiphon.fakes.prompt_pieces import RenderedPrompt, render_messages
 from antiphon.fakes.script import Answer, Cite, Received, ServerCall
 from antiphon.fakes.vendors import ANTHROPIC, ErrorReply, make_random_id
 from antiphon.wire.anthropic import SPEC

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon._base.json_access import as_array, as_object
 from antiphon.facts import Facts
-from antiphon.fakes.prompts import PromptPiece, RenderedPrompt
+from antiphon.fakes.prompt_pieces import PromptPiece, RenderedPrompt
 from antiphon.fakes.script import AccountAge
 from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 

@@ -20,7 +20,7 @@ from antiphon.fakes.api_base import (
     split_text,
 )
 from antiphon.fakes.continuation import check_continuation_token, split_answer
-from antiphon.fakes.prompts import render_contents
+from antiphon.fakes.prompt_pieces import render_contents
 from antiphon.fakes.script import Answer, Received, ServerCall
 from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 from antiphon.fakes.vendors import GOOGLE, ErrorReply, make_random_id

@@ -21,7 +21,7 @@ from antiphon.fakes.api_base import (
     join_text_parts,
     split_text,
 )
-from antiphon.fakes.prompts import build_prompt
+from antiphon.fakes.prompt_pieces import build_prompt
 from antiphon.fakes.script import Answer, Received, ServerCall
 from antiphon.fakes.signatures import sign_values, verify_token
 from antiphon.fakes.vendors import GOOGLE, ErrorReply, make_random_id

@@ -19,7 +19,7 @@ from antiphon.fakes.api_base import (
     join_text_parts,
     split_text,
 )
-from antiphon.fakes.prompts import render_completion
+from antiphon.fakes.prompt_pieces import render_completion
 from antiphon.fakes.script import Answer, Cite, Received
 from antiphon.fakes.vendors import OPENAI, ErrorReply, make_random_id
 from antiphon.wire.openai_chat import SPEC

@@ -17,7 +17,7 @@ from antiphon.fakes.api_base import (
     find_known_facts,
     join_text_parts,
 )
-from antiphon.fakes.prompts import RenderedPrompt, render_response
+from antiphon.fakes.prompt_pieces import RenderedPrompt, render_response
 from antiphon.fakes.responses_events import build_responses_events
 from antiphon.fakes.responses_items import (
     OutputContext,

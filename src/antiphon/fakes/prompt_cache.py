@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from antiphon.facts import CacheFacts
-from antiphon.fakes.prompts import PromptPiece, RenderedPrompt
+from antiphon.fakes.prompt_pieces import PromptPiece, RenderedPrompt
 
 _DEFAULT_LOOKBACK = 20
 _DEFAULT_MIN_TOKENS = 1024

@@ -12,7 +12,7 @@ from antiphon._base.json_access import as_object
 from antiphon.errors import MalformedJSONError
 from antiphon.fakes.api_base import ServerState
 from antiphon.fakes.apis import FAKE_APIS
-from antiphon.fakes.schema_answers import fill_schema
+from antiphon.fakes.schema_texts import fill_schema
 from antiphon.fakes.script import Answer, Fail, Received
 from antiphon.fakes.vendors import ErrorReply
 

@@ -10,7 +10,7 @@ from typing import Any
 from antiphon._base.json_access import as_object
 from antiphon.facts import Facts
 from antiphon.fakes.api_base import find_citation_span, format_call_arguments
-from antiphon.fakes.prompts import PromptPiece, RenderedPrompt
+from antiphon.fakes.prompt_pieces import PromptPiece, RenderedPrompt
 from antiphon.fakes.script import Answer, Cite, ServerCall
 from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 from antiphon.fakes.vendors import make_random_id

@@ -11,7 +11,7 @@ from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, RepairAction
 from antiphon.errors import AntiphonError
 from antiphon.formats.fixes import fix_violations, get_fixer, get_manual_advice
-from antiphon.formats.images import find_large_images, fix_images
+from antiphon.formats.image_checks import find_large_images, fix_images
 from antiphon.formats.issue import Finding
 from antiphon.wire import APIS, Options, Target, rules, wire
 from antiphon.wire.history_reader import ReadHistory

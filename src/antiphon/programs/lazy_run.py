@@ -62,9 +62,9 @@ class LazyRun(Middleware):
         """Return where the journal keeps the id of a response that is made in the background."""
         return None if self._running is None else self._running.middleware.pending(path)
 
-    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+    def stream_listener(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Return a context with a function that publishes the chunks of an answer."""
-        return nullcontext() if self._running is None else self._running.middleware.hearing(path)
+        return nullcontext() if self._running is None else self._running.middleware.stream_listener(path)
 
     def before(self, step: EffectCall) -> Outcome | None:
         """Return the saved outcome; create the run if needed."""

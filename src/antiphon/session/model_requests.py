@@ -155,7 +155,7 @@ class ModelRequests:
     async def _stream_model(self, number: int, asked: Conversation, options: Mapping[str, Any]) -> Reply:
         internal: set[int] = set()
         tell, is_piece = self._run.tell, self._goal.is_answer_delta
-        with self._place.hearing(f"r{number}") as listeners:
+        with self._place.stream_listeners(f"r{number}") as listeners:
             async with self._settings.model.astream(asked, **options) as pieces:
                 async for delta in pieces:
                     if not is_piece(delta, internal):

@@ -23,7 +23,7 @@ from antiphon.storage.conversation_entry import count_ticks, format_time_id
 from antiphon.storage.posts import list_posts
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.team import fork as forking
-from antiphon.team import step_handlers as hands
+from antiphon.team import step_handlers
 from antiphon.team.budget import AgentCost, TeamBudget, load_turn_usage, sum_agent_costs
 from antiphon.team.channels import Channel, ChannelMessage, message_from_row, reject_secrets
 from antiphon.team.events import LimitsRaised, StopRequested, TeamEvent, TeamStarted, event_to_json
@@ -103,7 +103,7 @@ class Team:
         """Create what a new team needs; safe to repeat after an interruption."""
         given = self.journal.find(self.id).begun_as
         work = open_workspace(found, self.id, self.place)
-        settings = hands.with_test_command(settings_from_json(given["settings"]), work)
+        settings = step_handlers.with_test_command(settings_from_json(given["settings"]), work)
         product, request = self.channel("product"), str(given["request"])
         for number, each in enumerate(found.notes):
             product.post(each, TEAM_AUTHOR, to=HUMAN_AUTHOR, key=f"{self.id}:note:{number}")
@@ -323,7 +323,7 @@ class Team:
                     return
                 for step in await self._ready_steps():
                     if step not in tasks:
-                        tasks[step] = asyncio.create_task(hands.perform_step(self, step))
+                        tasks[step] = asyncio.create_task(step_handlers.perform_step(self, step))
                 if not tasks and not await self._wait_for_paused_turn():
                     return
                 if tasks:
@@ -340,10 +340,10 @@ class Team:
         while True:
             state = self.refresh()
             steps = next_steps(state, self._unread_messages(), time.time())
-            quick = next((step for step in steps if hands.is_log_only(step)), None)
+            quick = next((step for step in steps if step_handlers.is_log_only(step)), None)
             if quick is None:
                 return steps
-            await hands.perform_step(self, quick)
+            await step_handlers.perform_step(self, quick)
 
     async def _wait_for_paused_turn(self) -> bool:
         """Wait for a paused turn; return False if none resumes soon."""

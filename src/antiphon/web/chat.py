@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.chat.chat_journal import get_journal_location
-from antiphon.chat.images import IMAGE_TYPES, detect_image
+from antiphon.chat.image_types import IMAGE_TYPES, detect_image
 from antiphon.chat.tool_selection import BUNDLE_NAMES
 from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import NotSavedError, OptionError

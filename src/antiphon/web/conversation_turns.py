@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.chat.images import IMAGE_TYPES
+from antiphon.chat.image_types import IMAGE_TYPES
 from antiphon.conversation import (
     AssistantTurn,
     Chat,
