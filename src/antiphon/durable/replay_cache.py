@@ -147,9 +147,7 @@ def set_aside_run(
     decided = decided or {}
     for path in decided:
         if steps.find_step(journal.database, running.id, path) is None:
-            raise NotReadyError(
-                f"run {running.id!r} has no step {path!r}; `antiphon runs show {running.id}` lists them"
-            )
+            raise NotReadyError(f"run {running.id!r} has no step {path!r}; `antiphon show {running.id}` lists them")
     for path, given in decided.items():
         if given is not None:
             running.record_outcome(path, given)

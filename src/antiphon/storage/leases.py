@@ -12,6 +12,8 @@ from antiphon.storage.texts import make_text_ref, store_text
 
 #: The state of a batch and its rows until all of them are written.
 PREPARING = "preparing"
+#: How a session was taken from its process, by its new state.
+_STOPPED_BY = {"cancelled": "was stopped for good", "interrupted": "was stopped"}
 
 
 class LeasedWrite(NamedTuple):
@@ -43,18 +45,18 @@ def acquire(
         asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + database.lock_clause
         found = connection.execute(asked, (id,)).fetchone()
         if found is None:
-            raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
+            raise NotSavedError(f"there is no run {id!r}; `antiphon list` lists them")
         epoch, other, state, parent = found
         if not isinstance(epoch, int):
             raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
         if state == "cancelled":
-            raise RunInUse(f"run {id!r} was cancelled; `antiphon runs fork` starts a new run from one of its steps")
+            raise RunInUse(f"run {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
         if other and other != owner and not by_force and (alive := describe_alive(other)):
             raise RunInUse(f"run {id!r} is being run by {alive}")
         if state == PREPARING and into != PREPARING:
             raise RunInUse(
                 f"run {id!r} cannot run yet: not all rows of its batch are written;"
-                f" `antiphon runs resume {parent or id}` writes the rest"
+                f" `antiphon resume {parent or id}` writes the rest"
             )
         connection.execute(
             "UPDATE runs SET state = ?, epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
@@ -143,8 +145,8 @@ def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> Non
     asked = "SELECT epoch, state FROM runs WHERE id = ?" + database.lock_clause
     found = connection.execute(asked, (id,)).fetchone()
     if found is None or found[0] != epoch:
-        how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
-        raise LeaseLost(f"run {id!r} {how or 'was resumed by another process'}")
+        how = "was deleted" if found is None else _STOPPED_BY.get(found[1], "was resumed by another process")
+        raise LeaseLost(f"session {id!r} {how}")
 
 
 #: The number of steps never decreases, so that a lost last step is noticed.

@@ -406,7 +406,7 @@ def fork(database: Database, id: str, at: str, now: float, *, launch: str | None
     with database.write_transaction() as connection:
         found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
         if found is None:
-            raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+            raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon show {id}` lists them")
         asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
         if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
             raise StoreError(f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone")
