@@ -13,10 +13,13 @@ from rich.text import Text
 
 from antiphon.chat.saved_chat import SavedChat
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
-from antiphon.terminal.approval_prompt import Person
+from antiphon.terminal.approval_prompt import Offer, Person
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
 from antiphon.terminal.state_lines import format_duration, format_usage
+from antiphon.tools import Tool
+from antiphon.tools.approval import offer_command_decision
+from antiphon.tools.canonical_call import canonicalize
 from antiphon.tools.live_output import hear_output
 from antiphon.wire import TextDelta
 
@@ -96,12 +99,24 @@ class Screen:
         view.pause()
         began = time.monotonic()
         try:
-            said = self.person.answer(question, apart=not view.is_empty)
+            said = self.person.answer(question, apart=not view.is_empty, offer=_find_offer(talk, question))
         finally:
             seconds = time.monotonic() - began
             self.waited += seconds
         view.note_answer(question.call.id if question.call is not None else "", seconds)
         talk.run.settle(question, said)
+
+
+def _find_offer(talk: SavedChat, question: Question) -> Offer | None:
+    """Return the offer to allow the commands of a call always, with any arguments."""
+    session, call = talk.session, question.call
+    tool = next((each for each in session.tools if call is not None and each.name == call.name), None)
+    if question.kind != "approval" or call is None or not isinstance(tool, Tool):
+        return None
+    decision = offer_command_decision(canonicalize(tool, call))
+    if decision is None:
+        return None
+    return Offer(", ".join(decision.commands), lambda: session.policy.always(decision))
 
 
 def _remove_text(event: Event) -> Event | None:
