@@ -67,11 +67,14 @@ class Person:
         self._show = show or _print_to_stderr
         self._keyboard = keyboard
 
-    def answer(self, question: Question, *, apart: bool = True, offer: Offer | None = None) -> HumanAnswer:
+    def answer(
+        self, question: Question, *, apart: bool = True, offer: Offer | None = None, warning: str = ""
+    ) -> HumanAnswer:
         """Display the question and return the answer. Anything but a yes to an approval is a no, with its
         text as reason.
 
-        With `apart`, an empty line precedes the question. `offer` is another way to allow a call.
+        With `apart`, an empty line precedes the question. `offer` is another way to allow a call, and `warning` a
+        line below it.
         """
         forget_typed(self._keyboard)
         above = "\n" if apart else ""
@@ -82,18 +85,21 @@ class Person:
         if question.call is None:
             self._show(Text(f"{who}{_truncate_question(sanitize_text(question.text, exact=True))}"))
             return HumanAnswer(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES_WORDS)
-        return self._decision(question, question.call, above, offer)
+        return self._decision(question, question.call, above, offer, warning)
 
     def confirm(self, question: str) -> bool:
         """Ask a yes-or-no question; no answer is a no."""
         forget_typed(self._keyboard)
         return self._line(f"{sanitize_line(question)} [y]es, [n]o: ").strip().lower() in _YES_WORDS
 
-    def _decision(self, question: Question, call: ToolCall, above: str, offer: Offer | None) -> HumanAnswer:
+    def _decision(
+        self, question: Question, call: ToolCall, above: str, offer: Offer | None, warning: str
+    ) -> HumanAnswer:
         lines = format_call_lines(call, shutil.get_terminal_size().columns, question.before)
         short, hidden = shorten_lines(lines)
         for_whom = f" (for: {sanitize_line(question.who)[:120]})" if question.who else ""
-        self._show(_join_lines([Text(f"{above}May `{sanitize_line(call.name)}` run?{for_whom}", "bold"), *short]))
+        head = Text(f"{above}May `{sanitize_line(call.name)}` run?{for_whom}", "bold")
+        self._show(_join_lines([head, *short, *([Text(f"  {warning}", "yellow")] if warning else [])]))
         is_tool = question.always is not None and question.always.arguments is None
         always = sanitize_line(call.name) if is_tool else "this very call"
         prefix = f"[p]refix (always {sanitize_line(offer.text)}), " if offer is not None else ""
