@@ -88,3 +88,36 @@ def test_the_time_does_not_include_that_of_the_person(fake: Fake, start: Start) 
     (seconds,) = re.findall(r"1 call · .* · ([\d.]+)(?:ms|s)\n", shown)
     unit = "ms" if "ms\n" in shown else "s"
     assert unit == "ms" or float(seconds) < 3
+
+
+def test_a_command_is_always_allowed_with_other_arguments(fake: Fake, start: Start) -> None:
+    fake.play(call("run_shell", command="echo one | cat"), call("run_shell", command="echo two"))
+    fake.play(call("run_shell", command="echo three; true > x"), "Done.")
+    chat = start("-m", GPT, "--tools", "all")
+    chat.expect("› ")
+    chat.send("Go.\n")
+    chat.expect("[p]refix (always echo *, cat *), [a]lways (this very call): ")
+    chat.send("p\n")
+    shown = chat.expect("[y]es, [n]o, [a]lways (this very call): ")
+    assert '✓ run_shell(command="echo two")' in shown
+    assert shown.count("May `run_shell` run?") == 1
+    chat.send("n\n")
+    chat.expect("Done.")
+    chat.expect("› ")
+    chat.send("/policy\n")
+    chat.expect("1. always allowed: run_shell(echo *, cat *)")
+
+
+def test_a_prefix_is_accepted_only_for_a_call_that_was_shown(fake: Fake, start: Start) -> None:
+    command = "echo " + "\n".join(["a", *(f"echo line-{number}" for number in range(60))])
+    fake.play(call("run_shell", command=command), "Done.")
+    chat = start("-m", GPT, "--tools", "all")
+    chat.expect("› ")
+    chat.send("Go.\n")
+    assert "line-30" not in chat.expect("[p]refix (always echo *)")
+    chat.expect("[s]how all")
+    chat.send("p\n")
+    chat.expect("line-30")
+    chat.expect("[p]refix (always echo *)")
+    chat.send("p\n")
+    chat.expect("Done.")

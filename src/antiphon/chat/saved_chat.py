@@ -172,6 +172,11 @@ class SavedChat:
         self.session.conversation = before
         self._save()
 
+    @property
+    def message_count(self) -> int:
+        """The number of messages that were sent in this process and can be undone."""
+        return len(self._messages)
+
     def find_message(self, number: int = 1) -> UserTurn | None:
         """Return the number-th message from the end, as `undo` counts them."""
         if number <= len(self._messages):

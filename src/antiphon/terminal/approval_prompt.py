@@ -13,6 +13,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO
 
 from rich.text import Text
@@ -37,7 +38,16 @@ _MAX_QUESTION_CHARACTERS = 8_000
 _EDIT_ARGUMENTS = (("old", "new"), ("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"))
 #: Of a longer stretch of unchanged lines, only the first and the last are displayed.
 _MAX_UNCHANGED_LINES = 2 * CONTEXT_LINES + 2
+_PREFIX_WORDS = ("p", "prefix")
 _YES_WORDS, _ALWAYS_WORDS, _NO_WORDS, _SHOW_WORDS = ("y", "yes"), ("a", "always"), ("", "n", "no"), ("s", "show")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Another way to allow a call: what it covers, and the function that stores it."""
+
+    text: str
+    accept: Callable[[], object]
 
 
 class Person:
@@ -57,11 +67,14 @@ class Person:
         self._show = show or _print_to_stderr
         self._keyboard = keyboard
 
-    def answer(self, question: Question, *, apart: bool = True) -> HumanAnswer:
+    def answer(
+        self, question: Question, *, apart: bool = True, offer: Offer | None = None, warning: str = ""
+    ) -> HumanAnswer:
         """Display the question and return the answer. Anything but a yes to an approval is a no, with its
         text as reason.
 
-        With `apart`, an empty line precedes the question.
+        With `apart`, an empty line precedes the question. `offer` is another way to allow a call, and `warning` a
+        line below it.
         """
         forget_typed(self._keyboard)
         above = "\n" if apart else ""
@@ -72,25 +85,38 @@ class Person:
         if question.call is None:
             self._show(Text(f"{who}{_truncate_question(sanitize_text(question.text, exact=True))}"))
             return HumanAnswer(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES_WORDS)
-        return self._decision(question, question.call, above)
+        return self._decision(question, question.call, above, offer, warning)
 
     def confirm(self, question: str) -> bool:
         """Ask a yes-or-no question; no answer is a no."""
         forget_typed(self._keyboard)
         return self._line(f"{sanitize_line(question)} [y]es, [n]o: ").strip().lower() in _YES_WORDS
 
-    def _decision(self, question: Question, call: ToolCall, above: str) -> HumanAnswer:
+    def _decision(
+        self, question: Question, call: ToolCall, above: str, offer: Offer | None, warning: str
+    ) -> HumanAnswer:
         lines = format_call_lines(call, shutil.get_terminal_size().columns, question.before)
         short, hidden = shorten_lines(lines)
         for_whom = f" (for: {sanitize_line(question.who)[:120]})" if question.who else ""
         notes = [Text(sanitize_line(question.notes, exact=True)[:1_000], "yellow")] if question.notes else []
         head = Text(f"{above}May `{sanitize_line(call.name)}` run?{for_whom}", "bold")
+        notes += [Text(f"  {warning}", "yellow")] if warning else []
         self._show(_join_lines([head, *short, *notes]))
         is_tool = question.always is not None and question.always.arguments is None
         always = sanitize_line(call.name) if is_tool else "this very call"
+        prefix = f"[p]refix (always {sanitize_line(offer.text)}), " if offer is not None else ""
         said = read_final_answer(
-            self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})", self._keyboard
+            self._line,
+            self._show,
+            lines,
+            hidden,
+            f"[y]es, [n]o, {prefix}[a]lways ({always})",
+            self._keyboard,
+            _PREFIX_WORDS if offer is not None else (),
         )
+        if offer is not None and said.lower() in _PREFIX_WORDS:
+            offer.accept()
+            return HumanAnswer(allowed=True)
         if said.lower() in (*_YES_WORDS, *_ALWAYS_WORDS):
             return HumanAnswer(allowed=True, always=said.lower() in _ALWAYS_WORDS)
         return HumanAnswer("" if said.lower() in _NO_WORDS else f"the user said: {said}", allowed=False)
@@ -103,11 +129,13 @@ def read_final_answer(
     hidden: int,
     prompt: str,
     keyboard: IO[str] | None = None,
+    more_yes_words: tuple[str, ...] = (),
 ) -> str:
     """Return the final answer. A yes while lines are hidden displays them first, and asks again."""
+    yes_words = (*_YES_WORDS, *_ALWAYS_WORDS, *more_yes_words)
     while True:
         said = line(f"{prompt}, [s]how all {len(lines):,} lines: " if hidden else f"{prompt}: ").strip()
-        if said.lower() not in _SHOW_WORDS and not (hidden and said.lower() in (*_YES_WORDS, *_ALWAYS_WORDS)):
+        if said.lower() not in _SHOW_WORDS and not (hidden and said.lower() in yes_words):
             return said
         if not _show_pages(line, show, lines, keyboard):
             return "n"

@@ -53,15 +53,21 @@ class Rule:
 class StandingDecision:
     """A decision for all later calls of a tool, or of the same call only if `arguments` is set.
 
-    It holds for the tool as it was described then: a server may describe another one under the same name.
+    With `commands`, it is for lines of which each command begins with the words of one of these patterns, and
+    whose other arguments are `others`. It holds for the tool as it was described then: a server may describe
+    another one under the same name.
     """
 
     allowed: bool
     tool: str
     arguments: str | None = None
     definition: str = field(default="", repr=False)
+    commands: tuple[str, ...] = ()
+    others: str = field(default="", repr=False)
 
     def __str__(self) -> str:
+        if self.commands:
+            return f"{self.tool}({', '.join(self.commands)})"
         return f"{self.tool}({self.arguments})" if self.arguments is not None else self.tool
 
 
@@ -81,6 +87,21 @@ def make_standing_decision(call: CanonicalCall | ToolCall, allowed: bool = True)
     )
 
 
+def offer_command_decision(call: CanonicalCall) -> StandingDecision | None:
+    """Return a decision for all lines with the same commands, whatever their arguments, if it can be offered.
+
+    It cannot for a line with redirections, substitutions, or programs that start others.
+    """
+    # Imported here, because only shells need it.
+    from antiphon.tools.command_prefixes import describe_other_arguments, find_command_prefixes, find_line_argument
+
+    commands, argument = find_command_prefixes(call), find_line_argument(call)
+    if not commands or argument is None:
+        return None
+    others = describe_other_arguments(call, argument)
+    return StandingDecision(True, call.name, None, _hash_definition(call.tool), commands, others)
+
+
 def _hash_definition(tool: Tool) -> str:
     """Return a hash of a tool's declaration."""
     spec, said = tool.spec, (tool.read_only, tool.destructive, tool.needs_approval, tool.is_shell)
@@ -94,7 +115,7 @@ class Policy:
     Destructive tools and those wrapped by `requiring_approval` need it. Tools that read files need it for
     files that look like secrets. All others are allowed. For a shell, each command of a line is decided
     separately, and the strictest decision holds. Standing decisions come before the rules and hold for all
-    who share the policy, until revoked.
+    who share the policy, until revoked. Those about commands come after the rules.
     """
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
@@ -103,11 +124,12 @@ class Policy:
             if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"the rules of a policy are `Rule`s, not {rule!r:.60}")
         self._standing: dict[tuple[str, str | None], StandingDecision] = {}
+        self._commands: tuple[StandingDecision, ...] = ()
 
     @property
     def decided(self) -> tuple[StandingDecision, ...]:
         """All standing decisions."""
-        return tuple(self._standing.values())
+        return (*self._standing.values(), *self._commands)
 
     def decide(self, call: ToolCall, tool: Tool) -> PolicyAction:
         """Return the action for a call of a tool."""
@@ -121,7 +143,7 @@ class Policy:
                 return "deny"
             if known is not None and known.definition in ("", _hash_definition(call.tool)):
                 return "allow"
-        if not call.tool.is_shell or not self.rules:
+        if not call.tool.is_shell or not (self.rules or self._commands):
             return self._decide(call)
         return max((self._decide(call, each) for each in parse_call_commands(call)), key=lambda each: _STRICTNESS[each])
 
@@ -132,16 +154,35 @@ class Policy:
                 return "ask" if rule.action == "allow" and is_guarded else rule.action
             # A program whose name is computed at run time may be the one that an earlier rule names.
             is_guarded |= rule.action != "allow" and command is not None and command.is_computed and rule.names(command)
+        if command is not None and self._is_covered(call, command):
+            return "allow"
         cannot_tell = command is not None and command.words is None
         return "ask" if cannot_tell or call.needs_approval else "allow"
 
+    def _is_covered(self, call: CanonicalCall, command: ShellCommand) -> bool:
+        """Return whether a standing decision about commands covers this one."""
+        if not self._commands:
+            return False
+        from antiphon.tools.command_prefixes import describe_other_arguments, is_covered
+
+        others, definition = describe_other_arguments(call, command.argument), _hash_definition(call.tool)
+        return any(
+            (each.tool, each.others, each.definition) == (call.name, others, definition)
+            and any(is_covered(command, pattern) for pattern in each.commands)
+            for each in self._commands
+        )
+
     def always(self, decided: StandingDecision) -> None:
         """Store a standing decision."""
+        if decided.commands:
+            self._commands = tuple(dict.fromkeys((*self._commands, decided)))
+            return
         self._standing = {**self._standing, (decided.tool, decided.arguments): decided}
 
     def revoke_standing_decision(self, decided: StandingDecision) -> None:
         """Remove a standing decision, so that such calls are asked about again."""
         self._standing = {key: each for key, each in self._standing.items() if each != decided}
+        self._commands = tuple(each for each in self._commands if each != decided)
 
     def __repr__(self) -> str:
         return f"Policy({list(self.rules)!r})"

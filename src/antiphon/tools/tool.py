@@ -112,6 +112,8 @@ class Tool(Generic[P, R]):
     is_shell: bool = False
     #: Returns what a call with these arguments would overwrite, for people to compare.
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
+    #: Whether its changes of files are recorded in the history of a chat, which can undo them.
+    is_undoable: bool = False
     #: The function for programs that call the tool: it returns full values instead of text for a model.
     data: Callable[..., Any] | None = None
 

@@ -11,6 +11,7 @@ from antiphon.chat.context_meter import ContextMeter, format_context, get_contex
 from antiphon.chat.mentions import expand_mentions
 from antiphon.chat.saved_chat import SavedChat
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
+from antiphon.cli.chat_front.file_undo import FileUndo
 from antiphon.cli.chat_front.line_editor import LineEditor
 from antiphon.cli.chat_front.local_models import prepare_model
 from antiphon.cli.chat_front.screen import Screen
@@ -55,6 +56,7 @@ class ChatLoop:
         self._about = {} if about is None else about
         self._opening = opening
         self.meter = ContextMeter()
+        self.files = FileUndo(talk)
         #: Text for the next input, and the number of the message from the end that it replaces.
         self._draft, self._edited = "", 0
         #: When an answer was last stopped.
@@ -131,7 +133,9 @@ class ChatLoop:
             if replaces:
                 self.talk.fork()
                 self.talk.undo(replaces)
-            return self.talk.send((first, *said.parts[1:]))
+            events = self.talk.send((first, *said.parts[1:]))
+            self.files.note_message(replaced=replaces)
+            return events
 
         self._follow(begin)
 
@@ -144,6 +148,7 @@ class ChatLoop:
     def retry(self) -> None:
         """Send the last message again."""
         events = self.talk.ask_again()
+        self.files.note_message(replaced=1)
         self._follow(lambda: events)
 
     def resume(self) -> None:
@@ -160,7 +165,10 @@ class ChatLoop:
         self.display.console.print()
         try:
             self.load_model()
-            self.display.follow(self.talk, self._record_usage(begin()))
+            with self.files.recording():
+                self.display.follow(
+                    self.talk, self._record_usage(begin()), describe_lasting=self.files.describe_lasting
+                )
             run = self.talk.result().run
         except NoAnswer as error:
             run = error.run

@@ -54,11 +54,13 @@ def edit_message(chat: ChatLoop, argument: str) -> None:
 
 
 def remove_messages(chat: ChatLoop, argument: str) -> None:
-    """Remove the last messages with their answers."""
-    taken = chat.talk.undo(parse_number(argument, 1))
+    """Remove the last messages with their answers, and restore the files that their calls changed."""
+    taken, done = chat.files.undo(parse_number(argument, 1))
     if not taken:
         raise OptionError("there is no message to remove")
     chat.display.print_note(f"removed {format_noun_count(len(taken), 'message')}, from: {_shorten(taken[-1])}")
+    for line in done:
+        chat.display.print_note(f"  {line}", "yellow" if line.startswith(("kept", "not undone")) else "dim")
 
 
 def copy_answer(chat: ChatLoop, argument: str) -> None:

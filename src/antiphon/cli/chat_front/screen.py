@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
 
@@ -12,11 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from antiphon.chat.saved_chat import SavedChat
+from antiphon.conversation import ToolCall
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
-from antiphon.terminal.approval_prompt import Person
+from antiphon.terminal.approval_prompt import Offer, Person
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
 from antiphon.terminal.state_lines import format_duration, format_usage
+from antiphon.tools import Tool
+from antiphon.tools.approval import offer_command_decision
+from antiphon.tools.canonical_call import canonicalize
 from antiphon.tools.live_output import hear_output
 from antiphon.wire import TextDelta
 
@@ -48,14 +52,24 @@ class Screen:
         """Return whether the console shows Unicode."""
         return is_unicode_encoding(self.console.encoding)
 
-    def follow(self, talk: SavedChat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
-        """Display events until the end; Ctrl-C ends it and is raised again."""
+    def follow(
+        self,
+        talk: SavedChat,
+        events: Generator[Event, None, None],
+        *,
+        with_text: bool = True,
+        describe_lasting: Callable[[ToolCall, Tool], str] | None = None,
+    ) -> None:
+        """Display events until the end; Ctrl-C ends it and is raised again.
+
+        `describe_lasting` returns why a call cannot be undone, which is displayed before it is allowed.
+        """
         self.waited = 0.0
         view = LiveView(self.console, output_lines=_OUTPUT_LINES)
         with hear_output(view.hear), closing(events), view:
             for event in events:
                 if isinstance(event.body, QuestionAsked):
-                    self._answer_question(talk, event.body.question, view)
+                    self._answer_question(talk, event.body.question, view, describe_lasting)
                 elif not isinstance(event.body, RunEnded) and (shown := event if with_text else _remove_text(event)):
                     view.show(shown)
 
@@ -90,18 +104,44 @@ class Screen:
         dot = " · " if self.is_unicode else " - "
         self.print_note(dot.join(told))
 
-    def _answer_question(self, talk: SavedChat, question: Question, view: LiveView) -> None:
+    def _answer_question(
+        self,
+        talk: SavedChat,
+        question: Question,
+        view: LiveView,
+        describe_lasting: Callable[[ToolCall, Tool], str] | None,
+    ) -> None:
         if self.person is None or talk.run is None:
             return
         view.pause()
         began = time.monotonic()
         try:
-            said = self.person.answer(question, apart=not view.is_empty)
+            offer, warning = None, ""
+            if (found := _find_asked_tool(talk, question)) is not None:
+                offer = _find_offer(talk, *found)
+                warning = describe_lasting(*found) if describe_lasting is not None else ""
+            said = self.person.answer(question, apart=not view.is_empty, offer=offer, warning=warning)
         finally:
             seconds = time.monotonic() - began
             self.waited += seconds
         view.note_answer(question.call.id if question.call is not None else "", seconds)
         talk.run.settle(question, said)
+
+
+def _find_asked_tool(talk: SavedChat, question: Question) -> tuple[ToolCall, Tool] | None:
+    """Return the call to approve and its tool."""
+    call = question.call if question.kind == "approval" else None
+    tool = next((each for each in talk.session.tools if call is not None and each.name == call.name), None)
+    return (call, tool) if call is not None and isinstance(tool, Tool) else None
+
+
+def _find_offer(talk: SavedChat, call: ToolCall, tool: Tool) -> Offer | None:
+    """Return the offer to allow the commands of a call always, with any arguments."""
+    session = talk.session
+    decision = offer_command_decision(canonicalize(tool, call))
+    if decision is None:
+        return None
+    return Offer(", ".join(decision.commands), lambda: session.policy.always(decision))
 
 
 def _remove_text(event: Event) -> Event | None:

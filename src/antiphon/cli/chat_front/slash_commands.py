@@ -189,7 +189,9 @@ COMMANDS = {
         SlashCommand("/clear", "clear the screen and begin an empty conversation", commands.clear_chat),
         SlashCommand("/compact [FOCUS]", "let the model summarize the older turns", commands.compact_conversation),
         SlashCommand("/edit [N]", "change the last message, or the N-th last, and send it", commands.edit_message),
-        SlashCommand("/undo [N]", "remove the last message, or the last N", commands.remove_messages),
+        SlashCommand(
+            "/undo [N]", "take back the last message, or the last N, with its files", commands.remove_messages
+        ),
         SlashCommand("/retry", "send the last message again", commands.retry_message),
         SlashCommand("/go", "resume an unfinished answer or its open calls", commands.resume_answer),
         SlashCommand("/copy [code]", "copy the last answer, or its last code block", commands.copy_answer),

@@ -21,6 +21,7 @@ from antiphon.tools.builtin.find import search_tools
 from antiphon.tools.builtin.search_results import suggest_paths
 from antiphon.tools.builtin.text_files import FileExcerpt, count_lines, detect_binary_kind, read_lines, replace_text
 from antiphon.tools.dual_result import format_count, make_dual_result
+from antiphon.tools.file_changes import recorded_change
 from antiphon.tools.file_sandbox import PathNotFound, SandboxPath, SandboxRoots, quote_path
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
@@ -133,7 +134,7 @@ def _make_write_tool(roots: SandboxRoots) -> Tool:
             content: All of its new text.
         """
         data = _encode_text(content)
-        with roots.locate(path, writing=True) as place:
+        with recorded_change(roots, path), roots.locate(path, writing=True) as place:
             old = read_previous_content(place)
             place.replace(data)
             done = "Wrote" if old else "Created"
@@ -141,7 +142,7 @@ def _make_write_tool(roots: SandboxRoots) -> Tool:
             return make_dual_result(text, make_write_result(place.shown, old, data))
 
     before = partial(preview_overwrite, roots)
-    return as_tool(write_file, destructive=True, concurrent=False, locate=roots.target, before=before)
+    return as_tool(write_file, destructive=True, concurrent=False, is_undoable=True, locate=roots.target, before=before)
 
 
 def _make_edit_tool(roots: SandboxRoots) -> Tool:
@@ -162,7 +163,7 @@ def _make_edit_tool(roots: SandboxRoots) -> Tool:
             before = stream.read()
         piece = _encode_text(old), _encode_text(new)
         after, places = replace_text(before, *piece, replace_all, quote_path(path))
-        with roots.locate(path, writing=True) as place:
+        with recorded_change(roots, path), roots.locate(path, writing=True) as place:
             place.replace(after, seen)
             where = ", ".join(str(line) for line in places[:10]) + (", …" if len(places) > 10 else "")
             how = f", line {where}" if len(places) == 1 else f": {len(places)} replacements, in lines {where}"
@@ -170,7 +171,7 @@ def _make_edit_tool(roots: SandboxRoots) -> Tool:
                 f"Edited {place.shown}{how}", make_edit_result(place.shown, before, after, piece, places)
             )
 
-    return as_tool(edit_file, destructive=True, concurrent=False, locate=roots.target)
+    return as_tool(edit_file, destructive=True, concurrent=False, is_undoable=True, locate=roots.target)
 
 
 def _encode_text(text: str) -> bytes:

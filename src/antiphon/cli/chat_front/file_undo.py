@@ -1,0 +1,98 @@
+"""Undo of a chat's messages together with the files that their calls changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from antiphon.chat.saved_chat import SavedChat
+from antiphon.conversation import AssistantTurn, ToolCall, Turn
+from antiphon.terminal.state_lines import format_tool_call
+from antiphon.tools import Tool
+from antiphon.tools.canonical_call import canonicalize
+from antiphon.tools.file_changes import FileHistory, RestoredFiles, is_too_large_to_undo, record_changes
+
+_MAX_NAMED = 8
+
+
+class FileUndo:
+    """The history of changed files of a chat, with the position before each message of this process."""
+
+    def __init__(self, chat: SavedChat) -> None:
+        self._chat = chat
+        self._history = FileHistory()
+        self._positions: list[int] = []
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Record the changes by tools of runs that start inside the block."""
+        return record_changes(self._history)
+
+    def note_message(self, *, replaced: int = 0) -> None:
+        """Note that a message was sent. If it replaces one, undoing it undoes the changes of that one too."""
+        count = self._chat.message_count
+        known = len(self._positions)
+        position = self._positions[-replaced] if 0 < replaced <= known else self._history.position
+        self._positions[count - 1 :] = [position]
+
+    def undo(self, count: int) -> tuple[list[str], list[str]]:
+        """Remove messages and restore files. Return the texts of the messages, and lines about what was done."""
+        self._positions = self._positions[: self._chat.message_count]
+        known = min(count, len(self._positions))
+        before = self._chat.conversation.turns
+        taken = self._chat.undo(count)
+        if not taken:
+            return [], []
+        removed = before[len(self._chat.conversation.turns) :]
+        report = RestoredFiles()
+        if known:
+            report = self._history.undo(self._positions[-known])
+            del self._positions[-known:]
+        is_complete = known == len(taken)
+        return taken, [*_describe_files(report), *self._describe_lasting_calls(removed, is_complete)]
+
+    def describe_lasting(self, call: ToolCall, tool: Tool) -> str:
+        """Return why a call cannot be undone, or an empty string."""
+        if not _changes_something(tool):
+            return ""
+        if not tool.is_undoable:
+            return "/undo cannot take this back"
+        targets = canonicalize(tool, call).targets.values()
+        is_large = any(is_too_large_to_undo(target.real) for target in targets)
+        return "/undo cannot take this back: the file is too large to keep" if is_large else ""
+
+    def _describe_lasting_calls(self, removed: Sequence[Turn], is_complete: bool) -> list[str]:
+        """Name the calls whose effects stay. Without a complete history, changes of files do too."""
+        tools = {tool.name: tool for tool in self._chat.session.tools if isinstance(tool, Tool)}
+        lasting = [
+            format_tool_call(call)
+            for turn in removed
+            if isinstance(turn, AssistantTurn)
+            for call in turn.calls
+            if _has_run(turn, call)
+            and (tool := tools.get(call.name)) is not None
+            and _changes_something(tool)
+            and not (tool.is_undoable and is_complete)
+        ]
+        return [f"not undone: {', '.join(_limit(lasting))}"] if lasting else []
+
+
+def _changes_something(tool: Tool) -> bool:
+    return not tool.read_only and (tool.destructive or tool.needs_approval or tool.is_shell)
+
+
+def _has_run(turn: AssistantTurn, call: ToolCall) -> bool:
+    return any(result.call_id == call.id and not result.is_error for result in turn.results)
+
+
+def _describe_files(report: RestoredFiles) -> list[str]:
+    lines: list[str] = []
+    if report.restored:
+        lines.append(f"restored: {', '.join(_limit(report.restored))}")
+    if report.removed:
+        lines.append(f"removed: {', '.join(_limit(report.removed))}")
+    return [*lines, *(f"kept {name}: {reason}" for name, reason in report.kept)]
+
+
+def _limit(names: list[str]) -> list[str]:
+    more = len(names) - _MAX_NAMED
+    return [*names[:_MAX_NAMED], f"and {more} more"] if more > 0 else names
