@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon import Session
 from antiphon.errors import OptionError
+from antiphon.fakes import Fake
 from antiphon.session.json_schema import parse_json_schema
 
 _SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0, "", "a", "ab", "b1"])
@@ -141,3 +143,53 @@ def test_a_schema_that_cannot_be_kept_is_refused(schema: object, said: str) -> N
     with pytest.raises(OptionError, match=r"^it.json") as refused:
         parse_json_schema(schema, "it.json")
     assert said in str(refused.value)
+
+
+_DOUBLING = {f"x{at}": {"anyOf": [{"$ref": f"#/$defs/x{at - 1}"}] * 2} for at in range(1, 40)}
+_HALVING = {name: {"oneOf": [each["anyOf"][0], {"not": each["anyOf"][0]}]} for name, each in _DOUBLING.items()}
+_LOOP = {
+    "$ref": "#/$defs/a",
+    "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}] * 2}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fault"),
+    [
+        ({"type": "string", "pattern": "^(a+)+$"}, "a" * 50_000 + "!", "expected text like ^(a+)+$"),
+        ({"type": "string", "pattern": "(a|aa)+$"}, "a" * 50_000 + "!", "expected text like"),
+        ({"patternProperties": {"^(a|aa)+$": {}}, "additionalProperties": False}, {"a" * 60 + "!": 1}, "there is no"),
+        ({"$ref": "#/$defs/x39", "$defs": {"x0": {"type": "string"}, **_DOUBLING}}, 1, "more than 50,000 steps"),
+        ({"$ref": "#/$defs/x39", "$defs": {"x0": {"type": "string"}, **_HALVING}}, 1, "more than 50,000 steps"),
+        (_LOOP, 1, "more than 50,000 steps"),
+        ({"type": "array", "uniqueItems": True}, [[at] for at in range(20_000)] + [[1.0]], "has something in it twice"),
+        ({"type": "integer", "multipleOf": 3}, int("9" * 4_000) + 1, "a multiple of 3"),
+        ({"type": "number", "multipleOf": 0.5}, 10**400, "a multiple of 0.5"),
+    ],
+)  # fmt: skip
+def test_no_schema_takes_endless_time(schema: Any, value: Any, fault: str) -> None:
+    values, faults = parse_json_schema(schema, "it").wanted().read({"value": value})
+    assert values == []
+    assert fault in faults[0][1]
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^(?=a)(a+)+$", r"(?!b)(?:a|aa)+$", r"(?=a)((a*)b?)*c", r"(a+)\1+b", r"(?=a)(a{1,9}){2,}b"]
+)
+def test_a_pattern_that_may_take_endless_time_is_refused(pattern: str) -> None:
+    with pytest.raises(OptionError, match="it may take endless time"):
+        parse_json_schema({"type": "string", "pattern": pattern}, "it.json")
+
+
+def test_lookaround_is_kept() -> None:
+    schema = {"type": "string", "pattern": r"^(?!draft)(?=.*\d)[a-z\d]+$"}
+    assert _read(schema, "a1") == (["a1"], [])
+    assert _read(schema, "draft1")[0] == []
+
+
+def test_a_schema_in_place_of_field_types_is_a_usage_error() -> None:
+    with Fake(["x"]) as fake:
+        session = Session(fake.connect("openai/gpt-5"))
+        for schema in ({"type": "object", "properties": {"a": {"type": "string", "pattern": "^a"}}}, {"a": "^a"}):
+            with pytest.raises(OptionError, match="`returns` cannot be"):
+                session.vibe("Go.", returns=schema)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 from antiphon._base.json import dump_json
@@ -18,6 +20,8 @@ from antiphon.errors import OptionError
 from antiphon.session.output_type import Fault, Faults, OutputType, describe_schema, describe_value
 
 _MAX_DEPTH = 100
+#: Schemas that refer to one another can take time that doubles with each of them.
+_MAX_STEPS = 50_000
 _TYPE_CHECKS: dict[str, Callable[[object], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -40,12 +44,16 @@ _BOUNDS: dict[str, tuple[type | tuple[type, ...], Callable[[Any, Any], bool], st
     "multipleOf": ((int, float), lambda value, bound: not _is_multiple(value, bound), "a multiple of {}"),
     "minLength": (str, lambda value, bound: len(value) < bound, "at least {} characters"),
     "maxLength": (str, lambda value, bound: len(value) > bound, "at most {} characters"),
-    "pattern": (str, lambda value, bound: re.search(bound, value) is None, "text like {}"),
+    "pattern": (str, lambda value, bound: not _compile_pattern(bound)(value), "text like {}"),
     "minItems": (list, lambda value, bound: len(value) < bound, "at least {} items"),
     "maxItems": (list, lambda value, bound: len(value) > bound, "at most {} items"),
     "minProperties": (dict, lambda value, bound: len(value) < bound, "at least {} fields"),
     "maxProperties": (dict, lambda value, bound: len(value) > bound, "at most {} fields"),
 }
+#: A group that is repeated and itself repeats or has alternatives.
+_NESTED_REPEAT = re.compile(r"[*+}|][^()]*\)(?:[*+]|\{\d*,)|\)[^()]*\)(?:[*+]|\{\d*,)|[*+}].*\\\d")
+#: Texts for patterns that need backtracking are compared up to this length.
+_MAX_BACKTRACKED = 10_000
 _OTHER_KEYWORDS = (
     "type",
     "enum",
@@ -88,7 +96,10 @@ class _SchemaOutputType(OutputType):
 
     def read(self, given: Mapping[str, Any]) -> tuple[list[Any], Faults]:
         """Return the value of these fields, unconverted, in a list; otherwise an empty list and the faults."""
-        faults = list(_SchemaValidator(as_object(self.schema.get("$defs"))).value(dict(given), self.schema, ()))
+        try:
+            faults = list(_SchemaValidator(as_object(self.schema.get("$defs"))).value(dict(given), self.schema, ()))
+        except _TooManySteps:
+            return [], [("", f"the schema takes more than {_MAX_STEPS:,} steps to check")]
         if faults:
             return [], faults
         return [given["value"] if self.single else dict(given)], []
@@ -186,12 +197,37 @@ class _SchemaNormalizer:
                 raise self._error(place, f"has {node[key]!r:.40} for `{key}`")
         for pattern in (*[node[key] for key in ("pattern",) if key in node], *node.get("patternProperties", ())):
             try:
-                re.compile(pattern)
-            except re.error as error:
+                _compile_pattern(pattern)
+            except ValueError as error:
                 raise self._error(place, f"has a pattern that cannot be read: {error}") from None
 
     def _error(self, place: str, what: str) -> OptionError:
         return OptionError(f"{self._name}: {place} {what}")
+
+
+class _TooManySteps(Exception):
+    """Raised when a value takes too many steps to check."""
+
+
+@cache
+def _compile_pattern(pattern: str) -> Callable[[str], bool]:
+    """Return a function that searches a text for a pattern in linear time. Raise a ValueError if it is no pattern.
+
+    Patterns that need backtracking, with lookaround or references, may repeat nothing that repeats.
+    """
+    from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern, strict=True)).isinstance_python
+    except SchemaError as error:
+        reason = str(error)
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+    if _NESTED_REPEAT.search(pattern):
+        raise ValueError(f"it may take endless time: {reason.splitlines()[-1].strip()}")
+    return lambda text: compiled.search(text[:_MAX_BACKTRACKED]) is not None
 
 
 class _SchemaValidator:
@@ -199,6 +235,7 @@ class _SchemaValidator:
 
     def __init__(self, defs: Mapping[str, Any]) -> None:
         self._defs = defs
+        self._steps = 0
 
     def value(
         self, value: Any, schema: Mapping[str, Any], place: tuple[str, ...], depth: int = _MAX_DEPTH
@@ -207,6 +244,9 @@ class _SchemaValidator:
         if not depth:
             yield _make_fault(place, "is nested too deeply")
             return
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise _TooManySteps
         yield from _iter_own_faults(value, schema, place)
         yield from self._joined(value, schema, place, depth - 1)
         if isinstance(value, dict):
@@ -248,7 +288,7 @@ class _SchemaValidator:
         for name, each in value.items():
             inside = (*place, name)
             known = [fields[name]] if name in fields else []
-            known += [inner for pattern, inner in patterns.items() if re.search(pattern, name)]
+            known += [inner for pattern, inner in patterns.items() if _compile_pattern(pattern)(name)]
             if not known and others is False:
                 yield (inside[0], f"there is no field '{'.'.join(inside)}'")
             for inner in known or ([others] if isinstance(others, dict) else []):
@@ -282,7 +322,7 @@ def _iter_own_faults(value: Any, schema: Mapping[str, Any], place: tuple[str, ..
             yield _make_fault(place, f"expected {told.format(schema[key])}, got {describe_value(value)}")
     if schema.get("uniqueItems") is True and isinstance(value, list):
         items = cast("list[Any]", value)
-        if any(_is_same_json(each, other) for n, each in enumerate(items) for other in items[:n]):
+        if len({dump_json(_normalize_numbers(each)) for each in items}) < len(items):
             yield _make_fault(place, "has something in it twice")
 
 
@@ -317,6 +357,10 @@ def _is_integral_float(value: object) -> bool:
 
 def _is_multiple(value: float, step: float) -> bool:
     if not step:
+        return False
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
         return False
     whole = value / step
     return math.isfinite(whole) and math.isclose(whole, round(whole), rel_tol=1e-9, abs_tol=1e-9)

@@ -128,7 +128,7 @@ def make_output_type(asked: Any) -> OutputType:
         if single:
             adapter = TypeAdapter(_make_object_type({"value": type_}))
             schema = _build_schema(adapter, None)
-    except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError) as error:
+    except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError, SyntaxError) as error:
         raise OptionError(f"`returns` cannot be {asked!r}: {str(error).splitlines()[0]}") from None
     return OutputType(schema, single, adapter, _collect_aliases(type_))
 
