@@ -154,12 +154,14 @@ class Journal(JournalWriter):
             self._database.transact(lambda connection: _insert_turns(connection, new))
         return key
 
-    def resume(self, id: str, *, by_force: bool = False, other_model: bool = False) -> ActiveRun:
-        """Acquire an existing run. A living owner is an error, unless the run is taken `by_force`."""
-        from antiphon.durable.replay_cache import load_replay_cache
+    def resume(self, id: str, *, by_force: bool = False, other_model: bool = False, reopens: bool = False) -> ActiveRun:
+        """Acquire an existing run. A living owner is an error, unless the run is taken `by_force`.
 
-        running = ActiveRun(self, id, self._acquire(id, by_force=by_force), other_model=other_model)
-        running.middleware.replay_source = load_replay_cache(self, id)
+        A cancelled run is an error too, unless it `reopens`.
+        """
+        epoch = self._acquire(id, by_force=by_force, reopens=reopens)
+        running = ActiveRun(self, id, epoch)
+        running.start_replay(other_model=other_model)
         return running
 
     def resume_preparing(self, id: str) -> ActiveRun:
@@ -178,15 +180,19 @@ class Journal(JournalWriter):
                 "UPDATE runs SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING)
             )
 
-    def release(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
-        """Release a run that this process still owns; `body` is the stored form of its ending."""
+    def hold(self, id: str) -> ActiveRun:
+        """Acquire a run without changing its state, so that no other process can."""
+        return ActiveRun(self, id, self._acquire(id, into=self.find(id).state, reopens=True))
+
+    def release(self, id: str, epoch: int, state: str, body: str | None = None, *, is_held: bool = False) -> None:
+        """Release a run that this process still owns, unless it `is_held`; `body` is the stored form of its ending."""
 
         def let_go(connection: Any) -> None:
             if body is not None:
                 self._store_text(connection, body)
             as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
             now, wakes = self._database.now(connection), self._compute_wake_time(connection, id)
-            connection.execute(_RELEASE, (as_now, now, body and make_text_ref(body), wakes, id, epoch))
+            connection.execute(_RELEASE, (as_now, is_held, now, body and make_text_ref(body), wakes, id, epoch))
             if state == "done":
                 connection.execute(_DISCARD_SET_ASIDE, (id,))
 
@@ -227,7 +233,10 @@ class Journal(JournalWriter):
         self._database.finish_batch_of(id)
 
     def set_aside(self, id: str, epoch: int, about: str) -> str:
-        """Move the effects of a run to a new child run, which serves for replay until the run is done."""
+        """Move the effects of a run to a new child run, which serves for replay until the run is done.
+
+        In a session with messages, these are the effects inside the last one.
+        """
         with self._database.write_transaction() as connection:
             self._check_epoch(connection, id, epoch)
             ((count,),) = connection.execute(
@@ -240,7 +249,11 @@ class Journal(JournalWriter):
                 " WHERE id = ?",
                 (name, about, id),
             )
-            connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+            connection.execute(
+                "UPDATE effects SET run = ? WHERE run = ? AND seq > coalesce("
+                "(SELECT max(seq) FROM effects WHERE run = ? AND kind = 'message'), -1)",
+                (name, id, id),
+            )
             # If this process dies, whoever resumes the run must not restart it again.
             connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
         return name
@@ -311,7 +324,8 @@ class Journal(JournalWriter):
 
 #: The number of steps never decreases, so that a lost last step is noticed.
 _RELEASE = (
-    "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
+    "UPDATE runs SET state = ?, owner = CASE WHEN ? THEN owner ELSE '' END, updated = ?, ending = ?, wake_at = ?,"
+    " steps = (SELECT CASE"
     " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
     " WHERE id = ? AND epoch = ?"
 )

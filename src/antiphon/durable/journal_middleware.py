@@ -25,6 +25,7 @@ from antiphon.effects import (
     Print,
     ReadEnvironment,
     RunPython,
+    SendMessage,
     Sleep,
     ToolReturned,
 )
@@ -214,6 +215,11 @@ class JournalMiddleware(Middleware):
         text = self._secret_refs.insert_references(text)
         return self._journal.cipher.encrypt(text) if is_effect_private() else text
 
+    def skip_replay(self) -> None:
+        """Perform all effects from now on, because none of them was performed before."""
+        self._gap, self._read_to = "", None
+        self._rows.clear()
+
     def _count_steps(self) -> int:
         """Return the number of steps of the run, and detect missing ones, which would be repeated."""
         found = self._journal.query(
@@ -364,7 +370,7 @@ class JournalMiddleware(Middleware):
 
     def _chain_shown_turns(self, effect: Effect) -> tuple[str | None, list[TurnRow]]:
         """Return the key and the new rows of the turns of a model request; none for a private one."""
-        if not isinstance(effect, AskModel) or is_effect_private():
+        if not isinstance(effect, AskModel | SendMessage) or is_effect_private():
             return None, []
         return chain_turns(self._journal, effect.turns, self._secret_refs)
 

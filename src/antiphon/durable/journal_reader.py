@@ -25,6 +25,7 @@ from antiphon.durable.run_entries import (
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.durable.turn_history import load_last_turns, load_session_request
+from antiphon.effects import Outcome, outcome_from_json
 from antiphon.errors import NotReadyError, NotSavedError, StoreError
 from antiphon.storage.database import Database
 from antiphon.storage.secret_matcher import find_known_secrets
@@ -183,6 +184,11 @@ class JournalReader:
             raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon runs show {id}` lists them")
         return read_effect_entry(self, found[0])
 
+    def load_outcome(self, id: str, path: str) -> Outcome:
+        """Return the outcome of a step that has ended, with the values of environment variables."""
+        ((kept,),) = self.query("SELECT outcome FROM effects WHERE run = ? AND path = ?", (id, path))
+        return outcome_from_json(self.secret_refs.parse_with_values(self.load_text(kept), f"step {path}"))
+
     def list_questions(
         self, id: str, limit: int | None = None, *, path: str | None = None
     ) -> tuple[QuestionEntry, ...]:
@@ -208,9 +214,38 @@ class JournalReader:
                 yield read_run_entry(self, each)
             last = found[-1][7]
 
-    def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
-        """Return what a session was asked in a run: the conversation before it, the mode and the prompt."""
+    def list_messages(self, id: str) -> list[EffectEntry]:
+        """Return the messages of a session, which are steps of its run, in order."""
+        rows = self.query(
+            "SELECT path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
+            " WHERE run = ? AND kind = 'message' ORDER BY seq",
+            (id,),
+        )
+        return [read_effect_entry(self, row) for row in rows]
+
+    def find_last_message(self, id: str) -> EffectEntry | None:
+        """Return the last message of a session, or None if its run does not exist or has none."""
+        rows = self.query(
+            "SELECT path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
+            " WHERE run = ? AND kind = 'message' ORDER BY seq DESC LIMIT 1",
+            (id,),
+        )
+        return read_effect_entry(self, rows[0]) if rows else None
+
+    def load_request(self, id: str, message: str | None = None) -> tuple[Conversation, Any, Any]:
+        """Return what a session was asked: the conversation before it, the mode and the prompt.
+
+        In a run with several messages, this is the one at the path `message`, or else the last one.
+        """
         entry = self.find(id)
+        found = self.query(
+            "SELECT effect, said FROM effects WHERE run = ? AND kind = 'message' AND path = coalesce(?, path)"
+            " ORDER BY seq DESC LIMIT 1",
+            (entry.id, message),
+        )
+        if found:
+            data = self.secret_refs.parse_with_values(self.load_text(found[0][0]), f"a message of run {id}")
+            return load_session_request(self, data, found[0][1] or "")
         found = self.query("SELECT said FROM runs WHERE id = ?", (entry.id,))
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"run {id!r} was not started by a session")

@@ -145,7 +145,7 @@ class JournalWriter(JournalReader):
 
         self._write_fenced(batch, epoch, complete)
 
-    def _acquire(self, id: str, *, into: str = "running", by_force: bool = False) -> int:
+    def _acquire(self, id: str, *, into: str = "running", by_force: bool = False, reopens: bool = False) -> int:
         """Acquire a run for this process, and return its new epoch."""
         me = make_owner_id()
 
@@ -157,7 +157,7 @@ class JournalWriter(JournalReader):
             epoch, owner, state, parent = found
             if not isinstance(epoch, int):
                 raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
-            if state == "cancelled":
+            if state == "cancelled" and not reopens:
                 raise RunInUse(f"run {id!r} was cancelled; `antiphon runs fork` starts a new run from one of its steps")
             if owner and owner != me and not by_force and is_owner_alive(owner):
                 raise RunInUse(f"run {id!r} is being run by {describe_owner(owner, id)}")

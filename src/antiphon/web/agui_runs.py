@@ -39,6 +39,7 @@ from antiphon.web.agui_input import build_system_prompt, convert_result, convert
 
 if TYPE_CHECKING:
     from antiphon.durable import ActiveRun, Journal
+    from antiphon.effects import PathCounter, Spending
 
 #: The model and the tools of a run.
 Agent = tuple[ModelProtocol, str | Iterable[Callable[..., Any] | Tool]]
@@ -371,7 +372,12 @@ class _Left:
     def middleware(self) -> Any:
         return self._running.middleware
 
-    def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
+    @property
+    def counter(self) -> PathCounter:
+        return self._running.counter
+
+    def finish(self, state: str, ending: Mapping[str, Any] | None = None, *, spent: Spending | None = None) -> None:
+        del spent
         try:
             if self._keeps.is_stopped:
                 state = "cancelled"

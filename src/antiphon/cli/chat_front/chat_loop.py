@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from typing import Any
 
+from antiphon.chat.chat import Chat
 from antiphon.chat.mentions import expand_mentions
-from antiphon.chat.saved_chat import SavedChat
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
 from antiphon.cli.chat_front.line_editor import LineEditor
 from antiphon.cli.chat_front.local_models import prepare_model
@@ -28,26 +27,18 @@ _QUIT_WORDS = ("exit", "quit")
 
 
 class ChatLoop:
-    """A chat at a terminal. `about` is saved, so that the chat can be resumed with the same tools.
-
-    `opening` turns the first typed line into the first message.
-    """
+    """A chat at a terminal. `opening` turns the first typed line into the first message."""
 
     def __init__(
         self,
-        talk: SavedChat,
+        talk: Chat,
         display: Screen,
         reader: LineEditor,
-        toolbox: ToolRegistry,
-        about: dict[str, Any] | None = None,
         opening: ChatOpening | None = None,
     ) -> None:
         self.talk = talk
         self.display = display
         self.reader = reader
-        self.toolbox = toolbox
-        self.tools = ToolSelection()
-        self._about = {} if about is None else about
         self._opening = opening
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
@@ -92,6 +83,9 @@ class ChatLoop:
 
     def _report_interrupt(self) -> bool:
         if self._is_answering:
+            if self.talk.reply is not None:
+                # Ctrl-C may come before the answer is displayed.
+                self.talk.reply.close()
             self._is_answering, self._stopped = False, time.monotonic()
             self.display.print_note(f"stopped{self._describe_next_steps()}", "yellow")
             return False
@@ -115,7 +109,7 @@ class ChatLoop:
 
         def begin() -> Generator[Event, None, None]:
             self._opening = None
-            return self.talk.send((first, *said.parts[1:]))
+            return self.talk.send((first, *said.parts[1:])).follow()
 
         self._follow(begin)
 
@@ -127,8 +121,7 @@ class ChatLoop:
 
     def retry(self) -> None:
         """Send the last message again."""
-        events = self.talk.ask_again()
-        self._follow(lambda: events)
+        self._follow(lambda: self.talk.ask_again().follow())
 
     def resume(self) -> None:
         """Resume an unfinished answer: ask open questions again, run open calls, and let the model answer."""
@@ -137,7 +130,7 @@ class ChatLoop:
             raise NotReadyError(
                 f"the open calls need {names}: enable them with /tools, then /go; or send the message again with /retry"
             )
-        self._follow(self.talk.continue_answer)
+        self._follow(lambda: self.talk.continue_answer().follow())
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
         began = time.monotonic()
@@ -162,15 +155,17 @@ class ChatLoop:
 
     def use_tools(self, chosen: ToolSelection) -> None:
         """Offer these tools to the model from now on."""
-        self.talk.session.tools = self.toolbox.load_tools(chosen)
-        self.tools = chosen
-        self._about.update(chosen.to_json())
-        conversation = self.talk.conversation
-        provided = [spec for spec in conversation.tools if spec.is_provider_defined]
-        conversation.tools = [*provided, *(tool.spec for tool in self.talk.session.tools)]
-        if self.talk.id:
-            # A resumed chat has the tools that were chosen last, even if no message followed.
-            self.talk.save_now()
+        self.talk.use_tools(chosen)
+
+    @property
+    def tools(self) -> ToolSelection:
+        """The selected tools."""
+        return self.talk.tools or ToolSelection()
+
+    @property
+    def toolbox(self) -> ToolRegistry:
+        """The tools that can be selected."""
+        return self.talk.toolbox
 
     def _handle_input(self, said: str) -> None:
         if said.startswith("/"):

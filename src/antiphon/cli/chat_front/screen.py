@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from antiphon.chat.saved_chat import SavedChat
+from antiphon.chat.chat import Chat
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
 from antiphon.terminal.approval_prompt import Person
 from antiphon.terminal.live_view import LiveView
@@ -37,7 +37,7 @@ class Screen:
         self.console = console
         self.person = person
 
-    def follow(self, talk: SavedChat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
+    def follow(self, talk: Chat, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Display events until the end; Ctrl-C ends it and is raised again."""
         with closing(events), LiveView(self.console) as view:
             for event in events:
@@ -77,7 +77,7 @@ class Screen:
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.print_note(dot.join(told))
 
-    def _answer_question(self, talk: SavedChat, question: Question, view: LiveView) -> None:
+    def _answer_question(self, talk: Chat, question: Question, view: LiveView) -> None:
         if self.person is None or talk.run is None:
             return
         view.pause()
