@@ -37,8 +37,10 @@ from antiphon.session import (
     RequestEnded,
     RequestStarted,
     Run,
+    RunWaits,
     Session,
     UsageChanged,
+    current_run,
 )
 from antiphon.wire import CacheReport, TextDelta
 
@@ -90,6 +92,10 @@ class Chat:
         #: The selection of tools, and whether it is that of the saved conversation; None if functions were given.
         self.tools: ToolSelection | None = None
         self.are_tools_kept = False
+        #: Whether those who follow the events of a reply answer its questions.
+        self.is_attended = True
+        #: Whether a front keeps the history: then unanswered messages stay, and compacted turns are saved too.
+        self.is_client_kept = False
         self.title = entry.title if entry is not None else ""
         #: The newest notices, and the error of the last message.
         self.notes: list[str] = []
@@ -110,8 +116,11 @@ class Chat:
         #: Cache reports that are not saved yet.
         self._reports: list[tuple[str, CacheReport]] = []
         self._are_tools_loaded = False
+        #: The conversation before it was compacted, and the number of turns after that, if a front keeps the history.
+        self._whole: tuple[Conversation, int] | None = None
         #: The time of the last save that is known.
         self._known: Any = None
+        session.before_request = self._before_request
         self._unsaved_name = f"unsaved-{secrets.token_hex(4)}"
         self._look()
 
@@ -294,10 +303,14 @@ class Chat:
             return self.send([*normalize_user_parts(said, None), *images])
 
     def answer(self, question: Question | str, said: HumanAnswer) -> None:
-        """Answer a question of the reply."""
-        if self.run is None or not self.is_answering:
+        """Answer a question of the reply. After the last one, an answer that waits goes on as `reply`."""
+        run = self.run
+        if run is None:
             raise NotReadyError("no answer is in progress that asks something")
-        self.run.settle(question, said)
+        before = None if self.is_answering else self.reply
+        run.settle(question, said)
+        if before is not None and run.state == "running":
+            self._begin(lambda: run, since=before.next_number)
 
     def stop(self) -> None:
         """Stop the answer. What was said so far stays, and its questions are closed."""
@@ -438,13 +451,14 @@ class Chat:
                 raise NotReadyError("the model is answering; stop the answer or wait until it ends")
             yield
 
-    def _begin(self, start: Callable[[], Run[Any]], key: str = "") -> Reply:
+    def _begin(self, start: Callable[[], Run[Any]], key: str = "", since: int = 0) -> Reply:
         with self._not_answering():
             if self.saved_run is not None:
                 if self.id:
                     self.saved_run.move(self.id)
                 self.saved_run.key = key
-            self.error, self.live, reply = None, self.live.next(), Reply()
+            self.error, self.live = None, self.live.next()
+            reply = Reply(since, is_attended=self.is_attended)
             self.reply = reply
             work = threading.Thread(
                 target=copy_context().run, args=(self._work, reply, start), name="antiphon-chat", daemon=True
@@ -476,30 +490,31 @@ class Chat:
         reply.finish(result)
         self._changed()
 
+    def _before_request(self, conversation: Conversation) -> None:
+        del conversation
+        if self.reply is not None and (run := current_run()) is not None:
+            self.reply.listen(run)
+
     def _follow(self, reply: Reply, run: Run[Any]) -> None:
         spent: UsageChanged | None = None
         said: list[str] = []
-        place = self._find_place()
+        place, position, is_suspended = self._find_place(), 0, True
         try:
-            for event in run.events():
-                body = event.body
-                if event.run == run.id:
-                    _collect_text(said, event)
-                    self.live = self.live.take(event, self.conversation)
-                if isinstance(body, RequestEnded) and body.cache is not None:
-                    self._reports.append((self.session.model.name, body.cache))
-                if isinstance(body, UsageChanged) and event.run == run.id:
-                    spent = body
-                    self._save()
-                elif isinstance(body, QuestionAsked | RequestStarted):
-                    # A person may take long to answer, so save before.
-                    self._save()
+            while is_suspended:
+                is_suspended = False
+                for event in reply.read(position):
+                    body, position = event.body, position + 1
+                    if event.run == run.id:
+                        _collect_text(said, event)
+                        self.live = self.live.take(event, self.conversation)
+                        is_suspended = isinstance(body, RunWaits)
                     if isinstance(body, RequestStarted) and event.run == run.id and body.number == 1:
                         place = self._find_place()
                         self.accounts.begin(place, self.run_id, body.model)
-                elif isinstance(body, Compacted):
-                    self._keep_whole(body.before, body.dropped)
-                self._changed()
+                    if isinstance(body, UsageChanged) and event.run == run.id:
+                        spent = body
+                    self._take(event, run)
+                is_suspended = is_suspended and reply.wait_while_suspended()
         finally:
             run.wait(raises=False)
             self._add_interrupted_answer("".join(said))
@@ -511,6 +526,24 @@ class Chat:
                 self.usage_history.append(spent)
                 self.accounts.end(place, self.run_id, self.session.model.name, spent)
             self._save(spent)
+
+    def _take(self, event: Event, run: Run[Any]) -> None:
+        """Save what an event has changed, and tell the listeners."""
+        match body := event.body:
+            case RequestEnded() if body.cache is not None:
+                self._reports.append((self.session.model.name, body.cache))
+            case QuestionAsked() | RequestStarted():
+                # A person may take long to answer, so save before.
+                self._save()
+            case UsageChanged() if event.run == run.id:
+                self._save()
+            case Compacted() if self.is_client_kept:
+                self._whole = self._make_whole(body.before), len(self.conversation.turns)
+            case Compacted():
+                self._keep_whole(body.before, body.dropped)
+            case _:
+                pass
+        self._changed()
 
     def _take_back(self) -> None:
         """Remove the last message, which does not fit the model."""
@@ -535,7 +568,7 @@ class Chat:
 
     def _drop_unanswered(self) -> None:
         """Remove an unanswered message, because it would be sent with every later one."""
-        if self.is_unanswered and (message := self._find_last_message()) is not None:
+        if not self.is_client_kept and self.is_unanswered and (message := self._find_last_message()) is not None:
             self._take_back()
             said = " ".join(UserTurn(message.parts).text.split())
             shown = said if len(said) <= 60 else f"{said[:59]}…"
@@ -574,6 +607,21 @@ class Chat:
                 f"the conversation no longer fits the model: {left if dropped else 'long results were cut'}{kept}"
             )
 
+    def _make_whole(self, shorter: Conversation) -> Conversation:
+        """Return the conversation with the turns that were left out for the model."""
+        if self._whole is None:
+            return shorter
+        whole, count = self._whole[0].fork(), self._whole[1]
+        for turn in shorter.turns[count:]:
+            if isinstance(turn, UserTurn):
+                whole.add_user(turn.parts)
+            else:
+                whole.add_reply(turn.parts)
+                whole.add_tool_results(turn.results)
+        for id, question in shorter.questions.items():
+            whole.ask(id, question)
+        return whole
+
     def _save(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
         """Save the conversation once the model has answered. A failing store is reported once and not used again."""
         if self.id or any(isinstance(each, AssistantTurn) for each in self.conversation.turns):
@@ -586,7 +634,7 @@ class Chat:
         before = self.id
         try:
             id = self.store.save(
-                conversation or self.conversation,
+                conversation or self._make_whole(self.conversation),
                 id=self.id or self.run_id or None,
                 is_new=not self.id,
                 model=self.session.model.name,

@@ -24,9 +24,9 @@ class ChatRun(SessionRun):
     """The run of a chat. `about` returns the data that it takes to open the chat again."""
 
     def __init__(
-        self, command: str, about: Callable[[], Mapping[str, Any]], place: str | None = None, *, is_held: bool = False
+        self, kind: str, about: Callable[[], Mapping[str, Any]], place: str | None = None, *, id: str = ""
     ) -> None:
-        super().__init__(Journal(place), command, lambda: {**about(), "directory": os.getcwd()}, is_held=is_held)
+        super().__init__(Journal(place), kind, lambda: {**about(), "directory": os.getcwd()}, id=id)
         self._is_off = place is None and is_saving_off()
 
     def begin_request(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +17,7 @@ from antiphon.durable.postgres import is_postgres_url
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
-from antiphon.session import ModelProtocol, Session
+from antiphon.session import Context, ModelProtocol, Session
 from antiphon.storage import ConversationEntry, Store
 from antiphon.tools import ALLOW_ALL, Tool
 
@@ -44,6 +44,14 @@ class ChatOptions:
     #: Whether answers are saved in a journal, with `about` as more launch data.
     journal: bool = True
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    #: The id and the conversation of a chat whose front keeps its history itself, and sends it with each message. What
+    #: it said stays, also without an answer, and is saved whole.
+    id: str = ""
+    conversation: Conversation | None = None
+    is_client_kept: bool = False
+    #: The kind of its run, if it is not the command.
+    kind: str = ""
+    context: Context | None = Context()  # noqa: RUF009
     #: Continue in a copy, with the first `fork_at` turns or all.
     fork: bool = False
     fork_at: int | None = None
@@ -51,6 +59,8 @@ class ChatOptions:
     location: str | None = None
     #: Whether questions are answered in the journal, from any process.
     has_inbox: bool = False
+    #: Whether those who follow the events of a reply answer its questions. Otherwise it ends at a question.
+    is_attended: bool = True
     #: Whether no other process can use the chat until it is closed, or only while it answers.
     is_held: bool = False
     #: The tools to use. None means the previous ones, or `default_tools` in a new chat. The files and servers of
@@ -138,7 +148,7 @@ class ChatService:
         run = _make_run(options, lambda: {**options.about, **chat.launch_data}) if store else None
         if store is not None and entry is not None:
             entry = self._fork_if_wanted(options, store, entry, run)
-        conversation = store.load(entry.id) if store and entry else Conversation()
+        conversation = options.conversation or (store.load(entry.id) if store and entry else Conversation())
         if options.system is not None:
             conversation.system = replace_own_text(conversation.system, options.system)
         saved_run = run if options.journal and options.log else None
@@ -156,6 +166,9 @@ class ChatService:
             tell=self._tell,
             stack=stack,
         )
+        chat.is_attended, chat.is_client_kept = options.is_attended, options.is_client_kept
+        if saved_run is not None:
+            saved_run.is_client_kept = options.is_client_kept
         if options.tools is None or isinstance(options.tools, ToolSelection):
             chat.tools, chat.are_tools_kept = _choose_tools(options, entry, conversation)
         if saved_run is not None and options.is_held:
@@ -209,6 +222,7 @@ def _make_session(
             policy=ALLOW_ALL if options.allow_all else None,
             people=run.wait_for_answer if run is not None and options.has_inbox else None,
             limits=options.limits,
+            context=options.context,
             journal=run,
             **options.options,
         )
@@ -241,7 +255,7 @@ def _choose_tools(
 def _make_run(options: ChatOptions, about: Callable[[], Mapping[str, Any]]) -> ChatRun:
     from antiphon.chat.chat_run import ChatRun
 
-    return ChatRun(options.command, about, options.location)
+    return ChatRun(options.kind or options.command, about, options.location, id=options.id)
 
 
 def _explain_model(source: str, entry: ConversationEntry | None) -> str:
@@ -273,6 +287,10 @@ def _open_store(options: ChatOptions, stack: ExitStack, tell: Callable[[str], ob
 def _find_entry(options: ChatOptions, store: Store) -> ConversationEntry | None:
     if options.resume is not None:
         return store.find(options.resume)
+    if options.id:
+        with suppress(NotSavedError):
+            found = store.find(options.id)
+            return found if found.id == options.id else None
     if not options.resume_last:
         return None
     found = next((each for each in store.list() if each.command == options.command), None)

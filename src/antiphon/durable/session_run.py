@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from antiphon.durable.active_run import ActiveRun
     from antiphon.durable.journal import Journal
     from antiphon.durable.journal_middleware import JournalMiddleware
+    from antiphon.durable.run_entries import RunEntry
     from antiphon.effects import Spending
 
 #: States of a run whose last message can be resumed.
@@ -53,7 +54,7 @@ class MessageStep:
 
     def finish(self, state: str, ending: Mapping[str, Any] | None = None, *, spent: Spending | None = None) -> None:
         """Save how the message ended, and release the run in this state."""
-        told = dict(ending or {})
+        told, state = self._session.settle(self._active, state, dict(ending or {}))
         reason = str(told.get("error", ""))
         if state == "done":
             used = None if spent is None else [spent.usage.input_tokens, spent.usage.output_tokens, spent.cost]
@@ -87,6 +88,8 @@ class SessionRun:
         self.journal = journal
         self.id = id
         self.is_held = is_held
+        #: Whether a client runs tools, and sends their results with another message.
+        self.is_client_kept = False
         #: The name that the sender of the next message gives it.
         self.key = ""
         self._kind = kind
@@ -130,6 +133,13 @@ class SessionRun:
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
         """Return what was asked in the last message: the conversation before it, the mode and the prompt."""
         return self.journal.load_request(id)
+
+    def settle(self, active: ActiveRun, state: str, ending: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return how a message has ended, and its state."""
+        if state == "waiting" and self.is_client_kept and not self.journal.list_questions(active.id, 1):
+            # It waits only for results of the client's tools, which come with another message.
+            return {"outcome": "done", "value": None}, "done"
+        return ending, state
 
     def end_message(self, active: ActiveRun, state: str, ending: Mapping[str, Any]) -> None:
         """Release the run in this state, unless it is held."""
@@ -191,11 +201,15 @@ class SessionRun:
 
     # The last message
 
+    @property
+    def entry(self) -> RunEntry | None:
+        """The saved run, if it exists."""
+        return self.journal.find(self.id) if self.id and self.journal.has_run(self.id) else None
+
     def find_state(self) -> str:
         """Return the state of a run whose last message has not ended, or an empty string."""
-        if not self.id or not self.journal.has_run(self.id):
-            return ""
-        state = self.journal.find(self.id).state
+        entry = self.entry
+        state = "" if entry is None else entry.state
         last = self.journal.find_last_message(self.id) if state in _OPEN_STATES else None
         return state if last is not None and last.state not in _CLOSED_STEPS else ""
 

@@ -109,7 +109,7 @@ class Chats:
         return True
 
     def _open(self, options: ChatOptions) -> Chat:
-        return self._service.open(replace(options, location=self._place, has_inbox=True))
+        return self._service.open(replace(options, location=self._place, has_inbox=True, is_attended=False))
 
 
 def chat_json(chat: Chat) -> dict[str, Any]:
