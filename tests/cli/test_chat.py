@@ -252,13 +252,13 @@ def test_a_conversation_that_no_longer_fits_is_shortened_and_the_whole_is_kept(
         chat.send(f"{question}\n")
     chat.expect("› ")
     chat.send("Three?\n")
-    shown = chat.expect("is saved as ")
+    shown = chat.expect("is saved as")
     assert "older turn" in shown
     chat.expect("Third.")
     chat.expect("› ")
     entries = Store(tmp_path / "logs.db").list()
     assert [entry.turns for entry in entries] == [2, 5], "the whole conversation is still there"
-    assert entries[0].parent == entries[1].id
+    assert entries[1].parent == entries[0].id
     assert said(saved(tmp_path))[-1] == "Third."
     assert "left out" in said(saved(tmp_path))[0]
     assert "They asked twice." in said(saved(tmp_path))[0]

@@ -93,12 +93,22 @@ def test_an_ask_that_keeps_its_tools_goes_on_by_its_run_too(fake: Fake):
     assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
 
 
-def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fake):
-    fake.play("A.")
+def test_a_chat_that_another_process_uses_is_refused_and_an_ask_continues_in_a_copy(fake: Fake):
+    fake.play("A.", "B.", "C.")
     antiphon("chat", input="a\n")
-    for owner, told in ((make_owner_id(), f"process {os.getpid()}; wait for it"), (DEAD, "/go resumes it")):
-        owned(Journal(), owner, Journal().list_runs()[0].id)
-        assert told in " ".join(antiphon("chat", "--continue", input="").out.split())
+    (run,) = runs()
+    owned(Journal(), make_owner_id(), run["id"])
+    refused = antiphon("chat", "--continue", input="")
+    assert (refused.code, f"{run['id']} is in use by process {os.getpid()}" in refused.err) == (2, True)
+    assert "--fork" in refused.err
+    copied = antiphon("chat", "--continue", "--fork", input="b\n")
+    assert (copied.code, "B." in copied.out) == (0, True)
+    asked = antiphon("ask", "--resume", run["id"], "c?")
+    assert (asked.code, asked.out) == (0, "C.\n")
+    assert f"{run['id']} is in use by another process, so this continues in the copy" in asked.err
+    assert {each["turns"] for each in json.loads(antiphon("list", "--json").out)} == {2, 4}
+    owned(Journal(), DEAD, run["id"])
+    assert antiphon("chat", "--resume", run["id"], input="").code == 0
 
 
 def test_nothing_is_asked_where_what_is_done_cannot_be_written_down(fake: Fake, monkeypatch: pytest.MonkeyPatch):

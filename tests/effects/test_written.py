@@ -24,6 +24,7 @@ from antiphon.effects import (
     ReadClock,
     ReadEnvironment,
     RunPython,
+    SendMessage,
     Sleep,
     ToolReturned,
     effect_from_json,
@@ -57,6 +58,7 @@ def asked(conversation: Conversation, model: str, options: dict[str, Any]) -> As
 
 effects: st.SearchStrategy[Effect] = st.one_of(
     st.builds(asked, conversations(), any_text, st.dictionaries(any_text, values, max_size=2)),
+    st.builds(SendMessage, any_text, any_text, st.none() | json_values, json_values, st.integers(0, 9), any_text),
     st.builds(CallTool, any_text, values, st.sampled_from(["unsure", "harmless", "inside"])),
     st.builds(AskPerson, st.sampled_from(["question", "approval"]), any_text, st.none() | calls),
     st.builds(Print, any_text),
@@ -142,7 +144,8 @@ def test_an_outcome_is_read_back_as_it_was(value: Any):
 
 def test_every_kind_has_been_tried():
     assert {each.kind for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep)} | {
-        RunPython.kind
+        RunPython.kind,
+        SendMessage.kind,
     } == set(EFFECT_TYPES)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.durable import ActiveRun, Journal
+from antiphon.durable.session_run import MessageStep
 from antiphon.effects import (
     AskModel,
     AskPerson,
@@ -37,7 +38,7 @@ def owned(journal: Journal, owner: str, *ids: str) -> None:
             connection.execute("UPDATE runs SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
 
 
-def do(running: ActiveRun, path: str, effect: Effect, outcome: Outcome | None = None) -> None:
+def do(running: ActiveRun | MessageStep, path: str, effect: Effect, outcome: Outcome | None = None) -> None:
     step = EffectCall(path, effect)
     running.middleware.before(step)
     if outcome is not None:
@@ -49,7 +50,9 @@ def show(running: ActiveRun, path: str, result: Result, tool: str = "show", argu
     do(running, path, CallTool(tool, dict(arguments)), Outcome(came))
 
 
-def say(running: ActiveRun, path: str, text: str, cost: float = 0.0125, calls: Iterable[ToolCall] = ()) -> None:
+def say(
+    running: ActiveRun | MessageStep, path: str, text: str, cost: float = 0.0125, calls: Iterable[ToolCall] = ()
+) -> None:
     reply = Reply((Text(text), *calls), "end", usage=Usage(1200, 80))
     do(running, path, AskModel("claude-sonnet-5", "Be kind.", ()), Outcome(ModelReplied(reply, cost)))
 

@@ -98,8 +98,10 @@ def test_an_answer_comes_in_pieces_and_the_thread_is_saved(journal: Journal, pag
     with Store(journal.file.path) as store:
         (entry,) = store.list()
         assert (entry.id, entry.turns, entry.command) == (client.thread, 4, "agui")
-    assert [(each.kind, each.state) for each in journal.list_runs()] == [("agui", "done")] * 2
-    assert {each.id for each in journal.list_runs()} == {f"{client.thread}-run1", f"{client.thread}-run2"}
+    (run,) = journal.list_runs()
+    assert (run.id, run.kind, run.state) == (client.thread, "agui", "done")
+    messages = [(each.path, each.asked["key"]) for each in journal.list_messages(run.id)]
+    assert messages == [("1", f"{client.thread}-run1"), ("2", f"{client.thread}-run2")]
 
 
 def test_thinking_and_tools_are_told_with_their_results(page: Any, antiphon_fake: Fake):
@@ -133,7 +135,8 @@ def test_errors_of_the_provider_are_told_and_the_same_words_can_be_said_again(pa
     assert [each["role"] for each in said_to(antiphon_fake)] == ["user"]
 
 
-def test_an_answer_that_broke_off_is_no_history(page: Any, antiphon_fake: Fake):
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_an_answer_that_broke_off_stays_unless_the_client_drops_it(page: Any, antiphon_fake: Fake, is_dropped: bool):
     antiphon_fake.play(*[Answer("This is never said to its end.", cut_after=8)] * 9)
     client = Client(page)
     events = client.ask("Hello?")
@@ -141,8 +144,10 @@ def test_an_answer_that_broke_off_is_no_history(page: Any, antiphon_fake: Fake):
     assert client.messages[-1]["role"] == "assistant"
     antiphon_fake.reset()
     antiphon_fake.play("Now it is.")
+    if is_dropped:
+        client.messages.pop()
     assert outcome(client.ask("Once more?")) == {"type": "success"}
-    assert [each["role"] for each in said_to(antiphon_fake)] == ["user"]
+    assert [each["role"] for each in said_to(antiphon_fake)] == ["user", *(() if is_dropped else ("assistant", "user"))]
 
 
 def test_what_the_client_knows_is_for_the_model_to_know(page: Any, antiphon_fake: Fake):
@@ -260,15 +265,15 @@ def test_notes_of_the_program_are_no_messages_and_the_thread_goes_on(page: Any, 
     assert "You gave neither an answer" in json.dumps(said_to(antiphon_fake))
 
 
-def test_a_run_is_begun_once(page: Any, antiphon_fake: Fake):
+def test_a_request_that_is_sent_twice_is_answered_once(page: Any, antiphon_fake: Fake):
     antiphon_fake.play("Once.")
     client = Client(page)
     client.ask("Go.")
     client.messages.append({"id": "u", "role": "user", "content": "Again."})
     client.runs = 0
-    response = client.post()
-    assert response.status_code == 409
-    assert "run1" in response.json()["error"]
+    events = client.run()
+    assert types(events) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    assert [each["content"] for each in client.messages] == ["Go.", "Once."]
     assert len(antiphon_fake.requests) == 1
 
 
@@ -318,7 +323,7 @@ def test_a_call_that_must_be_allowed_interrupts_and_waits_over_a_restart(
     assert events[0]["runId"] == f"{client.thread}-run3"
     assert ran == (["a.txt"] if has_run else [])
     assert len(antiphon_fake.requests) == 2
-    assert [(each.id, each.state) for each in with_two.list_runs()] == [(f"{client.thread}-run1", "done")]
+    assert [(each.id, each.state) for each in with_two.list_runs()] == [(client.thread, "done")]
     late = client.post(resume=[{"interruptId": interrupt["id"], **entry}])
     assert late.status_code == 409
     assert "already answered" in late.json()["error"]
@@ -367,8 +372,8 @@ def test_whoever_answers_first_counts_also_on_the_page(journal: Journal, page: A
     antiphon_fake.play(call("remove", path="a"), "Done.")
     client = Client(page)
     (interrupt,) = outcome(client.ask("Go."))["interrupts"]
-    (question,) = journal.list_questions(f"{client.thread}-run1")
-    journal.answer(f"{client.thread}-run1", question.path, HumanAnswer("mine", allowed=False))
+    (question,) = journal.list_questions(client.thread)
+    journal.answer(client.thread, question.path, HumanAnswer("mine", allowed=False))
     events = client.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}])
     (note,) = [each for each in events if each["type"] == "CUSTOM"]
     assert note["value"] == {"interruptId": interrupt["id"], "why": "the question is already answered: mine"}
@@ -383,7 +388,7 @@ def test_a_client_that_has_forgotten_what_was_asked_goes_on_when_it_is_answered_
     antiphon_fake.play(Answer("", [call("remove", path="a"), call("remove", path="b")]), "Done.")
     client = Client(page)
     _, second = outcome(client.ask("Go."))["interrupts"]
-    id = f"{client.thread}-run1"
+    id = client.thread
     one, two = journal.list_questions(id)
     journal.answer(id, one.path, HumanAnswer())
     assert outcome(client.run())["interrupts"] == [second]
@@ -406,7 +411,7 @@ def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
     journal = Journal()
     client = Client(app(journal=journal, token=TOKEN, model=MODEL, tools="all"))
     (interrupt,) = outcome(client.ask("Write."))["interrupts"]
-    id = f"{client.thread}-run1"
+    id = client.thread
     (question,) = journal.list_questions(id)
     journal.answer(id, question.path, HumanAnswer())
     resumed = CliRunner().invoke(cli, ["resume", id])
@@ -414,7 +419,7 @@ def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
     assert (tmp_path / "a.txt").read_text() == "hi"
     late = client.post(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}}])
     assert late.status_code == 409
-    assert "already answered: allowed; run" in late.json()["error"]
+    assert "already answered: allowed; thread" in late.json()["error"]
     assert types(client.ask("Sure?")) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_ERROR"]
     assert outcome(client.ask("Sure?")) == {"type": "success"}
     journal.close()
@@ -503,7 +508,7 @@ def test_a_client_that_leaves_stops_the_run_and_can_go_on(journal: Journal, anti
             assert begun.wait(60)
             second = httpx2.post(f"{site.url}/agui", json={**given, "runId": "r2"}, headers=headers, timeout=60)
             assert (second.status_code, "active run" in second.json()["error"]) == (409, True)
-        wait_for(lambda: journal.find("r1").state == "cancelled")
+        wait_for(lambda: journal.find(client.thread).state == "cancelled")
         antiphon_fake.reset()
         antiphon_fake.play("Here.")
         wait_for(lambda: _answers(site, client, headers))
@@ -525,7 +530,7 @@ def test_a_run_that_is_cancelled_elsewhere_says_so(journal: Journal, antiphon_fa
     @tool
     def ending() -> str:
         """Somebody cancels the run."""
-        journal.cancel("thread-of-many-run1")
+        journal.cancel("thread-of-many")
         return "so"
 
     antiphon_fake.play(call("ending"), "Never.")

@@ -131,8 +131,8 @@ def test_another_process_opens_it_with_its_tools_and_what_it_took(fake: Fake, pa
     id = begun(page, tools="read", model=CLAUDE)
     settled(page, id)
     chat = Chats(journal).open(id)
-    assert (chat.tools, chat.talk.session.model.name) == ("read", CLAUDE)
-    assert (chat.accounts[0]["inputTokens"], chat.accounts[0]["outputTokens"]) == (10, 3)
+    assert (chat.tools.bundle, chat.session.model.name) == ("read", CLAUDE)
+    assert (chat.accounts.by_turn[0]["inputTokens"], chat.accounts.by_turn[0]["outputTokens"]) == (10, 3)
 
 
 def test_chats_are_listed_with_the_models_that_can_be_had(fake: Fake, page: Page):
@@ -355,9 +355,9 @@ def test_without_saving_a_chat_is_there_as_long_as_the_server(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     fake.play("One.")
     chats = Chats(Journal())
-    id = chats.begin({"text": "Hello?"}).id
+    id = chats.begin({"text": "Hello?"}).name
     until(lambda: not chats.open(id).is_answering)
-    assert [turn.text for turn in chats.open(id).talk.conversation.turns] == ["Hello?", "One."]
+    assert [turn.text for turn in chats.open(id).conversation.turns] == ["Hello?", "One."]
     assert chats.listed()["chats"][0]["id"] == id
     assert not (tmp_path / "data" / "antiphon" / "logs.db").exists()
 

@@ -11,6 +11,7 @@ import pytest
 
 from antiphon.conversation import Conversation, Note, Text, ToolCall, ToolResult
 from antiphon.durable import Journal
+from antiphon.durable.session_run import SessionRun
 from antiphon.effects import (
     AskModel,
     AskPerson,
@@ -284,16 +285,22 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
     before = Conversation()
     before.add_user("Hello")
     before.add_reply([Text("Hi.")])
-    running = journal.begin_request(before, "chat", (Text("Make it."),), "Make it.", "ask", {"conversation": "abc"})
-    assert running is not None
-    say(running, "r1", "Made.")
-    running.finish("done")
-    (choices,) = got(journal, f"/api/runs/{running.id}/fork?path=r1")
-    assert (choices["prompt"], "source" in choices, choices["given"]) == ("Make it.", False, "reply")
-    _, made = fork_at(journal, "r1", running.id, prompt="Break it.")
-    conversation, mode, prompt = journal.load_request(made["id"])
-    assert (conversation.turns, mode, prompt) == (before.turns, "chat", (Text("Break it."),))
-    assert (list(journal.iterate_effects(made["id"])), journal.find(made["id"]).begun_as["conversation"]) == ([], "")
+    chat = SessionRun(journal, "ask", lambda: {"conversation": "abc"})
+    for number, text in enumerate(["Make it.", "And now?"], 1):
+        step = chat.begin_request(before, "chat", (Text(text),), text)
+        assert step is not None
+        say(step, f"{number}/r1", f"Answer {number}.")
+        step.finish("done")
+    for number, text in enumerate(["Make it.", "And now?"], 1):
+        path = f"{number}/r1"
+        (choices,) = got(journal, f"/api/runs/{chat.id}/fork?path={path}")
+        assert (choices["prompt"], "source" in choices, choices["given"]) == (text, False, "reply")
+        _, made = fork_at(journal, path, chat.id, prompt="Break it.")
+        conversation, mode, prompt = journal.load_request(made["id"])
+        assert (conversation.turns, mode, prompt) == (before.turns, "chat", (Text("Break it."),))
+        steps = [each.path for each in journal.iterate_effects(made["id"])]
+        assert steps == ["1", "1/r1", "2"][: 2 * number - 1]
+        assert journal.find(made["id"]).begun_as["conversation"] == ""
 
 
 @pytest.mark.parametrize(

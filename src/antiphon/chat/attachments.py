@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from antiphon._base.files import open_named_file
 from antiphon.chat.code_fences import fence_text
 from antiphon.chat.image_types import detect_image
-from antiphon.conversation import Image, OpaquePart, ProviderPayload, UserPart
+from antiphon.conversation import Image, OpaquePart, ProviderPayload, Text, UserPart
 from antiphon.errors import ContentError
 
 if TYPE_CHECKING:
@@ -135,6 +135,15 @@ def _list_local_hosts(url: str) -> list[str]:
 
 
 # What a model is given
+
+
+def load_attachment_part(source: str | bytes, name: str, target: Target | None) -> UserPart:
+    """Return a file, a URL or bytes with a `name` as a part of a message, in the form of the model's API."""
+    if isinstance(source, bytes):
+        attachment = make_attachment(name, source)
+    else:
+        attachment = fetch_attachment(source) if is_web_url(source) else read_attachment(source)
+    return make_attachment_part(attachment, target) or Text(attachment.text)
 
 
 def make_attachment_part(sent: Attachment, target: Target | None) -> UserPart | None:

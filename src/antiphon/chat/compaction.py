@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from antiphon.chat.saved_chat import SavedChat
+from antiphon.chat.chat import Chat
 from antiphon.conversation import Conversation
 from antiphon.conversation.transcript import format_transcript
 from antiphon.errors import NotReadyError
@@ -20,7 +20,7 @@ class CompactedChat:
     full_id: str
 
 
-def compact_chat(chat: SavedChat, focus: str = "") -> CompactedChat:
+def compact_chat(chat: Chat, focus: str = "") -> CompactedChat:
     """Replace all but the first and the last message by a summary. `focus` names what the summary must keep."""
     conversation = chat.conversation
     if conversation.open_calls:

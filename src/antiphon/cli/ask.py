@@ -18,7 +18,7 @@ from antiphon.cli.output import discard_stdout, print_json, print_message
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.chat.startup import ChatOptions
+    from antiphon.chat.service import ChatOptions
     from antiphon.cli.chat_front.ask_request import AskRequest
 
 #: Options that print something other than the answer's text: at most one of them, and never streamed.
@@ -127,7 +127,7 @@ def _ask_model(prompt: tuple[str, ...], given: dict[str, Any]) -> int:
 
 
 def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
-    from antiphon.chat.startup import ChatOptions
+    from antiphon.chat.service import ChatOptions
     from antiphon.effects import Limits
 
     only, more = select_tools(question.tools, question.own, question.mcp)
@@ -141,6 +141,7 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
         given["resume"],
         given["yes"],
         log=not given["no_save"],
+        fork=given["fork"],
         limits=Limits(requests=given["max_turns"] or Limits().requests, cost=given["max_cost"]),
         # Without tools nothing needs to be replayed: asking again is as quick.
         journal=bool(only or more or keeps_tools) and not given["no_save"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,8 @@ from antiphon.cli.chat_front.shared_options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from antiphon.chat.startup import ChatOptions, OpenChat
+    from antiphon.chat.chat import Chat
+    from antiphon.chat.service import ChatOptions
     from antiphon.chat.tool_selection import ToolSelection
     from antiphon.cli.chat_front.ask_request import AskRequest
     from antiphon.cli.chat_front.chat_loop import ChatLoop
@@ -53,7 +55,7 @@ def chat(no_instructions: bool, **given: Any) -> None:
 
 
 def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
-    from antiphon.chat.startup import ChatOptions
+    from antiphon.chat.service import ChatOptions
 
     only, more = select_tools(question.tools, question.own, question.mcp)
     return ChatOptions(
@@ -65,6 +67,7 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
         given["yes"],
         log=not given["no_save"],
         journal=not given["no_save"],
+        fork=given["fork"],
         about={"yes": given["yes"], "options": dict(question.options)},
         tools=only,
         more=more,
@@ -73,8 +76,7 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
 
 
 def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, *, instructed: bool) -> None:
-    from antiphon.chat.startup import choose_chat_tools, open_chat
-    from antiphon.chat.tool_selection import ToolRegistry
+    from antiphon.chat.service import ChatService
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.completion import CompletionMenu
     from antiphon.cli.chat_front.line_editor import LineEditor
@@ -85,56 +87,45 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     from antiphon.terminal import Person, make_console
 
     display = Screen(make_console(), None)
-    opened = open_chat(wishes, current_configuration(), stack, display.print_note)
-    saves = opened.store is not None and opened.store.is_saving
-    history = opened.store.path.with_suffix(".history") if opened.store and saves else None
+    project = current_configuration().project
+    is_trusted = project.is_repository and project.state == "trusted"
+    options = replace(wishes, is_held=True, default_tools="read" if is_trusted else "none")
+    chat = stack.enter_context(ChatService(current_configuration, tell=display.print_note).open(options))
+    saves = chat.store is not None and chat.store.is_saving
+    history = chat.store.path.with_suffix(".history") if chat.store and saves else None
     menu = CompletionMenu({name: command.help for name, command in COMMANDS.items()})
     reader = LineEditor(menu, history)
     # Input from a file is messages only; nobody can answer questions.
     display.person = Person(reader.read_line, display.console.print, sys.stdin) if reader.is_terminal else None
-    project = current_configuration().project
-    is_trusted = project.is_repository and project.state == "trusted"
-    toolbox = ToolRegistry(current_configuration(), stack, display.print_note)
-    used = choose_chat_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
-    require_runtime(opened.chat.session.model)
-    talk = ChatLoop(opened.chat, display, reader, toolbox, wishes.about, opening)
-    talk.keep_tools(used)
-    _add_project_instructions(opened, project, instructed, display.print_note)
-    _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
-    is_asked = bool(opened.chat.session.pending_questions) and display.person is not None
-    if opened.chat.unfinished_run and not is_asked:
-        display.print_note(_describe_unfinished(opened))
-    elif opened.chat.conversation.open_calls and not is_asked:
+    are_kept = chat.are_tools_kept
+    chat.load_tools()
+    require_runtime(chat.session.model)
+    talk = ChatLoop(chat, display, reader, opening)
+    chat.declare_tools()
+    _add_project_instructions(chat, project, instructed, display.print_note)
+    _print_greeting(talk, _describe_tools(wishes, talk.tools, project, are_kept=are_kept))
+    is_asked = bool(chat.session.pending_questions) and display.person is not None
+    if chat.unfinished_run and not is_asked:
+        display.print_note("the last answer was interrupted; /go resumes it and repeats no completed step")
+    elif chat.conversation.open_calls and not is_asked:
         display.print_note("tool calls of the last answer did not run; /go runs them, /retry asks again")
     if opening is not None and not opening.is_whole:
         display.print_note(f"template {opening.name}: your first message is its $input")
     talk.run(talk.resume if is_asked else talk.send_opening if opening is not None and opening.is_whole else None)
-    if opened.chat.id:
-        display.print_note(f"saved; continue with `antiphon chat --resume {opened.chat.id}`")
+    if chat.id:
+        display.print_note(f"saved; continue with `antiphon chat --resume {chat.id}`")
 
 
-def _describe_unfinished(opened: OpenChat) -> str:
-    """Return a message about an unfinished answer: which process runs it, or how to resume it."""
-    from antiphon.cli.telling import iter_next_steps
-
-    journal, id = opened.journal, opened.chat.unfinished_run
-    if journal is not None and journal.find(id).state == "running":
-        return f"the last answer is still running: {next(iter_next_steps(journal, id))}"
-    return "the last answer was interrupted; /go resumes it and repeats no completed step"
-
-
-def _add_project_instructions(
-    opened: OpenChat, project: Project, instructed: bool, note: Callable[[str], None]
-) -> None:
+def _add_project_instructions(chat: Chat, project: Project, instructed: bool, note: Callable[[str], None]) -> None:
     """Add the project's instructions to a new chat; a resumed one keeps its own."""
     from antiphon.chat.project_instructions import add_instructions, find_trusted_instructions, remove_instructions
     from antiphon.conversation.compaction import estimate_tokens
 
-    conversation = opened.chat.conversation
+    conversation = chat.conversation
     if not instructed:
         conversation.system = remove_instructions(conversation.system)
-    elif opened.entry is None and (found := find_trusted_instructions(project)):
-        system, model = add_instructions(conversation.system, found), opened.chat.session.model
+    elif chat.entry is None and (found := find_trusted_instructions(project)):
+        system, model = add_instructions(conversation.system, found), chat.session.model
         room = getattr(getattr(model, "facts", None), "context", None)
         if room is not None and estimate_tokens(system) > room * _MAX_INSTRUCTION_SHARE:
             names = ", ".join(each.name for each in found)
@@ -143,9 +134,9 @@ def _add_project_instructions(
             conversation.system = system
 
 
-def _describe_tools(wishes: ChatOptions, opened: OpenChat, used: ToolSelection, project: Project) -> str:
+def _describe_tools(wishes: ChatOptions, used: ToolSelection, project: Project, *, are_kept: bool) -> str:
     """Return which tools are available and why; without any, how to get them."""
-    if wishes.tools is None and opened.entry is not None:
+    if are_kept:
         return f"tools: {used}, as before"
     if wishes.tools is not None or used.bundle == "read":
         return f"tools: {used}" + ("" if wishes.tools is not None else " (you trust this repository)")
@@ -153,17 +144,17 @@ def _describe_tools(wishes: ChatOptions, opened: OpenChat, used: ToolSelection, 
     return f"tools: {used}\n`--tools read` lets the model read this directory{by_trust}"
 
 
-def _print_greeting(chat: ChatLoop, opened: OpenChat, tools: str) -> None:
+def _print_greeting(chat: ChatLoop, tools: str) -> None:
     from antiphon.chat.project_instructions import list_instruction_files
 
     note, conversation = chat.display.print_note, chat.talk.conversation
-    note(f"model: {chat.talk.session.model.name} ({opened.model_reason}); {tools}")
+    note(f"model: {chat.talk.session.model.name} ({chat.talk.model_reason}); {tools}")
     for each in list_instruction_files(conversation.system):
         note(f"instructions: {each}")
     note("/help lists commands, @ adds a file, Ctrl-D quits")
-    if opened.entry is not None:
+    if (entry := chat.talk.entry) is not None:
         turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"
-        note(f"continuing {opened.entry.id}, {turns}: {opened.entry.title or '(no text)'}")
+        note(f"continuing {entry.id}, {turns}: {entry.title or '(no text)'}")
         _print_last_exchange(chat)
 
 

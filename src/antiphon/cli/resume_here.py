@@ -43,7 +43,7 @@ def resume_run_here(
         print_message(f"session {get_session_id(entry)} is already done")
         return 0
     if entry.kind in ("ask", "chat"):
-        from antiphon.chat.chat_journal import get_journal_location
+        from antiphon.chat.chat_run import get_journal_location
         from antiphon.cli.chat_front.ask_flow import resume_ask
 
         _enter_directory(str(entry.begun_as.get("directory", "")), entry)

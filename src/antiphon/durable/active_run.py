@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from antiphon.conversation import Conversation
 from antiphon.durable.journal_middleware import JournalMiddleware
 from antiphon.durable.turn_history import session_request_to_json
-from antiphon.effects import Outcome
+from antiphon.effects import Outcome, PathCounter
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.storage import leases, steps
 
 if TYPE_CHECKING:
     from antiphon.durable.journal import Journal
+    from antiphon.effects import Spending
 
 
 class ActiveRun:
@@ -64,7 +65,35 @@ class ActiveRun:
         self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
         return name
 
-    def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
-        """Release the run in a state; `ending` describes how it ended, as JSON data."""
+    @property
+    def counter(self) -> PathCounter:
+        """The counter of its effects."""
+        return PathCounter()
+
+    def start_message(self, about: Mapping[str, Any] | None = None) -> None:
+        """Set the state of a session to running; `about` replaces the data that it was started with."""
+        body = None if about is None else self.journal.encode_launch_data(self.id, dump_ascii_json(about))
+        self.journal.write_at_epoch(self.id, self._epoch, leases.start_message(body, self.journal.now()))
+
+    def start_replay(self, *, other_model: bool = False) -> None:
+        """Replay the saved effects from the first one on."""
+        from antiphon.durable.replay_cache import load_replay_cache
+
+        self.middleware = JournalMiddleware(self.journal, self.id, self._epoch, other_model=other_model)
+        self.middleware.replay_source = load_replay_cache(self.journal, self.id)
+
+    def let_go(self) -> None:
+        """Release a run that is held, in its present state."""
+        self.journal.write_at_epoch(self.id, self._epoch, leases.give_up_lease())
+
+    def finish(
+        self,
+        state: str,
+        ending: Mapping[str, Any] | None = None,
+        *,
+        spent: Spending | None = None,  # noqa: ARG002  (the steps have it)
+        is_held: bool = False,
+    ) -> None:
+        """Release the run in a state, unless it `is_held`; `ending` describes how it ended, as JSON data."""
         body = None if ending is None else self.middleware.protect(dump_ascii_json(ending))
-        self.journal.release(self.id, self._epoch, state, body)
+        self.journal.release(self.id, self._epoch, state, body, is_held=is_held)

@@ -132,12 +132,14 @@ class Journal(JournalWriter):
             texts.save_turns(self.database, new)
         return key
 
-    def resume(self, id: str, *, by_force: bool = False, other_model: bool = False) -> ActiveRun:
-        """Acquire an existing run. A living owner is an error, unless the run is taken `by_force`."""
-        from antiphon.durable.replay_cache import load_replay_cache
+    def resume(self, id: str, *, by_force: bool = False, other_model: bool = False, reopens: bool = False) -> ActiveRun:
+        """Acquire an existing run. A living owner is an error, unless the run is taken `by_force`.
 
-        running = ActiveRun(self, id, self._acquire(id, by_force=by_force), other_model=other_model)
-        running.middleware.replay_source = load_replay_cache(self, id)
+        A cancelled run is an error too, unless it `reopens`.
+        """
+        epoch = self._acquire(id, by_force=by_force, reopens=reopens)
+        running = ActiveRun(self, id, epoch)
+        running.start_replay(other_model=other_model)
         return running
 
     def resume_preparing(self, id: str) -> ActiveRun:
@@ -148,9 +150,13 @@ class Journal(JournalWriter):
         """Take a run and its children from their owners, which stop at their next effect."""
         leases.revoke(self.database, id)
 
-    def release(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
-        """Release a run that this process still owns; `body` is the stored form of its ending."""
-        leases.release(self.database, id, epoch, state, body, self._compute_wake_time)
+    def hold(self, id: str) -> ActiveRun:
+        """Acquire a run without changing its state, so that no other process can."""
+        return ActiveRun(self, id, self._acquire(id, into=self.find(id).state, reopens=True))
+
+    def release(self, id: str, epoch: int, state: str, body: str | None = None, *, is_held: bool = False) -> None:
+        """Release a run that this process still owns, unless it `is_held`; `body` is the stored form of its ending."""
+        leases.release(self.database, id, epoch, state, body, self._compute_wake_time, is_held=is_held)
 
     def answer(self, id: str, path: str, said: HumanAnswer) -> None:
         """Answer an open question of a run. The run reads the answer when it is resumed."""

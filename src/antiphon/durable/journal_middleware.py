@@ -25,6 +25,7 @@ from antiphon.effects import (
     Print,
     ReadEnvironment,
     RunPython,
+    SendMessage,
     Sleep,
     ToolReturned,
 )
@@ -108,6 +109,8 @@ class JournalMiddleware(Middleware):
             # A new run, which has printed lines that it will not request again.
             self._count, self._known = printed, 0
         self._rows: dict[str, StepRow] = {}
+        #: Paths of steps that were suspended here, and may be requested again here.
+        self._suspended: set[str] = set()
         self._read_to = -1 if self._known else None
         self._lock = threading.Lock()
         #: Held while a new step is written, so that the numbers of steps have no gaps.
@@ -150,6 +153,8 @@ class JournalMiddleware(Middleware):
             return
         if isinstance(outcome.error, Suspended):
             # An effect inside this one is pending; this one starts again to reach it.
+            with self._lock:
+                self._suspended.add(step.path)
             self._write(steps.suspend_step(step.path))
             return
         if isinstance(outcome.error, SessionAborted):
@@ -186,6 +191,11 @@ class JournalMiddleware(Middleware):
         text = self._secret_refs.insert_references(text)
         return self._journal.cipher.encrypt(text) if is_effect_private() else text
 
+    def skip_replay(self) -> None:
+        """Perform all effects from now on, because none of them was performed before."""
+        self._gap, self._read_to = "", None
+        self._rows.clear()
+
     def _count_steps(self) -> int:
         """Return the number of steps of the run, and detect missing ones, which would be repeated."""
         counted = steps.count_steps(self._journal.database, self.run)
@@ -199,9 +209,10 @@ class JournalMiddleware(Middleware):
                 self._read_ahead(self._read_to)
             if (row := self._rows.pop(path, None)) is not None:
                 return row
-            if self._read_to is None:
+            if self._read_to is None and path not in self._suspended:
                 # All earlier steps have been read, so this one is new.
                 return None
+            self._suspended.discard(path)
         return steps.find_step(self._journal.database, self.run, path)
 
     def _read_ahead(self, after: int) -> None:
@@ -327,7 +338,7 @@ class JournalMiddleware(Middleware):
 
     def _chain_shown_turns(self, effect: Effect) -> tuple[str | None, list[TurnRow]]:
         """Return the key and the new rows of the turns of a model request; none for a private one."""
-        if not isinstance(effect, AskModel) or is_effect_private():
+        if not isinstance(effect, AskModel | SendMessage) or is_effect_private():
             return None, []
         return chain_turns(self._journal, effect.turns, self._secret_refs)
 

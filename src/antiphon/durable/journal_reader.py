@@ -24,6 +24,7 @@ from antiphon.durable.run_entries import (
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.durable.turn_history import load_last_turns, load_session_request
+from antiphon.effects import Outcome, outcome_from_json
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.storage import sessions, steps, texts
 from antiphon.storage.database import Database
@@ -162,6 +163,11 @@ class JournalReader:
             raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon show {id}` lists them")
         return read_effect_entry(self, found)
 
+    def load_outcome(self, id: str, path: str) -> Outcome:
+        """Return the outcome of a step that has ended, with the values of environment variables."""
+        kept = steps.get_step(self.database, id, path).outcome or ""
+        return outcome_from_json(self.secret_refs.parse_with_values(self.load_text(kept), f"step {path}"))
+
     def list_questions(
         self, id: str, limit: int | None = None, *, path: str | None = None
     ) -> tuple[QuestionEntry, ...]:
@@ -177,9 +183,29 @@ class JournalReader:
                 yield read_run_entry(self, each)
             last = found[-1].number or 0
 
-    def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
-        """Return what a session was asked in a run: the conversation before it, the mode and the prompt."""
+    def list_messages(self, id: str) -> list[EffectEntry]:
+        """Return the messages of a session, which are steps of its run, in order."""
+        return [read_effect_entry(self, row) for row in steps.list_messages(self.database, id)]
+
+    def find_last_message(self, id: str) -> EffectEntry | None:
+        """Return the last message of a session, or None if its run does not exist or has none."""
+        found = steps.find_last_message(self.database, id)
+        return None if found is None else read_effect_entry(self, found)
+
+    def load_request(self, id: str, message: str | None = None) -> tuple[Conversation, Any, Any]:
+        """Return what a session was asked: the conversation before it, the mode and the prompt.
+
+        In a run with several messages, this is the one at the path `message`, or else the last one.
+        """
         entry = self.find(id)
+        found = (
+            steps.find_last_message(self.database, entry.id)
+            if message is None
+            else steps.find_step(self.database, entry.id, message)
+        )
+        if found is not None:
+            data = self.secret_refs.parse_with_values(self.load_text(found.request), f"a message of run {id}")
+            return load_session_request(self, data, steps.find_turn_of(self.database, entry.id, found.path) or "")
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"run {id!r} was not started by a session")
         return load_session_request(self, entry.begun_as, sessions.find_last_turn(self.database, entry.id))

@@ -64,12 +64,18 @@ class JournalWriter(JournalReader):
         """Make a batch and its rows ready to run, in one transaction."""
         sessions.complete_batch(self.database, batch, epoch)
 
-    def _acquire(self, id: str, *, into: str = "running", by_force: bool = False) -> int:
+    def _acquire(self, id: str, *, into: str = "running", by_force: bool = False, reopens: bool = False) -> int:
         """Acquire a run for this process, and return its new epoch."""
 
         def describe_alive(owner: str) -> str:
             return describe_owner(owner, id) if is_owner_alive(owner) else ""
 
         return leases.acquire(
-            self.database, id, make_owner_id(), into=into, by_force=by_force, describe_alive=describe_alive
+            self.database,
+            id,
+            make_owner_id(),
+            into=into,
+            by_force=by_force,
+            reopens=reopens,
+            describe_alive=describe_alive,
         )

@@ -22,7 +22,7 @@ from antiphon.conversation.serialization import (
 )
 from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.effects.codec import dump_ascii_json
-from antiphon.effects.types import AskModel, Effect
+from antiphon.effects.types import AskModel, Effect, SendMessage
 from antiphon.storage.texts import TurnRow, iterate_turn_bodies
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def chain_turns(journal: JournalReader, turns: Sequence[Turn], withheld: SecretR
 
 def forget_stored_turns(effect: Effect) -> None:
     """Mark the turns of a request as not stored, because writing them failed."""
-    for turn in effect.turns if isinstance(effect, AskModel) else ():
+    for turn in effect.turns if isinstance(effect, AskModel | SendMessage) else ():
         turn.derived.remove(_STORED_TURN)
 
 

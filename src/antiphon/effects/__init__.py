@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ReadClock,
         ReadEnvironment,
         RunPython,
+        SendMessage,
         Sleep,
         ToolReturned,
     )
@@ -69,6 +70,7 @@ _HOMES = {
     "Recording": "record_replay",
     "ToolReturned": "types",
     "RunPython": "types",
+    "SendMessage": "types",
     "HumanAnswer": "types",
     "Sleep": "types",
     "effect_from_json": "codec",
@@ -102,6 +104,7 @@ __all__ = [
     "ReadEnvironment",
     "Recording",
     "RunPython",
+    "SendMessage",
     "Sleep",
     "Spending",
     "ToolReturned",

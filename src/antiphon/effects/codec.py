@@ -288,9 +288,13 @@ _FIELD_NAMES = {
 _FIELD_ENCODERS: dict[str, Callable[[Any], Any]] = {
     "tools": lambda tools: [tool_to_json(tool) for tool in tools],
     "call": lambda call: None if call is None else parts_to_json([call])[0],
+    "prompt": lambda parts: parts,
+    "head": lambda head: head,
 }
 _FIELD_DECODERS: dict[str, Callable[[Any], Any]] = {
     "turns": turns_from_json,
     "tools": lambda tools: tuple(tool_from_json(tool) for tool in tools),
     "call": lambda call: None if call is None else parts_from_json([call])[0],
+    "prompt": lambda parts: parts,
+    "head": lambda head: head,
 }

@@ -78,9 +78,9 @@ class PathCounter:
 
     __slots__ = ("_count", "prefix")
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, prefix: str = "", count: int = 0) -> None:
         self.prefix = prefix
-        self._count = 0
+        self._count = count
 
     @property
     def last(self) -> str:

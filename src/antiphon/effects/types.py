@@ -87,10 +87,31 @@ class RunPython:
     is_harmless: bool = False
 
 
-Effect = AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """A message of a session, after these turns. Its requests and calls are effects inside it.
+
+    `text` is its first text. `prompt` are its parts as JSON data, or None if the model only continues. `head` is the
+    conversation without its turns as JSON data, and `turn` the position of the message. `key` is the name that its
+    sender gave it.
+    """
+
+    kind: ClassVar[str] = "message"
+    text: str
+    mode: str
+    prompt: Any
+    head: Any
+    turn: int
+    model: str = ""
+    key: str = ""
+    turns: tuple[Turn, ...] = ()
+
+
+Effect = AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython | SendMessage
 #: The effect types by the `kind` in their JSON form.
 EFFECT_TYPES: dict[str, type[Any]] = {
-    each.kind: each for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep, RunPython)
+    each.kind: each
+    for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep, RunPython, SendMessage)
 }
 
 

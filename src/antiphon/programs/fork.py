@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Text, UserPart
-from antiphon.conversation.serialization import parts_from_json, parts_to_json
+from antiphon.conversation.serialization import parts_from_json
 from antiphon.durable.replay_cache import set_aside_run
+from antiphon.durable.turn_history import session_request_to_json
+from antiphon.effects import EffectCall, SendMessage
 from antiphon.errors import NotReadyError
 from antiphon.programs.launch_spec import load_launch_spec
 from antiphon.programs.manual_outcome import parse_manual_outcome
-from antiphon.storage import steps
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal, RunEntry
@@ -52,9 +53,10 @@ def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> 
     """Create a fork that is ready to be resumed, and return its id."""
     if why := explain_fork_refusal(entry):
         raise NotReadyError(f"run {entry.id} cannot be forked: {why}")
-    is_talk = entry.kind in CHAT_KINDS
-    at = find_first_step(journal, entry) if change.prompt is not None else at
-    begun = _change_chat(entry, change) if is_talk else _change_program(journal, entry, change)
+    is_chat = entry.kind in CHAT_KINDS
+    begun = _change_chat(entry, change) if is_chat else _change_program(journal, entry, change)
+    if is_chat and change.prompt is not None:
+        return _fork_with_prompt(journal, entry, at, change.prompt, begun)
     given = None if change.given is None else parse_manual_outcome(journal, entry.id, at, change.given)
     name = journal.fork(entry.id, at, given, begun)
     if change.source is not None:
@@ -65,13 +67,18 @@ def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> 
     return name
 
 
-def extract_prompt(entry: RunEntry) -> str | None:
-    """Return the prompt of a chat run; None if it has no text, or for other runs."""
-    kept = entry.begun_as.get("prompt")
-    if entry.kind not in CHAT_KINDS or not isinstance(kept, list):
+def extract_prompt(journal: Journal, entry: RunEntry, at: str) -> str | None:
+    """Return the prompt of the message that a step of a chat belongs to; None if it has no text, or for other runs."""
+    if entry.kind not in CHAT_KINDS:
         return None
-    texts = [each.text for each in parts_from_json(cast(list[object], kept)) if isinstance(each, Text)]
+    kept = journal.find_effect(entry.id, find_message(at)).asked.get("prompt")
+    texts = [each.text for each in parts_from_json(kept or []) if isinstance(each, Text)]
     return "\n\n".join(texts) if texts else None
+
+
+def find_message(at: str) -> str:
+    """Return the path of the message that a step of a chat belongs to."""
+    return at.partition("/")[0]
 
 
 def load_edited_program(journal: Journal, entry: RunEntry, source: str) -> Program:
@@ -82,12 +89,29 @@ def load_edited_program(journal: Journal, entry: RunEntry, source: str) -> Progr
     return loads(source, begun.name, untrusted=bool(begun.settings.get("untrusted")))
 
 
-def find_first_step(journal: Journal, entry: RunEntry) -> str:
-    """Return the path of the first step of a run."""
-    first = steps.find_first_step(journal.database, entry.id)
-    if first is None:
-        raise NotReadyError(f"run {entry.id} has no steps yet")
-    return first.path
+def _fork_with_prompt(journal: Journal, entry: RunEntry, at: str, prompt: str, begun: dict[str, Any]) -> str:
+    """Fork a chat before a message, and begin that one with another prompt."""
+    message = find_message(at)
+    asked = journal.find_effect(entry.id, message).asked
+    before, mode, parts = journal.load_request(entry.id, message)
+    changed: list[UserPart] = [Text(prompt), *(each for each in parts or () if not isinstance(each, Text))]
+    name = journal.fork(entry.id, message, None, begun)
+    running = journal.resume(name)
+    running.middleware.skip_replay()
+    request = session_request_to_json(before, mode, changed)
+    effect = SendMessage(
+        prompt,
+        mode,
+        request["prompt"],
+        request["head"],
+        int(asked["turn"]),
+        str(begun.get("model", "")),
+        "",
+        before.turns,
+    )
+    running.middleware.before(EffectCall(message, effect))
+    running.finish("ready")
+    return name
 
 
 def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> dict[str, Any]:
@@ -108,7 +132,4 @@ def _change_chat(entry: RunEntry, change: ForkChange) -> dict[str, Any]:
     begun: dict[str, Any] = {**entry.begun_as, "conversation": ""}
     if change.model is not None:
         begun |= {"model": change.model, "every_model": True}
-    if change.prompt is not None:
-        kept = [each for each in parts_from_json(begun.get("prompt") or ()) if not isinstance(each, Text)]
-        begun["prompt"] = parts_to_json(cast(list[UserPart], [Text(change.prompt), *kept]))
     return begun

@@ -22,7 +22,7 @@ def classify_ending(report: Report) -> str:
     if report.error is None:
         return report.outcome
     if isinstance(report.error.__cause__, SessionAborted):
-        from antiphon.durable import LeaseLost
+        from antiphon.errors import LeaseLost
 
         if isinstance(report.error.__cause__, LeaseLost):
             return "interrupted"

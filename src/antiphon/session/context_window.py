@@ -92,6 +92,7 @@ def compute_overflow_target(
     return compute_compaction_target(conversation, most * leave, error.tokens)
 
 
-def build_summary_request(dropped: Sequence[Turn]) -> Conversation:
-    """Return the conversation that asks a model to summarize turns."""
-    return Conversation(SUMMARY_PROMPT).add_user(format_transcript(dropped))
+def build_summary_request(dropped: Sequence[Turn], focus: str = "") -> Conversation:
+    """Return the conversation that asks a model to summarize turns, above all what is said about the `focus`."""
+    prompt = f"{SUMMARY_PROMPT} Above all, keep what concerns: {focus}" if focus.strip() else SUMMARY_PROMPT
+    return Conversation(prompt).add_user(format_transcript(dropped))

@@ -96,7 +96,7 @@ class AgentLoop:
                 self._conversation.release()
                 raise
         if self._kept is not None:
-            self._place = EffectContext(PathCounter(), (*self._place.performers, self._kept.middleware))
+            self._place = EffectContext(self._kept.counter, (*self._place.performers, self._kept.middleware))
         return self._place
 
     def request(self) -> bytes:
@@ -152,7 +152,7 @@ class AgentLoop:
         if self._is_handle_finished and self._kept is not None and self._settings.journal is not None:
             # The run was suspended and is now resumed.
             self._kept, self._is_handle_finished = self._settings.journal.resume(self._kept.id), False
-            self._place = EffectContext(PathCounter(), (*self._place.performers[:-1], self._kept.middleware))
+            self._place = EffectContext(self._kept.counter, (*self._place.performers[:-1], self._kept.middleware))
         with use_context(self._place), run.active():
             while True:
                 end = await self._drive_once()
@@ -180,7 +180,7 @@ class AgentLoop:
             case _:
                 state, told = "failed", {"outcome": "failed", "error": str(end)}
         try:
-            kept.finish(state, told)
+            kept.finish(state, told, spent=self.run.budget.spent)
         except AntiphonError as error:
             log.warning("how run %s ended could not be written down: %s", kept.id, error)
         self._is_handle_finished = True

@@ -109,6 +109,12 @@ class Run(Generic[T]):
         """The number of model requests of this run and of the runs inside it."""
         return self.budget.spent.requests
 
+    @property
+    def is_suspended(self) -> bool:
+        """True while the run waits for its answers and nothing drives it."""
+        with self._log.lock:
+            return self.state == "waiting" and self._last is not None
+
     # Watching
 
     def wait(self, *, raises: bool = True) -> AIResult[T]:

@@ -12,7 +12,7 @@ from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
 from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError
-from antiphon.session.context_window import Context
+from antiphon.session.context_window import Context, build_summary_request
 from antiphon.session.events import AsyncEventStream, Events
 from antiphon.session.human_input import Answers, HumanInput, Question
 from antiphon.session.loop import AgentLoop, Prompt
@@ -336,6 +336,31 @@ class Session(Generic[Deps]):
         Use it as `async with session.astream("…") as events: async for event in events: …`.
         """
         return AsyncEventStream(lambda: self.astart(prompt, mode=mode, returns=returns), cancel)
+
+    # Compaction
+
+    def compact(self, focus: str = "") -> AIResult[int]:
+        """Replace the older turns by a summary that the model writes, and return how many there were.
+
+        The first message and the last exchange stay. `focus` says what the summary is about. `run` has the usage.
+        """
+        return _run_blocking("compact", self.acompact(focus))
+
+    async def acompact(self, focus: str = "") -> AIResult[int]:
+        """Like `compact`, but asynchronous."""
+        conversation = self.conversation
+        dropped = conversation.compaction(0).dropped
+        if not dropped:
+            raise NotReadyError("there is nothing to compact: the conversation has no older turns")
+        conversation.claim(self)
+        try:
+            asked = build_summary_request(dropped, focus)
+            summary = (await Session(self.model, conversation=asked, context=None).aresume()).run
+            plan = conversation.compaction(0, summary=summary.said)
+            conversation.replace_with(conversation.compact(plan.after, summary=summary.said))
+        finally:
+            conversation.release()
+        return AIResult(len(dropped), (), summary)
 
     # Questions
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from antiphon.conversation import Conversation, ToolSpec, UserPart
-from antiphon.effects.budget import Limits
-from antiphon.effects.pipeline import Middleware
+from antiphon.effects.budget import Limits, Spending
+from antiphon.effects.pipeline import Middleware, PathCounter
 from antiphon.session.context_window import Context
 from antiphon.session.human_input import HumanInput
 from antiphon.session.typed_output import OutputStrategy
@@ -51,7 +51,9 @@ class RunHandle(Protocol):
     def id(self) -> str: ...
     @property
     def middleware(self) -> Middleware: ...
-    def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None: ...
+    @property
+    def counter(self) -> PathCounter: ...
+    def finish(self, state: str, ending: Mapping[str, Any] | None = None, *, spent: Spending | None = None) -> None: ...
 
 
 class JournalProtocol(Protocol):

@@ -33,10 +33,31 @@ def set_request(launch: str, turn: str) -> LeasedWrite:
     return LeasedWrite("UPDATE runs SET begun_as = ?, said = ? WHERE id = (SELECT run FROM at)", (launch, turn))
 
 
+def start_message(launch: str | None, now: float) -> LeasedWrite:
+    """Return a write that makes a session running again, with other launch data if it is given."""
+    return LeasedWrite(
+        "UPDATE runs SET state = 'running', begun_as = coalesce(?, begun_as), ending = NULL, updated = ?"
+        " WHERE id = (SELECT run FROM at)",
+        (launch, now),
+    )
+
+
+def give_up_lease() -> LeasedWrite:
+    """Return a write that gives up the lease of a session in its present state."""
+    return LeasedWrite("UPDATE runs SET owner = '' WHERE id = (SELECT run FROM at)", ())
+
+
 def acquire(
-    database: Database, id: str, owner: str, *, into: str, by_force: bool, describe_alive: Callable[[str], str]
+    database: Database,
+    id: str,
+    owner: str,
+    *,
+    into: str,
+    by_force: bool,
+    reopens: bool,
+    describe_alive: Callable[[str], str],
 ) -> int:
-    """Acquire a session for an owner, and return its new epoch.
+    """Acquire a session for an owner, and return its new epoch. A cancelled one is an error, unless it `reopens`.
 
     `describe_alive` returns words about another owner that is alive, and nothing about one that is gone.
     """
@@ -49,7 +70,7 @@ def acquire(
         epoch, other, state, parent = found
         if not isinstance(epoch, int):
             raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
-        if state == "cancelled":
+        if state == "cancelled" and not reopens:
             raise RunInUse(f"run {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
         if other and other != owner and not by_force and (alive := describe_alive(other)):
             raise RunInUse(f"run {id!r} is being run by {alive}")
@@ -74,9 +95,12 @@ def release(
     state: str,
     result: str | None,
     compute_wake_time: Callable[[list[tuple[float, str]]], float | None],
+    *,
+    is_held: bool = False,
 ) -> None:
     """Release a session that is still owned at this epoch; one that was answered in the meantime is ready.
 
+    One that `is_held` keeps its owner.
     `compute_wake_time` takes the beginnings and requests of its unfinished sleeps.
     """
 
@@ -90,7 +114,7 @@ def release(
         ).fetchall()
         moments = compute_wake_time(sleeps), database.find_reserved_time(connection, id)
         wakes = min((each for each in moments if each is not None), default=None)
-        connection.execute(_RELEASE, (as_now, now, result and make_text_ref(result), wakes, id, epoch))
+        connection.execute(_RELEASE, (as_now, is_held, now, result and make_text_ref(result), wakes, id, epoch))
         if state == "done":
             connection.execute(_DISCARD_SET_ASIDE, (id,))
 
@@ -151,7 +175,8 @@ def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> Non
 
 #: The number of steps never decreases, so that a lost last step is noticed.
 _RELEASE = (
-    "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?, steps = (SELECT CASE"
+    "UPDATE runs SET state = ?, owner = CASE WHEN ? THEN owner ELSE '' END, updated = ?, ending = ?, wake_at = ?,"
+    " steps = (SELECT CASE"
     " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
     " WHERE id = ? AND epoch = ?"
 )

@@ -382,7 +382,10 @@ def complete_batch(database: Database, batch: str, epoch: int) -> None:
 
 
 def set_aside(database: Database, id: str, epoch: int, about: str) -> str:
-    """Move the steps of a session to a new child, and return its id; `about` is the result of the child."""
+    """Move the steps of a session to a new child, and return its id; `about` is the result of the child.
+
+    In a session with messages, these are the steps inside the last one.
+    """
     with database.write_transaction() as connection:
         check_epoch(database, connection, id, epoch)
         ((count,),) = connection.execute(
@@ -395,7 +398,11 @@ def set_aside(database: Database, id: str, epoch: int, about: str) -> str:
             " WHERE id = ?",
             (name, about, id),
         )
-        connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+        connection.execute(
+            "UPDATE effects SET run = ? WHERE run = ? AND seq > coalesce("
+            "(SELECT max(seq) FROM effects WHERE run = ? AND kind = 'message'), -1)",
+            (name, id, id),
+        )
         # If this process dies, whoever resumes the session must not restart it again.
         connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
     return name

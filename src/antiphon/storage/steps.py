@@ -77,6 +77,17 @@ def find_last_step(database: Database, session: str) -> StepRow | None:
     return _make_first(database.query(f"{_SELECT} ORDER BY seq DESC LIMIT 1", (session,)))
 
 
+def list_messages(database: Database, session: str) -> list[StepRow]:
+    """Return the messages of a session in order."""
+    rows = database.query(f"{_SELECT} AND kind = 'message' ORDER BY seq", (session,))
+    return [StepRow._make(row) for row in rows]
+
+
+def find_last_message(database: Database, session: str) -> StepRow | None:
+    """Return the last message of a session."""
+    return _make_first(database.query(f"{_SELECT} AND kind = 'message' ORDER BY seq DESC LIMIT 1", (session,)))
+
+
 def get_step(database: Database, session: str, path: str) -> StepRow:
     """Return a step by its path, or raise NotSavedError."""
     found = find_step(database, session, path)

@@ -71,7 +71,7 @@ def format_effect_request(entry: EffectEntry) -> str:
             return format_call(str(asked.get("tool")), asked["arguments"], dump_json(asked["arguments"]))
         case "tool":
             return f"{asked.get('tool')}({_format_value(asked.get('arguments'))})"
-        case "person":
+        case "person" | "message":
             return str(asked.get("text", ""))
         case "print":
             return f"print {_format_value(asked.get('text'))}"

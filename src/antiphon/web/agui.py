@@ -1,7 +1,7 @@
 """The AG-UI 1.0 endpoint `POST /agui`: other pages and servers run a model here and receive its events.
 
-A thread is a saved conversation, and each run of it is a journal run. A question to a person ends the
-client's run with an interrupt, while the journal run waits. Whoever answers first, the client, the page
+A thread is a chat, and each run of it a message, whose key is the id of the run. A question to a person ends the
+client's run with an interrupt, while the chat waits. Whoever answers first, the client, the page
 or a terminal, lets it resume.
 """
 
@@ -35,10 +35,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from antiphon.errors import AntiphonError, NotReadyError, OptionError
-from antiphon.storage.sessions import list_ids
 from antiphon.web.agui_history import HistoryMismatch, conversation_to_agui
 from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA, parse_run_input, resume_answer_json
-from antiphon.web.agui_runs import Work, connected, loaded
+from antiphon.web.agui_runs import ThreadRun, connected, find_message, load_thread
 from antiphon.web.inbox import settle_as
 from antiphon.web.json_response import dump_redacted_json, read_json_object
 from antiphon.web.steps import get_pending_call, load_effect_entry
@@ -101,35 +100,46 @@ class AguiEndpoint:
 
     # Starting
 
-    def _start_or_resume(self, name: str, given: RunAgentInput) -> Work | list[BaseEvent]:
+    def _start_or_resume(self, name: str, given: RunAgentInput) -> ThreadRun | list[BaseEvent]:
         """Start or resume a run; return the events to send instead if there is nothing to do."""
         with self._lock:
             # Connect once, when first needed: the key may not be available earlier.
             model = self._model = connected(self._model)
         agent = model, self._tools
         if given.resume:
-            id, events = self._apply_answers(given, given.resume)
-            return Work.resumed(self._journal, agent, name, given, id, events)
-        suspended = self._find_suspended_run(name)
-        if suspended is None:
-            return Work.begun(self._journal, agent, name, given)
-        if self._journal.list_questions(suspended, 1):
+            events = self._apply_answers(name, given, given.resume)
+            return ThreadRun.resume(self._journal, agent, name, given, events)
+        state = self._journal.find(name).state if self._journal.has_run(name) else ""
+        if state not in ("waiting", "ready"):
+            known = find_message(self._journal, name, given.run_id)
+            # A request that is sent again has its answer already.
+            return self._make_answered(name, given) if known else ThreadRun.begin(self._journal, agent, name, given)
+        if self._journal.list_questions(name, 1):
             # The pending questions still need answers of a person.
-            return [_start_event(given), _finish_event(given, self._make_interrupt_outcome(suspended))]
+            return [_start_event(given), _finish_event(given, self._make_interrupt_outcome(name))]
         if given.messages and given.messages[-1].role == "user":
             raise NotReadyError(
-                f"run {suspended!r} of this thread has its answers and must continue first; send the request"
-                " without a new message"
+                "this thread has its answers and must continue first; send the request without a new message"
             )
-        return Work.resumed(self._journal, agent, name, given, suspended, [])
+        return ThreadRun.resume(self._journal, agent, name, given, [])
 
-    def _apply_answers(self, given: RunAgentInput, resume: list[ResumeEntry]) -> tuple[str, list[BaseEvent]]:
-        """Apply the answers of a resume request; return the run, and events about earlier answers."""
+    def _make_answered(self, name: str, given: RunAgentInput) -> list[BaseEvent]:
+        ours = load_thread(self._journal, name)
+        messages = [] if ours is None else conversation_to_agui(ours, name)
+        outcome = RunFinishedSuccessOutcome()
+        return [_start_event(given), MessagesSnapshotEvent(messages=messages), _finish_event(given, outcome)]
+
+    def _apply_answers(self, name: str, given: RunAgentInput, resume: list[ResumeEntry]) -> list[BaseEvent]:
+        """Apply the answers of a resume request; return events about earlier answers."""
         entries = {_parse_interrupt_id(each): each for each in resume}
-        id = self._find_resumed_run(given, entries)
+        runs = {run for run, _, _ in entries}
+        if len(runs) != 1 or not self._journal.has_run(id := runs.pop()):
+            raise OptionError("`resume` must name interrupts of one thread, with the ids from its RUN_FINISHED event")
+        if id != name:
+            raise OptionError(f"an interrupt of {id!r} does not belong to thread {given.thread_id!r}")
         rows = {path: row_at(self._journal, id, path) for _, _, path in entries}
         if unanswered := [each.text for each in self._journal.list_questions(id) if each.path not in rows]:
-            raise OptionError(f"`resume` must answer or cancel every interrupt of run {id!r}; missing: {unanswered[0]}")
+            raise OptionError(f"`resume` must answer or cancel every interrupt of the thread; missing: {unanswered[0]}")
         answers: list[tuple[str, dict[str, Any]]] = []
         for (_, hash, path), entry in entries.items():
             about = str(load_effect_entry(self._journal, rows[path]).asked.get("about"))
@@ -140,27 +150,14 @@ class AguiEndpoint:
                 settle_as(self._journal, id, answer)
             except NotReadyError as error:
                 if self._journal.find(id).state not in ("waiting", "ready"):
-                    raise NotReadyError(f"{error}; run {id!r} continued without you") from None
+                    raise NotReadyError(f"{error}; thread {id!r} continued without you") from None
                 value = {"interruptId": interrupt, "why": str(error)}
                 events.append(CustomEvent(name="antiphon.answered", value=value))
-        return id, events
-
-    def _find_resumed_run(self, given: RunAgentInput, interrupts: Iterable[tuple[str, str, str]]) -> str:
-        runs = {run for run, _, _ in interrupts}
-        if len(runs) != 1 or not self._journal.has_run(run := runs.pop()):
-            raise OptionError("`resume` must name interrupts of one run, with the ids from its RUN_FINISHED event")
-        if self._journal.find(run).begun_as.get("thread") != given.thread_id:
-            raise OptionError(f"run {run!r} does not belong to thread {given.thread_id!r}")
-        return run
-
-    def _find_suspended_run(self, name: str) -> str | None:
-        """Return the run of a thread that waits for a person or already has the answers."""
-        newest = list_ids(self._journal.database, ("agui", "chat"), 200, states=("waiting", "ready"))
-        return next((id for id in newest if self._journal.find(id).begun_as.get("conversation") == name), None)
+        return events
 
     # Streaming
 
-    async def _stream(self, name: str, given: RunAgentInput, work: Work | list[BaseEvent]) -> AsyncGenerator[str]:
+    async def _stream(self, name: str, given: RunAgentInput, work: ThreadRun | list[BaseEvent]) -> AsyncGenerator[str]:
         if isinstance(work, list):
             self._free(name)
             async for line in _iter_lines(work):
@@ -172,7 +169,7 @@ class AguiEndpoint:
                 yield _format_sse(each)
             async for each in work.happening(_KEEPALIVE_SECONDS):
                 yield _format_sse(each) if each else ": still here\n\n"
-            last = await run_in_threadpool(self._end, given, work)
+            last = await run_in_threadpool(self._end, name, given, work)
             is_over = True
             self._free(name)
             yield _format_sse(last)
@@ -181,27 +178,27 @@ class AguiEndpoint:
                 # The client disconnected. This generator is being closed and cannot wait, so a thread stops the run.
                 threading.Thread(target=self._stop, args=(name, work), daemon=True).start()
 
-    def _end(self, given: RunAgentInput, work: Work) -> BaseEvent:
+    def _end(self, name: str, given: RunAgentInput, work: ThreadRun) -> BaseEvent:
         """Return the final event of a run, after everything is saved."""
-        error, usage = work.end(), work.telling.usage
+        error, usage = work.end(), work.encoder.usage
         if error is not None:
             return RunErrorEvent(message=str(error) or type(error).__name__, usage=usage)
         match work.state:
             case "waiting":
-                outcome = self._make_interrupt_outcome(work.id)
+                outcome = self._make_interrupt_outcome(name)
             case "cancelled":
                 outcome = RunFinishedCancelledOutcome()
             case _:
                 outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=work.pending or None)
         return _finish_event(given, outcome, usage)
 
-    def _stop(self, name: str, work: Work) -> None:
+    def _stop(self, name: str, work: ThreadRun) -> None:
         with suppress(AntiphonError):
             work.stop()
         self._free(name)
 
     def _make_snapshot_events(self, name: str, given: RunAgentInput, why: str) -> list[BaseEvent]:
-        ours = loaded(self._journal, name)
+        ours = load_thread(self._journal, name)
         messages = [] if ours is None else conversation_to_agui(ours, name)
         return [
             _start_event(given), MessagesSnapshotEvent(messages=messages), RunErrorEvent(message=why, code="differs")

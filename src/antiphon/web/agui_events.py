@@ -38,18 +38,20 @@ from antiphon.web.agui_history import find_last_reply, result_to_agui
 from antiphon.wire import ReasoningDelta, TextDelta, Usage
 
 if TYPE_CHECKING:
+    from antiphon.chat.chat import Chat
     from antiphon.conversation import Conversation
     from antiphon.session import Event
 
 
 class AguiEventEncoder:
-    """Encodes the events of one run. `replayed` is the number of requests the client already knows from
-    before.
+    """Encodes the events of one message of a chat, whose `key` begins the ids of the model's messages.
+
+    The client knows the conversation `known`, and the first `replayed` requests.
     """
 
-    def __init__(self, run: str, conversation: Conversation, known: Conversation, replayed: int) -> None:
-        self._run = run
-        self._conversation = conversation
+    def __init__(self, key: str, chat: Chat, known: Conversation, replayed: int) -> None:
+        self._run = key
+        self._chat = chat
         turns = [turn for turn in known.turns if isinstance(turn, AssistantTurn)]
         self._announced = {call.id for turn in turns for call in turn.calls}
         self._answered = {result.call_id for turn in turns for result in turn.results}
@@ -66,7 +68,7 @@ class AguiEventEncoder:
     def take(self, event: Event) -> Generator[BaseEvent]:
         """Yield the AG-UI events for a session event."""
         body = event.body
-        if event.run != self._run:
+        if self._chat.run is None or event.run != self._chat.run.id:
             # Events of nested runs are not sent, but their usage counts.
             if isinstance(body, RequestStarted | RequestEnded):
                 self._count(body, is_own=False)
@@ -137,7 +139,7 @@ class AguiEventEncoder:
 
     def _encode_calls(self) -> Generator[BaseEvent]:
         """Yield the tool calls of the last reply, read from the conversation, which has their final ids."""
-        turn = find_last_reply(self._conversation)
+        turn = find_last_reply(self._chat.conversation)
         for call in () if turn is None else turn.calls:
             if call.id in self._announced:
                 continue
@@ -157,7 +159,7 @@ class AguiEventEncoder:
     def _words(self) -> Generator[BaseEvent]:
         """Yield a person's answer, if the conversation has it as user text."""
         # The model may have replied already: this is the last user turn, not always the last turn.
-        users = (each for each in reversed(self._conversation.turns) if isinstance(each, UserTurn))
+        users = (each for each in reversed(self._chat.conversation.turns) if isinstance(each, UserTurn))
         turn = next((each for each in users if each.visible_parts), None)
         if not self._has_answer or turn is None:
             return

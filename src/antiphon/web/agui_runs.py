@@ -1,288 +1,225 @@
-"""Runs of AG-UI threads: a session on the saved conversation, journaled so that it can wait for people."""
+"""Runs of AG-UI threads: a thread is a chat, and the id of a run is the key of a message in it."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import BaseEvent, RunAgentInput, ToolMessage
 from ag_ui.core import Tool as AguiTool
 
-from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
-from antiphon.durable.turn_history import session_request_to_json
+from antiphon.chat.chat import Chat
+from antiphon.chat.chat_run import get_journal_location
+from antiphon.chat.reply import Reply
+from antiphon.chat.service import ChatOptions, ChatService
+from antiphon.conversation import Conversation, ToolResult, ToolSpec
+from antiphon.conversation.interruption import is_last_answer_interrupted
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Suspended
-from antiphon.session import (
-    Cancelled,
-    Compacted,
-    Context,
-    Event,
-    ModelProtocol,
-    Run,
-    RunEnded,
-    RunWaits,
-    Session,
-    current_run,
-)
+from antiphon.session import Cancelled, Context, ModelProtocol
 from antiphon.storage import Store
-from antiphon.storage.steps import count_done_requests, find_step
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.web.agui_events import AguiEventEncoder
-from antiphon.web.agui_history import find_new_messages, import_thread
+from antiphon.web.agui_history import HistoryMismatch, NewMessages, find_new_messages, import_thread
 from antiphon.web.agui_input import build_system_prompt, convert_result, convert_tool
 
 if TYPE_CHECKING:
-    from antiphon.durable import ActiveRun, Journal
+    from antiphon.durable import EffectEntry, Journal
 
 #: The model and the tools of a run.
 Agent = tuple[ModelProtocol, str | Iterable[Callable[..., Any] | Tool]]
-#: How long the end of a run waits until the journal is written, in seconds.
-_PATIENCE = 60.0
 
 
 class AtClient(Suspended):
     """Suspends a run because the client runs the tool of a call."""
 
 
-class _Heard:
-    """The events of a run. Subscribes before the first request, because text deltas are sent once."""
+class ThreadRun:
+    """An active run of a thread, and its client."""
 
-    def __init__(self) -> None:
-        self.events: deque[Event] = deque()
-        self.wake: Callable[[], object] = lambda: None
-        #: Called with each event, in the thread of the run.
-        self.noted: Callable[[Event], object] = lambda _: None
-        self._lock = threading.Lock()
-        self._listens = False
-
-    def before_request(self, conversation: Conversation) -> None:
-        del conversation
-        if (run := current_run()) is not None:
-            self.listen(run)
-
-    def listen(self, run: Run[Any]) -> None:
-        with self._lock:
-            if not self._listens:
-                self._listens = True
-                run.subscribe(self._put)
-
-    def _put(self, event: Event) -> None:
-        self.noted(event)
-        self.events.append(event)
-        # The event loop of a disconnected client is closed.
-        with suppress(RuntimeError):
-            self.wake()
-
-
-class Work:
-    """An active run and its client."""
-
-    def __init__(
-        self, journal: Journal, name: str, kept: _Keeps, session: Session, known: Conversation, id: str
-    ) -> None:
-        self._journal = journal
-        self._name = name
-        self._kept = kept
-        self._session = session
-        self._known = known
-        self.id = id
-        kept.heard.noted = self._shortened
-        #: The conversation before it was compacted, and the number of turns after that.
-        self._whole: tuple[Conversation, int] | None = None
-        self.told: list[BaseEvent] = []
+    def __init__(self, chat: Chat, reply: Reply, encoder: AguiEventEncoder, told: Sequence[BaseEvent] = ()) -> None:
+        self.told = told
+        self._chat = chat
+        self._reply = reply
+        self._encoder = encoder
 
     @classmethod
-    def begun(cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput) -> Work:
+    def begin(cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput) -> ThreadRun:
         """Start a run with the new messages of the thread."""
-        ours, is_unfinished = loaded(journal, name), partial(_is_unfinished, journal)
+        ours, unfinished = load_thread(journal, name), UnfinishedMessages(journal, name)
         if ours is None:
-            conversation, new = import_thread(given.messages, build_system_prompt(given), is_unfinished)
+            conversation, new = import_thread(given.messages, build_system_prompt(given), unfinished.contains)
         else:
-            conversation, new = ours, find_new_messages(given.messages, ours, is_unfinished)
+            conversation, new = _match(ours, given, unfinished)
             conversation.system = build_system_prompt(given) or conversation.system
-        _answer(conversation, new.results)
+        _add_results(conversation, new.results)
         if not new.said and not conversation.ready():
             raise OptionError(f"the request has no new message or result: {conversation.ready().reason}")
         known = conversation.fork()
-        kept = _Keeps(journal, name, given, agent[1] if isinstance(agent[1], str) else "")
-        session = _session(agent, kept, given.tools or (), {}, conversation)
-        work = cls(journal, name, kept, session, known, given.run_id)
-        work._watch(session.start(list(new.said) or None, mode="chat"), 0)
-        return work
+        chat = _open_chat(journal, agent, name, given, given.tools or (), {}, conversation)
+        key = given.run_id
+        reply = chat.send(list(new.said), key=key) if new.said else chat.continue_answer(key=key)
+        return cls(chat, reply, AguiEventEncoder(key, chat, known, 0))
 
     @classmethod
-    def resumed(
-        cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput, id: str, told: list[BaseEvent]
-    ) -> Work:
-        """Resume a suspended run with its tools and the results of the client's tools."""
-        known = loaded(journal, name) or Conversation()
-        about = journal.find(id).begun_as
-        offered = [AguiTool.model_validate(each) for each in about.get("offered", ())]
+    def resume(
+        cls, journal: Journal, agent: Agent, name: str, given: RunAgentInput, told: Sequence[BaseEvent]
+    ) -> ThreadRun:
+        """Resume the last message of a thread with its tools and the results of the client's tools."""
+        known, entry = load_thread(journal, name) or Conversation(), journal.find(name)
+        offered = [AguiTool.model_validate(each) for each in entry.begun_as.get("offered", ())]
         answers = {each.tool_call_id: convert_result(each) for each in given.messages if isinstance(each, ToolMessage)}
-        kept = _Keeps(journal, name, given, "")
-        session = _session(agent, kept, offered, answers, None)
-        work = cls(journal, name, kept, session, known, id)
-        work.told = told
-        work._watch(session.resume_in_background(id), count_done_requests(journal.database, id, "1/r"))
-        return work
-
-    def _watch(self, run: Run[Any], replayed: int) -> None:
-        self._run = run
-        self.telling = AguiEventEncoder(run.id, self._session.conversation, self._known, replayed)
-        self._kept.heard.listen(run)
-
-    def _shortened(self, event: Event) -> None:
-        if isinstance(event.body, Compacted) and event.run == self.id:
-            self._whole = self._grown(event.body.before), len(self._session.conversation.turns)
+        chat = _open_chat(journal, agent, name, given, offered, answers, known.fork())
+        message = journal.find_last_message(name)
+        key, path = ("", "") if message is None else (str(message.asked.get("key", "")), message.path)
+        done = [
+            each
+            for each in journal.iterate_effects(name)
+            if each.kind == "request" and each.state == "done" and each.path.startswith(f"{path}/r")
+        ]
+        return cls(chat, chat.resume_run(name), AguiEventEncoder(key, chat, known, len(done)), told)
 
     async def happening(self, quiet: float) -> AsyncGenerator[BaseEvent | None]:
         """Yield the events of the run as they happen, and `None` after `quiet` seconds of silence."""
-        more = asyncio.Event()
-        heard = self._kept.heard
-        heard.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, more.set)
+        events = self._reply.aevents()
         while True:
-            while heard.events:
-                event = heard.events.popleft()
-                for each in self.telling.take(event):
-                    yield each
-                if event.run == self.id and isinstance(event.body, RunEnded | RunWaits):
-                    return
-            more.clear()
-            if heard.events:
-                continue
-            try:
-                await asyncio.wait_for(more.wait(), quiet)
-            except TimeoutError:
+            coming = asyncio.ensure_future(anext(events))
+            while not (await asyncio.wait({coming}, timeout=quiet))[0]:
                 yield None
-
-    # The end
+            try:
+                event = coming.result()
+            except StopAsyncIteration:
+                return
+            for each in self._encoder.take(event):
+                yield each
 
     def end(self) -> BaseException | None:
-        """Wait until the journal is written, save the conversation, and return the error of the run."""
+        """Wait until everything is saved, and return the error of the run."""
         error: BaseException | None = None
         try:
-            self._run.wait()
+            self._reply.result()
         except Suspended:
             pass
         except BaseException as raised:
             error = raised
-        self._kept.over.wait(_PATIENCE)
-        if error is None or self._has_answered():
-            self._save()
-        if self.state == "cancelled" or isinstance(error, Cancelled):
-            return None
-        return error
-
-    def _has_answered(self) -> bool:
-        """Return whether the model has answered; otherwise the client sends the message again."""
-        turns = self._session.conversation.turns[len(self._known.turns) :]
-        return self._whole is not None or any(isinstance(turn, AssistantTurn) for turn in turns)
+        state = self.state
+        self._chat.close()
+        return None if state == "cancelled" or isinstance(error, Cancelled) else error
 
     def stop(self) -> None:
-        """Cancel the run because the client is gone."""
-        self._kept.is_stopped = True
-        self._run.cancel()
+        """Stop the run because the client is gone."""
+        self._reply.stop()
         self.end()
 
-    @cached_property
+    @property
     def state(self) -> str:
-        """The state of the run in the journal."""
-        return self._journal.find(self.id).state
+        """The state of the saved run."""
+        entry = self._chat.saved_run and self._chat.saved_run.entry
+        return "done" if entry is None else entry.state
 
     @property
     def pending(self) -> list[str]:
         """The ids of the calls that the client must answer."""
-        return [call.id for call in self._session.conversation.open_calls]
+        return [call.id for call in self._chat.conversation.open_calls]
 
-    def _save(self) -> None:
-        conversation = self._session.conversation
-        if self._whole is not None:
-            conversation = self._grown(conversation)
-        with _store(self._journal) as store:
-            store.save(
-                conversation, id=self._name, is_new=True, model=self._session.model.name, command="agui",
-                usage=self._run.usage, cost=self._run.cost,
-            )  # fmt: skip
-
-    def _grown(self, shorter: Conversation) -> Conversation:
-        """Return the full conversation: compaction is for the model, the client keeps all messages."""
-        if self._whole is None:
-            return shorter
-        before, count = self._whole
-        whole = before.fork()
-        for turn in shorter.turns[count:]:
-            _add(whole, turn)
-        for id, question in shorter.questions.items():
-            whole.ask(id, question)
-        return whole
+    @property
+    def encoder(self) -> AguiEventEncoder:
+        """The encoder of the events, which knows the usage."""
+        return self._encoder
 
 
-def loaded(journal: Journal, name: str) -> Conversation | None:
+class UnfinishedMessages:
+    """The messages of the model that a thread began and did not finish."""
+
+    def __init__(self, journal: Journal, name: str) -> None:
+        self._journal = journal
+        self._name = name
+        self._messages: dict[str, EffectEntry] | None = None
+
+    def contains(self, id: str) -> bool:
+        """Return whether a message with this id was begun and not finished."""
+        key, _, number = id.rpartition(".")
+        if self._messages is None:
+            self._messages = {str(each.asked.get("key")): each for each in self._journal.list_messages(self._name)}
+        message = self._messages.get(key)
+        if message is None or not number.isdigit():
+            return False
+        try:
+            return self._journal.find_effect(self._name, f"{message.path}/r{number}").state != "done"
+        except AntiphonError:
+            return False
+
+
+def load_thread(journal: Journal, name: str) -> Conversation | None:
     """Return the conversation of a thread; `None` if it is not saved."""
-    with _store(journal) as store:
+    with Store() if journal.is_shared else Store(journal.file.path) as store:
         try:
             return store.load(name) if store.find(name).id == name else None
         except NotSavedError:
             return None
 
 
-def _store(journal: Journal) -> Store:
-    return Store() if journal.is_shared else Store(journal.file.path)
+def find_message(journal: Journal, name: str, key: str) -> EffectEntry | None:
+    """Return the message of a thread with this key."""
+    return next((each for each in journal.list_messages(name) if each.asked.get("key") == key), None)
 
 
-def _add(whole: Conversation, turn: Turn) -> None:
-    if isinstance(turn, UserTurn):
-        whole.add_user(turn.parts)
-    else:
-        whole.add_reply(turn.parts)
-        whole.add_tool_results(turn.results)
+def _match(
+    ours: Conversation, given: RunAgentInput, unfinished: UnfinishedMessages
+) -> tuple[Conversation, NewMessages]:
+    """Return the saved conversation and what is new. A client may have dropped an answer that broke off."""
+    try:
+        return ours, find_new_messages(given.messages, ours, unfinished.contains)
+    except HistoryMismatch:
+        if not is_last_answer_interrupted(ours):
+            raise
+        shorter = ours.fork(len(ours.turns) - 2)
+        return shorter, find_new_messages(given.messages, shorter, unfinished.contains)
 
 
-def _answer(conversation: Conversation, results: Sequence[ToolResult]) -> None:
+def _add_results(conversation: Conversation, results: Sequence[ToolResult]) -> None:
     conversation.add_tool_results(results)
     if open_calls := conversation.open_calls:
         names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in open_calls)
         raise OptionError(f"no message of role `tool` answers call {names}; send a result for every call")
 
 
-def _is_unfinished(journal: Journal, message: str) -> bool:
-    """Return whether a message belongs to a request of ours that did not finish."""
-    run, _, number = message.rpartition(".")
-    request = find_step(journal.database, run, f"1/r{number}")
-    return request is not None and request.state != "done"
+# The chat of a thread
 
 
-# The session
-
-
-def _session(
+def _open_chat(
+    journal: Journal,
     agent: Agent,
-    kept: _Keeps,
+    name: str,
+    given: RunAgentInput,
     offered: Iterable[AguiTool],
     answers: Mapping[str, ToolResult],
-    conversation: Conversation | None,
-) -> Session:
+    conversation: Conversation,
+) -> Chat:
     model, tools = agent
-    mine = _named(tools) if isinstance(tools, str) else list(tools)
+    named, mine = (tools, _load_bundle(tools)) if isinstance(tools, str) else ("", list(tools))
     try:
-        theirs = [_at_client(convert_tool(each), answers) for each in offered]
-        every = as_tools([*mine, *theirs])
+        every = as_tools([*mine, *(_make_client_tool(convert_tool(each), answers) for each in offered)])
     except (ToolDefinitionError, AntiphonError) as error:
         raise OptionError(f"`tools`: {error}") from None
-    # A client sends the whole thread each time; a summary would be made again for each run.
-    context = Context(summarize=False)
-    kept.model = model.name
-    return Session(
-        model, every, conversation=conversation, journal=kept, context=context,
-        before_request=kept.heard.before_request,
-    )  # fmt: skip
+    about = {"thread": given.thread_id, "tools": named, "offered": [each.model_dump() for each in offered]}
+    options = ChatOptions(
+        "agui",
+        model,
+        # A terminal can resume it only if the client brought no tools.
+        kind="chat" if named and not given.tools else "agui",
+        id=name,
+        conversation=conversation,
+        location=get_journal_location(journal),
+        tools=every,
+        about=about,
+        is_attended=False,
+        is_client_kept=True,
+        # A client sends the whole thread each time; a summary would be made again for each run.
+        context=Context(summarize=False),
+    )
+    return ChatService().open(options)
 
 
 def connected(model: str | ModelProtocol | None) -> ModelProtocol:
@@ -297,7 +234,7 @@ def connected(model: str | ModelProtocol | None) -> ModelProtocol:
     return connect(name, environment=settings.environment)
 
 
-def _named(name: str) -> list[Tool]:
+def _load_bundle(name: str) -> list[Tool]:
     if name == "none":
         return []
     from antiphon.tools.builtin import all_tools, read_only_tools
@@ -305,7 +242,7 @@ def _named(name: str) -> list[Tool]:
     return read_only_tools() if name == "read" else all_tools()
 
 
-def _at_client(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
+def _make_client_tool(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
     """Return a tool that the client runs: its calls stay open until the client answers them."""
 
     def answered(antiphon_context: ToolContext, **arguments: Any) -> ToolResult:
@@ -317,63 +254,3 @@ def _at_client(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
 
     arguments = FunctionSchema(spec.description, spec.parameters, {}, "antiphon_context", None)
     return Tool(spec, answered, arguments, is_transparent=True)
-
-
-@dataclass(slots=True)
-class _Keeps:
-    """Journal of a session whose runs have the ids that the client gave them."""
-
-    journal: Journal
-    name: str
-    given: RunAgentInput
-    tools: str
-    model: str = ""
-    heard: _Heard = field(default_factory=_Heard)
-    over: threading.Event = field(default_factory=threading.Event)
-    is_stopped: bool = False
-
-    def begin_request(
-        self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
-    ) -> _Left:
-        about = {
-            "conversation": self.name, "thread": self.given.thread_id, "directory": os.getcwd(), "tools": self.tools,
-            "model": self.model,
-            "offered": [each.model_dump() for each in self.given.tools or ()],
-        }  # fmt: skip
-        key = self.journal.save_turns(conversation.turns)
-        begun_as = {**session_request_to_json(conversation, mode, prompt), **about}
-        # A terminal can resume it only if the client brought no tools.
-        kind = "chat" if self.tools and not self.given.tools else "agui"
-        return _Left(self, self.journal.begin(kind, title, begun_as, id=self.given.run_id, said=key))
-
-    def resume(self, id: str) -> _Left:
-        return _Left(self, self.journal.resume(id))
-
-    def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
-        return self.journal.load_request(id)
-
-
-class _Left:
-    """A journal run that is finished when it only waits for tools of the client, or when the client is gone."""
-
-    def __init__(self, keeps: _Keeps, running: ActiveRun) -> None:
-        self._keeps = keeps
-        self._running = running
-
-    @property
-    def id(self) -> str:
-        return self._running.id
-
-    @property
-    def middleware(self) -> Any:
-        return self._running.middleware
-
-    def finish(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
-        try:
-            if self._keeps.is_stopped:
-                state = "cancelled"
-            elif state == "waiting" and not self._running.journal.list_questions(self.id, 1):
-                state, ending = "done", {"outcome": "done", "value": None}
-            self._running.finish(state, ending)
-        finally:
-            self._keeps.over.set()

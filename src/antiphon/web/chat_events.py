@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 from antiphon.conversation import Turn
 from antiphon.errors import AntiphonError
 from antiphon.views.markdown import MarkdownStream
+from antiphon.views.run_state import describe_attempt
+from antiphon.web.chat import chat_json
 from antiphon.web.conversation_turns import conversation_turn_json
 from antiphon.web.inbox import inbox
 from antiphon.web.json_response import dump_redacted_json
 from antiphon.web.stored import changes
 
 if TYPE_CHECKING:
+    from antiphon.chat.chat import Chat
+    from antiphon.chat.live_reply import LiveReply
     from antiphon.durable import Journal
-    from antiphon.web.talking import Talking
 
 #: Seconds between updates of an answer, between polls of the journal, and between keep-alives.
 _GATHERED, _PAUSE, _QUIET = 0.03, 0.3, 15.0
@@ -24,7 +27,7 @@ _GATHERED, _PAUSE, _QUIET = 0.03, 0.3, 15.0
 Event = tuple[str, Any]
 
 
-async def stream(chat: Talking, journal: Journal) -> AsyncGenerator[str]:
+async def stream(chat: Chat, journal: Journal) -> AsyncGenerator[str]:
     """Yield the events of a chat: the current state first, then each change."""
     from starlette.concurrency import run_in_threadpool
 
@@ -55,7 +58,7 @@ async def stream(chat: Talking, journal: Journal) -> AsyncGenerator[str]:
 class ChatWatch:
     """Tracks what a page has received of a chat."""
 
-    def __init__(self, chat: Talking, journal: Journal) -> None:
+    def __init__(self, chat: Chat, journal: Journal) -> None:
         self._chat = chat
         self._journal = journal
         self._turns: tuple[Turn, ...] | None = None
@@ -74,12 +77,12 @@ class ChatWatch:
         chat = self._chat
         chat.look()
         # Live output is read before the turns, so that a finished answer is in one of them.
-        live, turns = chat.live, chat.talk.conversation.turns
+        live, turns = chat.live, chat.conversation.turns
         yield from self._new_turns(turns)
         if live.before is turns:
             yield from self._new_pieces(live)
-        yield from self._if_other("accounts", chat.accounts)
-        yield from self._if_other("chat", chat.about())
+        yield from self._if_other("accounts", chat.accounts.by_turn)
+        yield from self._if_other("chat", chat_json(chat))
         if self._is_other("changes", changes(self._journal)):
             yield from self._if_other("inbox", inbox(self._journal))
 
@@ -96,7 +99,7 @@ class ChatWatch:
         fresh = [conversation_turn_json(turn, number) for number, turn in enumerate(turns[same:], same)]
         yield "turns", {"from": same, "turns": fresh}
 
-    def _new_pieces(self, live: Any) -> Generator[Event]:
+    def _new_pieces(self, live: LiveReply) -> Generator[Event]:
         if self._live != live.number:
             self._live, self._text, self._thinking, self._calls, self._retries = live.number, 0, 0, 0, 0
             self._markdown = MarkdownStream()
@@ -105,6 +108,7 @@ class ChatWatch:
         if (text, thinking, calls, retries) == (self._text, self._thinking, self._calls, self._retries):
             return
         said = "".join(live.text[self._text : text])
+        retried = live.retries[self._retries : retries]
         yield (
             "live",
             {
@@ -112,7 +116,7 @@ class ChatWatch:
                 "said": self._markdown.feed(said).to_json() if said else None,
                 "thinking": "".join(live.thinking[self._thinking : thinking]),
                 "calls": live.calls[self._calls : calls],
-                "retries": live.retries[self._retries : retries],
+                "retries": [f"{each.reason}; {describe_attempt(each)}" for each in retried],
             },
         )
         self._text, self._thinking, self._calls, self._retries = text, thinking, calls, retries

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.errors import NotReadyError, OptionError
-from antiphon.web.chat import LARGEST, Chats
+from antiphon.chat.chat import Chat
+from antiphon.errors import OptionError
+from antiphon.web.chat import LARGEST, Chats, chat_json
 from antiphon.web.json_response import MAX_ROWS_PARAMETER, json_response, read_json_object
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from antiphon.durable import Journal
-    from antiphon.web.talking import Talking
 
 
 def routes(journal: Journal, chats: Chats) -> list[Route]:
@@ -25,14 +25,17 @@ def routes(journal: Journal, chats: Chats) -> list[Route]:
 
     asked = _Routes(journal, chats)
     chat = "/api/chats/{id}"
-    acts: dict[str, Callable[[Request, dict[str, Any]], Talking]] = {
+    acts: dict[str, Callable[[Request, dict[str, Any]], Chat]] = {
         "/api/chats/new": lambda _, given: chats.begin(given),
-        f"{chat}/say": lambda request, given: chats.say(_id(request), given),
+        f"{chat}/say": lambda request, given: chats.send(_id(request), given),
         f"{chat}/fork": lambda request, given: chats.fork(_id(request), _number(request, "turn"), given),
         f"{chat}/model": lambda request, given: chats.change(_id(request), given),
-        f"{chat}/again": lambda request, _: _done(chats, request, "ask_again"),
-        f"{chat}/go": lambda request, _: _done(chats, request, "go_on"),
-        f"{chat}/stop": lambda request, _: _done(chats, request, "stop"),
+        f"{chat}/again": lambda request, _: _do(chats, request, Chat.ask_again),
+        f"{chat}/go": lambda request, _: _do(chats, request, Chat.continue_answer),
+        f"{chat}/stop": lambda request, _: _do(chats, request, Chat.stop),
+        f"{chat}/undo": lambda request, _: _do(chats, request, Chat.undo),
+        f"{chat}/compact": lambda request, given: _do(chats, request, lambda it: it.compact(_word(given, "focus"))),
+        f"{chat}/system": lambda request, given: _do(chats, request, lambda it: it.set_system(_word(given, "text"))),
     }
     return [
         Route("/api/chats", asked.listed),
@@ -57,13 +60,13 @@ class _Routes:
 
         chat = self._chats.open(_id(request))
         chat.look()
-        turns = [conversation_turn_json(turn, number) for number, turn in enumerate(chat.talk.conversation.turns)]
-        return json_response({"chat": chat.about(), "turns": turns, "accounts": chat.accounts})
+        turns = [conversation_turn_json(turn, number) for number, turn in enumerate(chat.conversation.turns)]
+        return json_response({"chat": chat_json(chat), "turns": turns, "accounts": chat.accounts.by_turn})
 
     def call(self, request: Request) -> Response:
         from antiphon.web.conversation_turns import conversation_call_json
 
-        conversation = self._chats.open(_id(request)).talk.conversation
+        conversation = self._chats.open(_id(request)).conversation
         rows = _number(request, "rows", 200)
         if not 0 < rows <= MAX_ROWS_PARAMETER:
             raise OptionError(f"`rows` must be a number from 1 to {MAX_ROWS_PARAMETER}")
@@ -75,7 +78,7 @@ class _Routes:
 
         from antiphon.web.conversation_turns import read_turn_image
 
-        conversation = self._chats.open(_id(request)).talk.conversation
+        conversation = self._chats.open(_id(request)).conversation
         kind, content = read_turn_image(conversation, _number(request, "turn"), _number(request, "part"))
         return Response(content, headers={"cache-control": "no-store"}, media_type=kind)
 
@@ -90,22 +93,21 @@ class _Routes:
         return StreamingResponse(stream(chat, self._journal), headers=headers, media_type="text/event-stream")
 
 
-def _acting(act: Callable[[Request, dict[str, Any]], Talking]) -> Callable[[Request], Any]:
+def _acting(act: Callable[[Request, dict[str, Any]], Chat]) -> Callable[[Request], Any]:
     async def acted(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
         given = await read_json_object(request, LARGEST)
         chat = await run_in_threadpool(act, request, given)
-        return json_response(await run_in_threadpool(chat.about))
+        return json_response(await run_in_threadpool(chat_json, chat))
 
     return acted
 
 
-def _done(chats: Chats, request: Request, what: str) -> Talking:
+def _do(chats: Chats, request: Request, act: Callable[[Chat], object]) -> Chat:
     chat = chats.open(_id(request))
-    if what == "stop" and not chat.is_answering:
-        raise NotReadyError("this conversation has no answer in progress")
-    getattr(chat, what)()
+    chat.look()
+    act(chat)
     return chat
 
 
@@ -120,3 +122,10 @@ def _number(request: Request, name: str, otherwise: int | None = None) -> int:
     if given is None or not (given.isascii() and given.isdigit()) or len(given) > 9:
         raise OptionError(f"`{name}` must be a number, not {given!r}")
     return int(given)
+
+
+def _word(given: dict[str, Any], name: str) -> str:
+    word = given.get(name, "")
+    if not isinstance(word, str):
+        raise OptionError(f"`{name}` must be a string")
+    return word

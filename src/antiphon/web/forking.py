@@ -63,7 +63,7 @@ def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
         told |= {"given": sort}
     told |= {"model": _model(journal, entry)}
     if entry.kind in CHAT_KINDS:
-        return {**told, "prompt": extract_prompt(entry)}
+        return {**told, "prompt": extract_prompt(journal, entry, path)}
     begun = load_launch_spec(entry, journal)
     return {**told, "source": {"name": begun.file, "text": begun.source}}
 

@@ -157,6 +157,8 @@ def _head_json(entry: EffectEntry) -> dict[str, Any]:
             return {"head": str(asked.get("tool", "")), "given": one_line_json(asked.get("arguments"))}
         case "person":
             return {"head": str(asked.get("text", ""))[:_MAX_LINE], "about": str(asked.get("about", "question"))}
+        case "message":
+            return {"head": str(asked.get("text", ""))[:_MAX_LINE]}
         case "print":
             return {"head": _line_text(asked.get("text"))}
         case "python":

@@ -27,9 +27,8 @@ from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
     from antiphon.chat.attachments import Attachment
-    from antiphon.chat.chat_journal import ChatJournal
-    from antiphon.chat.saved_chat import SavedChat
-    from antiphon.chat.startup import ChatOptions
+    from antiphon.chat.chat import Chat
+    from antiphon.chat.service import ChatOptions
     from antiphon.conversation import UserPart
     from antiphon.durable import RunEntry
     from antiphon.session import AIResult, Event
@@ -64,29 +63,26 @@ class AskOutput:
 
 def run_ask(wishes: ChatOptions, wanted: AskOutput) -> int:
     """Send the prompt, print the answer, and return the exit code."""
-    from antiphon.chat.startup import choose_chat_tools, open_chat
-    from antiphon.chat.tool_selection import ToolRegistry
+    from antiphon.chat.service import ChatService
 
     with ExitStack() as stack:
-        opened = open_chat(wishes, current_configuration(), stack, print_message)
-        talk, person = opened.chat, _find_approver(stack)
+        talk = stack.enter_context(ChatService(current_configuration, tell=print_message).open(wishes))
+        person = _find_approver(stack)
         # Reject unsupported attachments before a model is loaded.
         message = [] if wanted.run else _build_message(talk, wanted)
-        used = choose_chat_tools(wishes, opened, ToolRegistry(current_configuration(), stack, print_message))
-        wishes.about.update(used.to_json())
+        talk.load_tools()
         if is_terminal(sys.stderr):
-            is_kept = bool(used) and opened.entry is not None and wishes.tools is None
-            told = f"model: {talk.session.model.name} ({opened.model_reason})" + (
-                f"; tools: {used}, as before" if is_kept else ""
+            told = f"model: {talk.session.model.name} ({talk.model_reason})" + (
+                f"; tools: {talk.tools}, as before" if talk.tools and talk.are_tools_kept else ""
             )
             click.echo(style_faint(escape_unprintable(told)) + "\n", err=True)
-        return _print_answer(talk, wanted, message, person, opened.journal)
+        return _print_answer(talk, wanted, message, person)
 
 
 def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     """Resume an interrupted `ask` and return the exit code. `place` is the journal, unless it is the user's own."""
     from antiphon._base.json_access import as_object
-    from antiphon.chat.startup import ChatOptions
+    from antiphon.chat.service import ChatOptions
     from antiphon.chat.tool_selection import ToolSelection
     from antiphon.cli.chat_front.ask_request import resolve_answer_type
 
@@ -108,9 +104,7 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     )
 
 
-def _print_answer(
-    talk: SavedChat, wanted: AskOutput, message: list[UserPart], person: Person | None, kept: ChatJournal | None
-) -> int:
+def _print_answer(talk: Chat, wanted: AskOutput, message: list[UserPart], person: Person | None) -> int:
     from antiphon.session import NeedsHuman
 
     before = talk.conversation.fork()
@@ -124,7 +118,7 @@ def _print_answer(
         if not isinstance(error, AntiphonError):
             raise
         saved = "" if before.turns else talk.id
-        return report_failure(error, talk, kept, as_json=wanted.as_json, is_seen=wanted.is_streamed, saved=saved)
+        return report_failure(error, talk, as_json=wanted.as_json, is_seen=wanted.is_streamed, saved=saved)
     finally:
         if wanted.usage:
             _print_usage(talk)
@@ -139,12 +133,13 @@ def _print_answer(
     return _print_first_code(result, talk) if wanted.extract else 0
 
 
-def _follow_events(talk: SavedChat, wanted: AskOutput, message: list[UserPart], person: Person | None) -> AIResult:
+def _follow_events(talk: Chat, wanted: AskOutput, message: list[UserPart], person: Person | None) -> AIResult:
     """Run to the end and return the result. Display events in a terminal, and print text but no values."""
     from antiphon.cli.chat_front.screen import Screen
     from antiphon.terminal import make_console
 
-    events = talk.resume_run(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
+    reply = talk.resume_run(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
+    events = reply.follow()
     if wanted.is_streamed and is_terminal(sys.stdout):
         Screen(make_console(), person).follow(talk, events)
         return talk.result()
@@ -172,7 +167,7 @@ def _drain(events: Generator[Event, None, None]) -> None:
             pass
 
 
-def _print_first_code(result: AIResult, talk: SavedChat) -> int:
+def _print_first_code(result: AIResult, talk: Chat) -> int:
     """Print the first code block and return the exit code. Without one, say where the answer is."""
     from antiphon.views.markdown_tokens import extract_first_code
 
@@ -185,7 +180,7 @@ def _print_first_code(result: AIResult, talk: SavedChat) -> int:
     return NO_ANSWER
 
 
-def _print_usage(talk: SavedChat) -> None:
+def _print_usage(talk: Chat) -> None:
     from antiphon.terminal.state_lines import format_usage
     from antiphon.terminal.status_line import sum_run_usage
 
@@ -193,7 +188,7 @@ def _print_usage(talk: SavedChat) -> None:
     print_message(f"{talk.session.model.name}: {', '.join(used) or 'usage is unknown'}")
 
 
-def _build_message(talk: SavedChat, wanted: AskOutput) -> list[UserPart]:
+def _build_message(talk: Chat, wanted: AskOutput) -> list[UserPart]:
     """Return the parts of the message: attachments in the form of the model's API, and the text."""
     from antiphon.chat.attachments import make_attachment_part
     from antiphon.conversation import Text

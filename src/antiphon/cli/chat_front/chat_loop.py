@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Any
 
+from antiphon.chat.chat import Chat
 from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
 from antiphon.chat.mentions import expand_mentions
-from antiphon.chat.saved_chat import SavedChat
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
 from antiphon.cli.chat_front.file_undo import FileUndo
 from antiphon.cli.chat_front.line_editor import LineEditor
@@ -34,26 +33,18 @@ _QUIT_WORDS = ("exit", "quit")
 
 
 class ChatLoop:
-    """A chat at a terminal. `about` is saved, so that the chat can be resumed with the same tools.
-
-    `opening` turns the first typed line into the first message.
-    """
+    """A chat at a terminal. `opening` turns the first typed line into the first message."""
 
     def __init__(
         self,
-        talk: SavedChat,
+        talk: Chat,
         display: Screen,
         reader: LineEditor,
-        toolbox: ToolRegistry,
-        about: dict[str, Any] | None = None,
         opening: ChatOpening | None = None,
     ) -> None:
         self.talk = talk
         self.display = display
         self.reader = reader
-        self.toolbox = toolbox
-        self.tools = ToolSelection()
-        self._about = {} if about is None else about
         self._opening = opening
         self.meter = ContextMeter()
         self.files = FileUndo(talk)
@@ -105,6 +96,9 @@ class ChatLoop:
 
     def _report_interrupt(self) -> bool:
         if self._is_answering:
+            if self.talk.reply is not None:
+                # Ctrl-C may come before the answer is displayed.
+                self.talk.reply.close()
             self._is_answering, self._stopped = False, time.monotonic()
             self.display.print_note(f"stopped{self._describe_next_steps()}", "yellow")
             return False
@@ -133,9 +127,9 @@ class ChatLoop:
             if replaces:
                 self.talk.fork()
                 self.talk.undo(replaces)
-            events = self.talk.send((first, *said.parts[1:]))
+            reply = self.talk.send((first, *said.parts[1:]))
             self.files.note_message(replaced=replaces)
-            return events
+            yield from reply.follow()
 
         self._follow(begin)
 
@@ -147,9 +141,13 @@ class ChatLoop:
 
     def retry(self) -> None:
         """Send the last message again."""
-        events = self.talk.ask_again()
-        self.files.note_message(replaced=1)
-        self._follow(lambda: events)
+
+        def begin() -> Generator[Event, None, None]:
+            reply = self.talk.ask_again()
+            self.files.note_message(replaced=1)
+            yield from reply.follow()
+
+        self._follow(begin)
 
     def resume(self) -> None:
         """Resume an unfinished answer: ask open questions again, run open calls, and let the model answer."""
@@ -158,9 +156,14 @@ class ChatLoop:
             raise NotReadyError(
                 f"the open calls need {names}: enable them with /tools, then /go; or send the message again with /retry"
             )
-        self._follow(self.talk.continue_answer)
+
+        def begin() -> Generator[Event, None, None]:
+            yield from self.talk.continue_answer().follow()
+
+        self._follow(begin)
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
+        """Display the events of an answer, whose work begins with the first of them, inside the live display."""
         began = time.monotonic()
         self.display.console.print()
         try:
@@ -214,19 +217,17 @@ class ChatLoop:
 
     def use_tools(self, chosen: ToolSelection) -> None:
         """Offer these tools to the model from now on."""
-        self.talk.session.tools = self.toolbox.load_tools(chosen)
-        self.keep_tools(chosen)
+        self.talk.use_tools(chosen)
 
-    def keep_tools(self, chosen: ToolSelection) -> None:
-        """Record the selection that the tools of the session come from."""
-        self.tools = chosen
-        self._about.update(chosen.to_json())
-        conversation = self.talk.conversation
-        provided = [spec for spec in conversation.tools if spec.is_provider_defined]
-        conversation.tools = [*provided, *(tool.spec for tool in self.talk.session.tools)]
-        if self.talk.id:
-            # A resumed chat has the tools that were chosen last, even if no message followed.
-            self.talk.save_now()
+    @property
+    def tools(self) -> ToolSelection:
+        """The selected tools."""
+        return self.talk.tools or ToolSelection()
+
+    @property
+    def toolbox(self) -> ToolRegistry:
+        """The tools that can be selected."""
+        return self.talk.toolbox
 
     def _handle_input(self, said: str) -> None:
         edited, self._edited = self._edited, 0

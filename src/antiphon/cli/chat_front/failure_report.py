@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 from antiphon.cli.output import print_json, print_message
 
 if TYPE_CHECKING:
-    from antiphon.chat.chat_journal import ChatJournal
-    from antiphon.chat.saved_chat import SavedChat
+    from antiphon.chat.chat import Chat
     from antiphon.errors import AntiphonError
 
 NO_ANSWER, MISTAKE, WAITING, LIMIT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
-def report_failure(
-    error: AntiphonError, talk: SavedChat, kept: ChatJournal | None, *, as_json: bool, is_seen: bool, saved: str
-) -> int:
+def report_failure(error: AntiphonError, talk: Chat, *, as_json: bool, is_seen: bool, saved: str) -> int:
     """Print why there is no answer and what to do, and return the exit code.
 
     A partial answer that was not displayed is named by its id `saved`, or printed.
@@ -30,8 +27,8 @@ def report_failure(
         said = f"{said}; {describe_answer_location(error.run.said, saved)}"
     if isinstance(error, NeedsHuman) and talk.id:
         said = f"{said} (`antiphon resume {talk.id}` asks you and continues)"
-    elif isinstance(error, NeedsHuman) and kept is not None and kept.running is not None:
-        said = f"{said}; `antiphon show {kept.running.id}` says how to answer and resume it"
+    elif isinstance(error, NeedsHuman) and talk.run_id:
+        said = f"{said}; `antiphon show {talk.run_id}` says how to answer and resume it"
     print_message(said)
     if as_json:
         print_json(make_failure_json(str(error), talk, error))
@@ -43,7 +40,7 @@ def describe_answer_location(said: str, id: str) -> str:
     return f"`antiphon show {id}` shows it" if id else f"it is not saved; this is the text:\n{said}"
 
 
-def make_failure_json(reason: str, talk: SavedChat | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
+def make_failure_json(reason: str, talk: Chat | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
     """Return the JSON object for a failure; without a `talk`, nothing was sent."""
     from dataclasses import asdict
 
@@ -70,7 +67,7 @@ def make_failure_json(reason: str, talk: SavedChat | None = None, error: Antipho
 def _get_exit_code(error: AntiphonError) -> int:
     """Return the exit code: a mistake of the user, a pending approval, or no answer."""
     from antiphon import errors
-    from antiphon.durable import LeaseLost
+    from antiphon.errors import LeaseLost
     from antiphon.session import LimitReached, NeedsHuman
 
     if isinstance(error, NeedsHuman):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from antiphon.chat.saved_chat import SavedChat
+from antiphon.chat.chat import Chat
 from antiphon.conversation import AssistantTurn, ToolCall, Turn
 from antiphon.terminal.state_lines import format_tool_call
 from antiphon.tools import Tool
@@ -18,7 +18,7 @@ _MAX_NAMED = 8
 class FileUndo:
     """The history of changed files of a chat, with the position before each message of this process."""
 
-    def __init__(self, chat: SavedChat) -> None:
+    def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._history = FileHistory()
         self._positions: list[int] = []

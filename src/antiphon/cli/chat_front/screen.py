@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from antiphon.chat.saved_chat import SavedChat
+from antiphon.chat.chat import Chat
 from antiphon.conversation import ToolCall
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
 from antiphon.terminal.approval_prompt import Offer, Person
@@ -54,7 +54,7 @@ class Screen:
 
     def follow(
         self,
-        talk: SavedChat,
+        talk: Chat,
         events: Generator[Event, None, None],
         *,
         with_text: bool = True,
@@ -106,7 +106,7 @@ class Screen:
 
     def _answer_question(
         self,
-        talk: SavedChat,
+        talk: Chat,
         question: Question,
         view: LiveView,
         describe_lasting: Callable[[ToolCall, Tool], str] | None,
@@ -128,14 +128,14 @@ class Screen:
         talk.run.settle(question, said)
 
 
-def _find_asked_tool(talk: SavedChat, question: Question) -> tuple[ToolCall, Tool] | None:
+def _find_asked_tool(talk: Chat, question: Question) -> tuple[ToolCall, Tool] | None:
     """Return the call to approve and its tool."""
     call = question.call if question.kind == "approval" else None
     tool = next((each for each in talk.session.tools if call is not None and each.name == call.name), None)
     return (call, tool) if call is not None and isinstance(tool, Tool) else None
 
 
-def _find_offer(talk: SavedChat, call: ToolCall, tool: Tool) -> Offer | None:
+def _find_offer(talk: Chat, call: ToolCall, tool: Tool) -> Offer | None:
     """Return the offer to allow the commands of a call always, with any arguments."""
     session = talk.session
     decision = offer_command_decision(canonicalize(tool, call))

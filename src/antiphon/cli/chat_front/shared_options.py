@@ -87,6 +87,7 @@ def add_conversation_options(last: str) -> Callable[[_Command], _Command]:
             type=SESSION_PARAM,
             help="Continue this session; `antiphon list` shows them.",
         ),
+        click.option("--fork", is_flag=True, help="Continue in a copy; the session itself stays unchanged."),
         click.option("-y", "--yes", is_flag=True, help="Approve all tool calls without asking."),
         click.option("--no-save", is_flag=True, help="Save nothing; the session cannot be listed or resumed."),
     )
@@ -96,6 +97,8 @@ def check_exclusive_options(given: dict[str, Any], last: str, is_template: bool 
     """Raise a usage error for options that exclude each other. With `is_template`, a template is saved."""
     if given["go_on"] and given["resume"] is not None:
         raise click.UsageError(f"`--continue` continues {last}, `--resume` another session; use one of them")
+    if given["fork"] and not given["go_on"] and given["resume"] is None:
+        raise click.UsageError("`--fork` copies a session; name it with `--continue` or `--resume`")
     if given["params"] and given["template"] is None and not is_template:
         raise click.UsageError("`--param` sets a value of a template; name it with `--template`")
 

@@ -40,7 +40,7 @@ export const texts = {
   tokens: (input, output) => `${input ?? "?"} → ${output ?? "?"} tokens`,
   calls: (names) => `calls ${names.join(", ")}`,
   kinds: { request: "model", tool: "tool", person: "person", print: "print", python: "python", clock: "clock",
-           environment: "variable", sleep: "sleep" },
+           environment: "variable", sleep: "sleep", message: "message" },
   states: { begun: "running", done: "done", failed: "failed", waiting: "waiting" },
   answer: "Answer",
   yourAnswer: "Your answer",
