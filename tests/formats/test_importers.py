@@ -508,3 +508,12 @@ def test_objects_of_langchain_that_do_not_name_their_class_are_told_by_their_fie
     found, conversation, findings = read(given)
     assert (found, findings) == ("langchain", ["a message of role ''"])
     assert told(conversation) == ["Hi.", [("f", {"a": 1}, "r", False)]]
+
+
+def test_a_response_without_content_is_told() -> None:
+    empty = {"kind": "response", "parts": [], "model_name": "claude-sonnet-5", "provider_name": "anthropic"}
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi."}]}
+    _, conversation, findings = read([asked, empty, asked])
+    assert any("a response without content" in each for each in findings)
+    assert [turn.text for turn in conversation.turns if turn.text] == ["Hi.", "Hi."]
+    assert not conversation.auto_assistant_tool_calls
