@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
-from importlib import import_module
 from typing import Any, get_args
 
 import pytest
 
-from antiphon.cli import _SECTIONS
 from antiphon.effects import Budget, BudgetExceeded, Limits
 from antiphon.effects.budget import NO_LIMITS, Spending
 from antiphon.lang.runtime import methods
@@ -49,9 +47,3 @@ def test_each_builtin_has_a_function() -> None:
 def test_each_method_has_a_function(value: Any) -> None:
     signatures, functions = methods._get_method_tables(value)
     assert [name for name in signatures if name not in functions] == []
-
-
-def test_each_command_has_a_module() -> None:
-    for name in (name for section in _SECTIONS.values() for name in section):
-        module = import_module(f"antiphon.cli.{name.replace('-', '_')}")
-        assert callable(getattr(module, name.replace("-", "_"))), name

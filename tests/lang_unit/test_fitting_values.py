@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import antiphon
@@ -50,3 +52,11 @@ def test_a_field_that_may_be_absent_is_not_one_that_is_there(program: str) -> No
 def test_a_text_is_filled_with_several_characters() -> None:
     shown = antiphon.loads('print("x".padStart(4, "ab"), "x".padEnd(4, "ab"), "x".padStart(4, "-"))').run()
     assert shown.prints == ["abax xaba ---x"]
+
+
+def test_the_file_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for program in ('readText("gone.txt")', 'move("gone.txt", "there.txt")', 'copy("gone.txt", "there.txt")'):
+        name = program.partition("(")[0]
+        with pytest.raises(VibeError, match=r"there is no file `.*gone\.txt`"):
+            antiphon.loads(f'import {{ {name} }} from "system/files"\nprint({program})').run()
