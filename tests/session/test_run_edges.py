@@ -624,8 +624,9 @@ def test_an_unknown_model_is_told_once_in_a_run() -> None:
         """Look."""
         return "seen"
 
-    with Fake([call("look"), call("look"), "Done."]) as fake:
-        session = Session(fake.connect("openai/gpt-99"), [look])
-        with session.stream("Go.") as events:
-            told = [event.body for event in events]
-    assert [body for body in told if isinstance(body, ModelUnknown)] == [ModelUnknown("openai/gpt-99", "gpt")]
+    for steps in (["Done."], [call("look"), call("look"), "Done."]):
+        with Fake(steps) as fake:
+            session = Session(fake.connect("openai/gpt-99"), [look])
+            with session.stream("Go.") as events:
+                told = [event.body for event in events]
+        assert [body for body in told if isinstance(body, ModelUnknown)] == [ModelUnknown("openai/gpt-99", "gpt")]
