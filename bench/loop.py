@@ -169,7 +169,7 @@ def goals(rows: list[Measured]) -> list[str]:
     if (ours := own.per_turn(RATIO_AT)) and all(row.per_turn(RATIO_AT) for row in peers):
         best = min(peers, key=lambda row: row.per_turn(RATIO_AT))
         ratio = best.per_turn(RATIO_AT) / ours
-        lines.append(_verdict(ratio >= 30, f"the best framework costs {ratio:.0f} times as much a turn", "at least 30"))
+        lines.append(_verdict(ratio >= 40, f"the best framework costs {ratio:.0f} times as much a turn", "at least 40"))
     if (short := own.per_turn(50)) and (long := own.per_turn(1000)):
         lines.append(_verdict(long / short < 2, f"from 50 to 1,000 rounds × {long / short:.2f}", "less than 2"))
     quickest = min(row.setup for row in peers) / own.setup

@@ -8,11 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from antiphon._base.json import prune_deep_json
+from antiphon.lang.syntax.source import extract_first_comment
+from antiphon.local.groundedness import needs_no_tool, select_required_tools
 from antiphon.providers.redaction import find_request_secrets
 from antiphon.session.output_type import make_output_type
 from antiphon.team.known_test_runners import parse_runner_summary
 from antiphon.team.secret_scan import find_secret
 from antiphon.tools.process_runner import is_secret_variable
+from antiphon.tools.rule_matching import ShellCommand
 from antiphon.wire.context_overflow import make_overflow_error
 from antiphon.wire.openai_chat.rejected_calls import read_rejected_calls
 from antiphon.wire.reply import ProviderErrorInfo
@@ -42,6 +45,25 @@ READERS: dict[str, tuple[Callable[[str], object], str, str, str]] = {
             *(("slashes", "a", "\\"), ("escapes", "", 'a\\\\"'), ("numbers", "a&#", "0"), ("html", "a", "&amp;")),
         )
     },
+    **{
+        f"computed-{name}": (lambda text: ShellCommand("command", text, None).is_computed, before, repeated, "")
+        for name, before, repeated in (
+            *(
+                ("lines", "", "\n"),
+                ("blanks", ";", " "),
+                ("marks", "", "!"),
+                ("words", "", "then "),
+                ("values", "", "\nA= "),
+            ),
+            *(("value", "A=", " "), ("names", "", "\nA=b "), ("one-name", "", "A"), ("texts", "", "(a")),
+        )
+    },
+    "summary-letters": (parse_runner_summary, "", "a", " 1 passed in 1s\n"),
+    "request-blanks": (lambda text: needs_no_tool(text, []), "", " ", ""),
+    "request-words": (lambda text: needs_no_tool(text, []), "", ":", ""),
+    "request-marks": (lambda text: select_required_tools(text, []), "", ",", ""),
+    "request-numbers": (lambda text: needs_no_tool(text, []), "what is 1", " 1", "a"),
+    "first-comment": (extract_first_comment, "#!", "\t", ""),
     "json-strings": (prune_deep_json, "", '"a\\', ""),
     "json-breaks": (prune_deep_json, "", '"a\\\n', ""),
     "answer-strings": (lambda text: make_output_type(float).find_inexact_numbers(text), "", '"a\\', ""),

@@ -19,7 +19,7 @@ CONTROL_FLOW = {
     "StopRun",  # ends a run, from inside
     "Suspended",  # an effect that has no outcome yet
     "NobodyAvailable",  # no person to ask
-    "QuitChat",  # ends a chat at a terminal
+    "QuitChat",  # ends a chat
     "PromptShown",  # ends a program that was to show its first prompt
     "ProgramAborted",  # ends a program that was cancelled
     "DownloadCancelled",  # ends a download
@@ -29,7 +29,8 @@ CONTROL_FLOW = {
     "InputMismatch",  # ends the reading of an input
     "AtClient",  # a call that whoever asked runs himself
     "TooManyPins",  # ends the search for scripts to pin
-    "NotConstant",  # an expression that must be evaluated
+    "NotConstant",  # ends the evaluation of a constant
+    "_TooManySteps",  # ends the check of a schema
     "_TruncatedFile",
     "_AttemptFailed",
     "_UnsupportedOption",

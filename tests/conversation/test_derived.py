@@ -16,11 +16,11 @@ def test_a_value_is_found_by_its_key_and_subject() -> None:
     values = DerivedValues()
     assert values.get(SIZE) is None
     assert values.set(SIZE, 3) == 3
-    values.set(SIZE, 4, "other")
-    assert (values.get(SIZE), values.get(SIZE, "other"), values.get(SIZE, "third")) == (3, 4, None)
+    values[SIZE, "other"] = 4
+    assert (values.get(SIZE), values.get((SIZE, "other")), values.get((SIZE, "third"))) == (3, 4, None)
     values.remove(SIZE)
     values.remove(SIZE)
-    assert (values.get(SIZE), values.get(SIZE, "other")) == (None, 4)
+    assert (values.get(SIZE), values.get((SIZE, "other"))) == (None, 4)
 
 
 def test_keys_of_one_name_are_apart() -> None:

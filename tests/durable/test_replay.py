@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.durable import Journal
+from antiphon.durable.replay_cache import set_aside_run
 from antiphon.errors import ConfigurationError, Suspended
 from antiphon.session import Session
 from antiphon.storage.sqlite import SqliteDatabase
@@ -81,3 +82,25 @@ def test_the_steps_of_a_resumed_run_are_read_many_at_a_time(tmp_path: Path) -> N
     journal = CountingJournal(tmp_path / "j.db")
     assert work(journal, 700) == list(range(700))
     assert journal.database.queries < 30
+
+
+def test_a_suspended_step_of_an_edited_program_is_done_again(tmp_path: Path) -> None:
+    """It is in the set-aside steps then, and it is still known that it has not taken effect."""
+    tried: list[str] = []
+
+    def pay() -> str:
+        tried.append("pay")
+        if len(tried) == 1:
+            raise Suspended("the bank opens at nine")
+        return "paid"
+
+    journal = Journal(tmp_path / "j.db")
+    with pytest.raises(Suspended), journal.run("r"):
+        journal.step(pay)
+    journal = Journal(tmp_path / "j.db")
+    running = journal.resume("r")
+    set_aside_run(journal, running)
+    running.finish("waiting")
+    with journal.run("r"):
+        assert journal.step(pay) == "paid"
+    assert len(tried) == 2

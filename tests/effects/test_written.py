@@ -68,13 +68,19 @@ effects: st.SearchStrategy[Effect] = st.one_of(
     st.builds(RunPython, any_text, values),
 )
 counts = st.none() | st.integers(0, 9)
+#: What an answer may hold: its JSON is read without NaN and infinities.
+answered = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | any_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
+    max_leaves=8,
+)
 states = st.builds(
     ReplyState,
     container=st.none() | st.just({"id": "c1"}),
     continuation_token=any_text,
     refusal=st.none() | st.builds(RefusalDetails, any_text, any_text, any_text),
-    transformations=st.lists(json_values, max_size=2).map(tuple),
-    other=st.dictionaries(any_text, json_values, max_size=2),
+    transformations=st.lists(answered, max_size=2).map(tuple),
+    other=st.dictionaries(any_text, answered, max_size=2),
 )
 replies = st.builds(
     lambda parts, stop, usage, words, state, hops: Reply(

@@ -508,3 +508,31 @@ def test_objects_of_langchain_that_do_not_name_their_class_are_told_by_their_fie
     found, conversation, findings = read(given)
     assert (found, findings) == ("langchain", ["a message of role ''"])
     assert told(conversation) == ["Hi.", [("f", {"a": 1}, "r", False)]]
+
+
+def test_a_response_without_content_is_told() -> None:
+    empty = {"kind": "response", "parts": [], "model_name": "claude-sonnet-5", "provider_name": "anthropic"}
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi."}]}
+    _, conversation, findings = read([asked, empty, asked])
+    assert any("a response without content" in each for each in findings)
+    assert [turn.text for turn in conversation.turns if turn.text] == ["Hi.", "Hi."]
+    assert not conversation.auto_assistant_tool_calls
+
+
+def test_a_retry_of_a_call_is_its_result_and_one_of_an_answer_is_a_message():
+    called = {"part_kind": "tool-call", "tool_name": "look", "args": {}, "tool_call_id": "c1"}
+    history = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi."}]},
+        {"kind": "response", "parts": [called], "model_name": "claude-sonnet-5"},
+        {
+            "kind": "request",
+            "parts": [{"part_kind": "retry-prompt", "content": "no", "tool_name": "look", "tool_call_id": "c1"}],
+        },
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "Four."}], "model_name": "claude-sonnet-5"},
+        {"kind": "request", "parts": [{"part_kind": "retry-prompt", "content": "not a number"}]},
+    ]
+    _, conversation, findings = read(history)
+    assert findings == []
+    (result,) = conversation.turns[1].results
+    assert (result.text, result.is_error) == ("no\n\nFix the errors and try again.", True)
+    assert conversation.turns[-1].text == "not a number\n\nFix the errors and try again."

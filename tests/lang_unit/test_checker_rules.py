@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from antiphon.lang.runtime.modules import ModuleLoader
+from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck.codes import explain_code
 from antiphon.lang.typecheck.codes import list_codes as all_codes
 from tests.lang_unit.checking import codes, messages
@@ -288,3 +290,10 @@ def test_what_does_not_fit_is_told_with_what_to_write(program: str, hint: str):
 
 def test_a_call_is_too_early_for_a_constant_that_its_function_only_tries_to_assign() -> None:
     assert codes("function f() { k = 2 }\nf()\nconst k = 1\nprint(k)") == ["V0401", "V0202"]
+
+
+@pytest.mark.parametrize("call", [r'replace("\\d+", "a 1", "x")', r'matches("^\\d+$", "a 1")'])
+def test_a_pattern_in_place_of_the_text_is_told(call: str):
+    name = call.partition("(")[0]
+    text = f'import {{ {name} }} from "system/text"\nprint({call})\n'
+    assert [each.code for each in ModuleLoader().add(Source("x.vibe", text)).diagnostics] == ["V0709"]

@@ -21,6 +21,7 @@ import pytest
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.effects import HumanAnswer, Limits
 from antiphon.errors import NotReadyError
+from antiphon.fakes import Fake, call
 from antiphon.session import (
     AIResult,
     CallFinished,
@@ -28,6 +29,7 @@ from antiphon.session import (
     Cancelled,
     LimitReached,
     LoopDetected,
+    ModelUnknown,
     NeedsHuman,
     Question,
     QuestionAsked,
@@ -615,3 +617,16 @@ def test_who_no_longer_waits_hears_nothing_of_how_a_run_ended():
     asyncio.run(main())
     gc.collect()
     assert told == []
+
+
+def test_an_unknown_model_is_told_once_in_a_run() -> None:
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    for steps in (["Done."], [call("look"), call("look"), "Done."]):
+        with Fake(steps) as fake:
+            session = Session(fake.connect("openai/gpt-99"), [look])
+            with session.stream("Go.") as events:
+                told = [event.body for event in events]
+        assert [body for body in told if isinstance(body, ModelUnknown)] == [ModelUnknown("openai/gpt-99", "gpt")]

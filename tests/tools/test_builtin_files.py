@@ -251,3 +251,16 @@ def test_escapes_are_error_results(tmp_path: Path) -> None:
         with pytest.raises(Failed, match="outside"):
             ask(tmp_path / "root", name, path="../secret", **arguments)
     assert (tmp_path / "secret").read_text() == "old"
+
+
+@pytest.mark.parametrize("path", [".git/config", "sub/.git/hooks/pre-commit", ".GIT/config", "link/config"])
+def test_files_of_git_are_read_but_not_written(tmp_path: Path, path: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(".git")
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("old")
+    for tool, more in (("write_file", {"content": "new"}), ("edit_file", {"old": "old", "new": "new"})):
+        with pytest.raises(Failed, match="is written by git alone"):
+            ask(tmp_path, tool, path=path, **more)
+    assert (tmp_path / path).read_text() == "old"
+    assert ask(tmp_path, "read_file", path=path) == "old"

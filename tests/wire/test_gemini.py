@@ -1305,3 +1305,15 @@ def test_pieces_of_thought_are_joined_and_those_with_a_signature_go_back_as_they
     ]
     assert reply.parts[1].native.data == signed
     assert "".join(delta.text for delta in deltas) == "ab morecde"
+
+
+def test_alternatives_of_a_schema_are_rewritten_each():
+    schema = {"anyOf": [{"const": 1}, {"type": "array", "prefixItems": [{"const": "a"}]}], "required": ["a"]}
+    tool = ToolSpec("look", "", {"type": "object", "properties": {"a": schema}})
+    conversation = Conversation(tools=[tool])
+    conversation.add_user("Hi.")
+    target = Target("google", "gemini", "gemini-3-pro")
+    body = json.loads(wire("gemini").encode(conversation, target, Options()).body)
+    text = json.dumps(body["tools"])
+    assert "const" not in text
+    assert '"enum": [1]' in text

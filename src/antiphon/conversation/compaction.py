@@ -161,10 +161,10 @@ _TOKENS = DerivedKey[int]("tokens")
 
 def count_turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
     """Return the size of a turn in tokens, cached per counting function."""
-    tokens = turn.derived.get(_TOKENS, count)
+    tokens = turn.derived.get((_TOKENS, count))
     if tokens is None:
         parts = turn.said if isinstance(turn, UserTurn) else (*turn.parts, *turn.results)
-        tokens = turn.derived.set(_TOKENS, _count_tokens(parts, count), count)
+        tokens = turn.derived[_TOKENS, count] = _count_tokens(parts, count)
     return tokens
 
 

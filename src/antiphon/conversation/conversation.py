@@ -344,7 +344,7 @@ class Conversation:
         if known is None or known[0] is not updates[last]:
             for update in updates[: last + 1]:
                 head = head.updated(update)
-            known = self.derived.set(_DECLARED_TOOLS, (updates[last], head.tools))
+            known = self.derived[_DECLARED_TOOLS] = (updates[last], head.tools)
         return known[1]
 
     def announce(self, effort: str | None = None, form: dict[str, Any] | None = None) -> Update | None:

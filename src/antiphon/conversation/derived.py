@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -26,13 +26,16 @@ class DerivedKey(Generic[T]):
         return f"<DerivedKey {self.name}>"
 
 
-class DerivedValues:
-    """Derived values by key, and by subject where one key has several, such as the target of an encoding."""
+class DerivedValues(dict[DerivedKey[Any] | tuple[DerivedKey[Any], Hashable], Any]):
+    """Derived values by key, or by key and subject if one key has several, such as the targets of an encoding."""
 
-    __slots__ = ("_values",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self._values: dict[tuple[DerivedKey[Any], Hashable], Any] = {}
+    if TYPE_CHECKING:
+        # Reads are the most frequent calls of a request, so they are those of a dictionary.
+        def get(self, key: DerivedKey[T] | tuple[DerivedKey[T], Hashable]) -> T | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            """Return the value, or None."""
+            ...
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -43,22 +46,14 @@ class DerivedValues:
         as_nothing = core_schema.plain_serializer_function_ser_schema(lambda _: None, when_used="always")
         return core_schema.any_schema(serialization=as_nothing)
 
-    def get(self, key: DerivedKey[T], subject: Hashable = None) -> T | None:
-        """Return the value, or None."""
-        return cast("T | None", self._values.get((key, subject)))
-
-    def set(self, key: DerivedKey[T], value: T, subject: Hashable = None) -> T:
+    def set(self, key: DerivedKey[T] | tuple[DerivedKey[T], Hashable], value: T) -> T:
         """Keep a value and return it."""
-        self._values[key, subject] = value
+        self[key] = value
         return value
 
-    def remove(self, key: DerivedKey[Any], subject: Hashable = None) -> None:
+    def remove(self, key: DerivedKey[Any] | tuple[DerivedKey[Any], Hashable]) -> None:
         """Forget a value, if there is one."""
-        self._values.pop((key, subject), None)
-
-    def clear(self) -> None:
-        """Forget all values."""
-        self._values.clear()
+        self.pop(key, None)
 
     def fork(self) -> DerivedValues:
         """Return the values that go along with a fork."""
@@ -72,10 +67,14 @@ class DerivedValues:
         return self._select(lambda key: growing or not key.grows)
 
     def _select(self, is_kept: Callable[[DerivedKey[Any]], bool]) -> DerivedValues:
-        other = DerivedValues()
-        other._values = {key: value for key, value in self._values.items() if is_kept(key[0])}
-        return other
+        return DerivedValues({key: value for key, value in self.items() if is_kept(_split(key)[0])})
 
     def snapshot(self) -> dict[tuple[str, Hashable], Any]:
         """Return all values by the names of their keys and their subjects."""
-        return {(key.name, subject): value for (key, subject), value in self._values.items()}
+        return {
+            (key.name, subject): value for (key, subject), value in zip(map(_split, self), self.values(), strict=True)
+        }
+
+
+def _split(key: DerivedKey[Any] | tuple[DerivedKey[Any], Hashable]) -> tuple[DerivedKey[Any], Hashable]:
+    return key if isinstance(key, tuple) else (key, None)

@@ -26,10 +26,10 @@ _FILE_NAME = re.compile(
 _PATH = re.compile(r"(?:^|[\s\"'`(<@])(?:~|\.{1,2})?(?:/?[\w.-]+/)+[\w.-]*")
 #: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`, `TODO`.
 _IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|(?:TODO|FIXME)s?)\b")
-_FENCED = re.compile(r"(?:\S+:\n)?(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)", re.DOTALL)
+_FENCED = re.compile(r"(?:(?<!\S)\S+:\n)?(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)", re.DOTALL)
 #: Requests for something new need no tool, unless they name a file.
 _CREATIVE_REQUEST = re.compile(
-    r"^\W*(?:please|can you|could you|and|now)?\W*"
+    r"^\W*(?:(?:please|can you|could you|and|now)\W+)?"
     r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
     re.IGNORECASE,
 )
@@ -65,13 +65,13 @@ _WRITE_VERBS = (
 )
 _WRITE_TOOL = re.compile(rf"(?:^|_)(?:{_WRITE_VERBS})(?:_|$)", re.IGNORECASE)
 _WRITE_REQUEST = re.compile(
-    r"(?:^|[.!?;:,\n]|\b(?:please|and|then|now|you|to|must|should))\W*"
+    r"(?:^|[.!?;:,\n]|\b(?:please|and|then|now|you|to|must|should))\W{0,20}"
     rf"(?:{_WRITE_VERBS}|add|put|change|fix|correct|convert|turn|format|sort|build|install|generate)\b",
     re.IGNORECASE,
 )
 #: Requests that search for files, in which named files need not be the ones to read.
 _SEARCH_REQUEST = re.compile(
-    r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
+    r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|\A\W*(?:find|search|where|list)\b", re.IGNORECASE
 )
 _NUMBER_WORDS = re.compile(
     r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE
@@ -97,7 +97,7 @@ _CONTENT_VERBS = re.compile(
 )
 #: A first line in brackets that says how to get more.
 _MORE_RESULTS = re.compile(r"\[[^\n]*\bmore\b")
-_DID_YOU_MEAN = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
+_DID_YOU_MEAN = re.compile(r"(?<!\s)\s*Error: there is no [^\n]*; did you mean ([^\n]*)\?\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ class AgentLoop:
                 raised.run = self._make_record("failed", str(raised))
         told = self._error("cancelled", _CANCELLED) if isinstance(error, asyncio.CancelledError) else error
         if self._asking.requests:
-            self._conversation.derived.set(_UNANSWERED, self._conversation.turns)
+            self._conversation.derived[_UNANSWERED] = self._conversation.turns
         self._release_run(error)
         self.run.fail(told)
         return error

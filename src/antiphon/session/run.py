@@ -253,7 +253,8 @@ class Run(Generic[T]):
             self.budget.add(spent)
             run: Run[Any] | None = self
             while run is not None:
-                run.tell(UsageChanged(run.usage, run.cost))
+                total = run.budget.spent
+                run.tell(UsageChanged(total.usage, total.cost))
                 run = run.parent
 
     def ask(self, question: Question) -> None:

@@ -89,12 +89,12 @@ def _is_prefix_preserved(
     """
     if target.facts.config_change == "items" or (len(conversation.turns) <= 1 and not has_tools):
         return True
-    return conversation.derived.get(_FORM, (target.provider, target.model)) == schema
+    return conversation.derived.get((_FORM, (target.provider, target.model))) == schema
 
 
 def remember_output_schema(conversation: Conversation, target: Target, schema: Mapping[str, Any] | None) -> None:
     """Remember the schema that the last request to a target used natively."""
-    conversation.derived.set(_FORM, schema, (target.provider, target.model))
+    conversation.derived[_FORM, (target.provider, target.model)] = schema
 
 
 class TypedOutput:

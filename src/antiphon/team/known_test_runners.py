@@ -89,7 +89,7 @@ def parse_runner_summary(output: str, runner: str = "") -> RunnerSummary | None:
 def _parse_counts(found: re.Match[str]) -> tuple[int, int]:
     """Return how many tests a summary reports as run, without skipped ones, and how many failed."""
     given = found.groupdict()
-    pairs = re.findall(r"(\d{1,9}) ([a-z]+)|([a-z]+)[ =](\d{1,9})", given.get("counts") or "")
+    pairs = re.findall(r"(\d{1,9}) ([a-z]+)|(?<![a-z])([a-z]+)[ =](\d{1,9})", given.get("counts") or "")
     told = [(word or late, int(number or last)) for number, word, late, last in pairs]
     failed = sum(number for word, number in told if word in _FAILED_WORDS) or int(
         given.get("end") in ("FAILED", "FAIL")

@@ -22,7 +22,7 @@ from antiphon.tools.tool import ToolFailure
 _WORD_SEPARATORS = re.compile(r"[\s;&|`(){}<>\"'$=:!,\\]+")
 #: A command whose program name is computed when it runs.
 _COMPUTED_PROGRAM = re.compile(
-    r"(?:\A|[;&|\n(`{!]|\b(?:then|do|else|elif|if|while|until|exec|eval)\s)\s*"
+    r"(?:\A|[;&|\n(`{!]|\b(?:then|do|else|elif|if|while|until|exec|eval)\s)[^\S\n]*+"
     r"(?:\w{1,80}=[^\s;&|({`!]*\s+){0,20}[^\s;&|(){}!'\"$`]*[$`*?\[]"
 )
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from antiphon.conversation import Image, OpaquePart, Text, ToolCall, ToolResult
 from antiphon.results import to_plain_json
@@ -134,6 +134,8 @@ _EVENT_TYPES: dict[type, str] = {
     ModelUnknown: "model_unknown",
     RunEnded: "run_ended",
 }
+if missing := {*get_args(EventBody)} ^ _EVENT_TYPES.keys():
+    raise TypeError(f"no event, or no type in JSON, for {', '.join(sorted(each.__name__ for each in missing))}")
 
 
 def _encode_body(body: EventBody) -> dict[str, Any]:

@@ -174,9 +174,9 @@ def encode_messages(
     """
     turns = conversation.turns
     settled = max(len(turns) - 2, 0)
-    fold = conversation.derived.get(_FOLD, key)
+    fold = conversation.derived.get((_FOLD, key))
     if fold is None or not fold.continues(turns, settled, seed):
-        fold = conversation.derived.set(_FOLD, _EncodedPrefix(seed), key)
+        fold = conversation.derived[_FOLD, key] = _EncodedPrefix(seed)
     chain = fold.chain
     if fold.count < settled:
         fresh = turns[fold.count : settled]
@@ -204,12 +204,12 @@ def _append_turns(
     nothing: MessageSegment,
 ) -> MessageSegment | None:
     for turn in turns:
-        segments = turn.derived.get(_SEGMENTS, key)
+        segments = turn.derived.get((_SEGMENTS, key))
         if segments is None:
             segments = tuple(encode_turn(turn))
             if not segments and isinstance(turn, UserTurn) and turn.visible_parts:
                 segments = (nothing,)
-            turn.derived.set(_SEGMENTS, segments, key)
+            turn.derived[_SEGMENTS, key] = segments
         for segment in segments:
             if segment.bound is not None and segment.bound != chain.digest:
                 # It is bound to another prefix than the one before it here.
@@ -257,10 +257,10 @@ def encode_tools(
     conversation: Conversation, tools: tuple[ToolSpec, ...], key: str, encode_tool: Callable[[ToolSpec], str | None]
 ) -> str:
     """Return the tool declarations, separated by commas. Encode them again only when the tools change."""
-    known = conversation.derived.get(_TOOLS, key)
+    known = conversation.derived.get((_TOOLS, key))
     if known is None or known[0] is not tools:
         declared = [text for tool in tools if (text := encode_tool(tool)) is not None]
-        known = conversation.derived.set(_TOOLS, (tools, ",".join(declared)), key)
+        known = conversation.derived[_TOOLS, key] = (tools, ",".join(declared))
     return known[1]
 
 

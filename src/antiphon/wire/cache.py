@@ -107,25 +107,25 @@ def cache_key(conversation: Conversation, target: Target) -> str:
     """
     if target.provider not in _CACHE_KEY_PROVIDERS or not target.facts.cache.key:
         return ""
-    known = conversation.derived.get(_CACHE_KEY, target.model)
+    known = conversation.derived.get((_CACHE_KEY, target.model))
     if known is None:
         head = conversation.head
         told = [target.model, head.system, *(f"{tool.name} {dump_json(tool.parameters)}" for tool in head.tools)]
         key = sha256("\n".join(told).encode()).hexdigest()[:16]
-        known = conversation.derived.set(_CACHE_KEY, key, target.model)
+        known = conversation.derived[_CACHE_KEY, target.model] = key
     return known
 
 
 def get_last_prompt(conversation: Conversation, target: Target) -> SentPrompt | None:
     """Return the last prompt that a target answered in this conversation, or None."""
-    return conversation.derived.get(_SENT, (target.provider, target.api, target.model))
+    return conversation.derived.get((_SENT, (target.provider, target.api, target.model)))
 
 
 def store_last_prompt(conversation: Conversation, target: Target, sent: SentPrompt) -> None:
     """Store the prompt that a target has answered."""
     key = (target.provider, target.api, target.model)
-    conversation.derived.set(_SENT, sent, key)
-    conversation.derived.remove(_UNANSWERED, key)
+    conversation.derived[_SENT, key] = sent
+    conversation.derived.remove((_UNANSWERED, key))
 
 
 def find_prompt_change(conversation: Conversation, target: Target, prompt: Prompt) -> PrefixChange | None:
@@ -135,7 +135,7 @@ def find_prompt_change(conversation: Conversation, target: Target, prompt: Promp
     message of its own.
     """
     key = (target.provider, target.api, target.model)
-    sent, unanswered = conversation.derived.get(_SENT, key), conversation.derived.get(_UNANSWERED, key)
+    sent, unanswered = conversation.derived.get((_SENT, key)), conversation.derived.get((_UNANSWERED, key))
     change = prompt.find_change(sent.prompt) if sent is not None else None
     if change is None and unanswered is not None:
         return prompt.find_joined_text(unanswered)
@@ -144,7 +144,7 @@ def find_prompt_change(conversation: Conversation, target: Target, prompt: Promp
 
 def store_unanswered_prompt(conversation: Conversation, target: Target, prompt: Prompt) -> None:
     """Store the prompt of a request that failed."""
-    conversation.derived.set(_UNANSWERED, prompt, (target.provider, target.api, target.model))
+    conversation.derived[_UNANSWERED, (target.provider, target.api, target.model)] = prompt
 
 
 def build_cache_report(

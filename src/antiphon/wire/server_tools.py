@@ -61,7 +61,7 @@ def add_findings_note(conversation: Conversation, target: Target) -> Note | None
         known = _Findings(0, None, ())
     if known.turns < settled:
         found = known.found + _read_findings(turns[known.turns : settled])
-        known = conversation.derived.set(_FINDINGS, _Findings(settled, turns[settled - 1], found))
+        known = conversation.derived[_FINDINGS] = _Findings(settled, turns[settled - 1], found)
     # Only the last two turns may still change.
     found = known.found + _read_findings(turns[settled:])
     lines = [line for native, line in found if not can_send_payload(native, target)]

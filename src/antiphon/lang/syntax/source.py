@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 _FIRST_COMMENT = re.compile(
-    r"\ufeff?(?:#![^\n]*)?\s*(?:/\*(?P<block>.*?)\*/|(?P<lines>//[^\n]*(?:\n[ \t]*//[^\n]*)*))", re.DOTALL
+    r"\ufeff?(?:#![^\n]*(?=\n|\Z))?\s*(?:/\*(?P<block>.*?)\*/|(?P<lines>//[^\n]*(?:\n[ \t]*//[^\n]*)*))", re.DOTALL
 )
 _COMMENT_MARGIN = re.compile(r"^[ \t]*(?://|\*)?[ \t]?", re.MULTILINE)
 

@@ -158,9 +158,10 @@ def build_item_rules(conversation: Conversation, target: Target, fields: Mapping
     bare = ItemRules(target, stored, frozenset(), frozenset())
     # Only the last two turns can still change, so the others are indexed once.
     settled = max(len(turns) - 2, 0)
-    known = conversation.derived.get(_FACTS, bare.key)
+    key = (_FACTS, bare.key)
+    known = conversation.derived.get(key)
     if known is None or known.count > settled or (known.count and turns[known.count - 1] is not known.last):
-        known = conversation.derived.set(_FACTS, _ItemIndex(), bare.key)
+        known = conversation.derived[key] = _ItemIndex()
     known.add(turns[known.count : settled], bare)
     known.count, known.last = settled, turns[settled - 1] if settled else None
     fresh = _ItemIndex()

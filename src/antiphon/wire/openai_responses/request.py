@@ -12,7 +12,7 @@ from typing import Any
 
 from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_string
-from antiphon.conversation import Conversation, RequestHead, Turn
+from antiphon.conversation import Conversation, RequestHead, ToolSpec, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.hosted_tools import check_hosted_tools, find_deferred_tools, insert_mcp_tokens
@@ -45,7 +45,8 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
 def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
     """Return the request: its body and the prompt that it holds."""
     options = adapt_options(target, options)
-    check_hosted_tools(conversation.tools, target)
+    specs = conversation.tools
+    check_hosted_tools(specs, target)
     head = items.build_head(conversation, target, options)
     fields: dict[str, Any] = {"model": target.model}
     _set_answer_fields(fields, target, options)
@@ -55,7 +56,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         fields["text"] = {"format": items.encode_answer_format(head.form, target)}
     tools = _encode_tools(conversation, head, target)
     declared = tools or options.extra.get("tools")
-    if declared and (choice := _choose_tool_choice(conversation, head, target, options)):
+    if declared and (choice := _choose_tool_choice(conversation, specs, head, target, options)):
         fields["tool_choice"] = choice
     if declared and options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
@@ -66,7 +67,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         fields["store"] = False
     if target.facts.thinking.default != "never":
         fields["include"] = ["reasoning.encrypted_content"]
-    if more := build_include(conversation.tools):
+    if more := build_include(specs):
         fields["include"] = [*fields.get("include", []), *more]
     fields |= build_cache_fields(options)
     fields |= options.extra
@@ -76,7 +77,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     if head.system:
         raw["instructions"] = dump_json(head.system)
     if tools:
-        raw["tools"] = f"[{insert_mcp_tokens(tools, conversation.tools)}]"
+        raw["tools"] = f"[{insert_mcp_tokens(tools, specs)}]"
     # The input may be empty if the request refers to a stored prompt or response.
     found = _encode_input(conversation, build_item_rules(conversation, target, fields))
     if conversation.turns:
@@ -126,15 +127,15 @@ def _set_answer_fields(fields: dict[str, Any], target: Target, options: Options)
 
 
 def _choose_tool_choice(
-    conversation: Conversation, head: RequestHead, target: Target, options: Options
+    conversation: Conversation, specs: tuple[ToolSpec, ...], head: RequestHead, target: Target, options: Options
 ) -> str | dict[str, Any] | None:
     """Return the `tool_choice` field. Removed tools stay declared but are excluded from the allowed ones."""
     if options.tool_choice not in (None, "auto", "none"):
         check_forced_tool(target, options)
-    gone = {tool.name for tool in head.tools} - {tool.name for tool in conversation.tools}
+    gone = {tool.name for tool in head.tools} - {tool.name for tool in specs}
     mode = options.tool_choice or "auto"
     if gone and mode in ("auto", "required"):
-        names = [tool.name for tool in conversation.tools if not tool.is_provider_defined]
+        names = [tool.name for tool in specs if not tool.is_provider_defined]
         allowed = [{"type": "function", "name": name} for name in names]
         return {"type": "allowed_tools", "mode": mode, "tools": allowed} if allowed else "none"
     return _encode_tool_choice(options.tool_choice, conversation, target) if options.tool_choice else None
