@@ -119,7 +119,9 @@ class SavedChat:
 
     def _drop_unanswered(self) -> None:
         """Remove an unanswered message, because it would be sent with every later one."""
-        if self.is_unanswered and (message := self._find_last_message()) is not None:
+        message = self._find_last_message() if self.is_unanswered else None
+        # A message that was typed meanwhile stays, as the answer before it does.
+        if message is not None and self.conversation.turns[-1].parts[-len(message.parts) :] == message.parts:
             self.undo()
             said = " ".join(UserTurn(message.parts).text.split())
             shown = said if len(said) <= 60 else f"{said[:59]}…"

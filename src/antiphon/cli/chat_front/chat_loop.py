@@ -17,6 +17,7 @@ from antiphon.cli.chat_front.local_models import prepare_model
 from antiphon.cli.chat_front.screen import Screen
 from antiphon.cli.chat_front.slash_commands import QuitChat, run_command
 from antiphon.cli.chat_front.template_use import ChatOpening
+from antiphon.cli.chat_front.typed_messages import TypedMessages
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError
@@ -27,6 +28,8 @@ from antiphon.wire import Usage
 
 #: A Ctrl-C this soon after one that stopped an answer is ignored: it was meant for the answer.
 _IMPATIENT_SECONDS = 2.0
+#: So many times Ctrl-C ends a chat whose answer cannot be stopped.
+_MAX_INTERRUPTS = 10
 
 
 #: Words that quit a chat, as in shells.
@@ -57,6 +60,7 @@ class ChatLoop:
         self._opening = opening
         self.meter = ContextMeter()
         self.files = FileUndo(talk)
+        self.typed = TypedMessages(talk, reader, lambda: display.is_unicode)
         #: Text for the next input, and the number of the message from the end that it replaces.
         self._draft, self._edited = "", 0
         #: When an answer was last stopped.
@@ -79,12 +83,7 @@ class ChatLoop:
     def _take_turn(self) -> bool:
         """Read one input and handle it. Return whether the chat is over."""
         self._is_answering = False
-        draft, self._draft = self._draft, ""
-        try:
-            said = self.reader.read_message(self._format_prompt(), self._format_status(), draft)
-        except KeyboardInterrupt:
-            self._edited = 0
-            raise
+        said = self._read_input()
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
             return True
@@ -95,17 +94,42 @@ class ChatLoop:
             return True
         return False
 
+    def _read_input(self) -> str | None:
+        """Return the next message: one that was typed while the model worked, or the next input."""
+        if (queued := self.typed.take_next()) is not None:
+            self.display.print_note(f"{self._format_prompt()}{queued}", "")
+            return queued
+        draft, self._draft = self._draft or self.typed.take_draft(), ""
+        if self.typed.is_closed:
+            return None
+        try:
+            return self.reader.read_message(self._format_prompt(), self._format_status(), draft)
+        except KeyboardInterrupt:
+            self._edited = 0
+            raise
+
+    def _take_back_typed(self) -> None:
+        """Put what was typed while the model worked into the next input."""
+        self._draft = self.typed.take_back() or self._draft
+
     def _handle_interrupt(self) -> bool:
-        """Handle Ctrl-C and return whether the chat is over; ignore further ones meanwhile."""
-        while True:
+        """Handle Ctrl-C and return whether the chat is over. Of further ones meanwhile, only many end it."""
+        for _ in range(_MAX_INTERRUPTS):
             try:
                 return self._report_interrupt()
             except KeyboardInterrupt:
                 continue
+        return True
 
     def _report_interrupt(self) -> bool:
+        # A second Ctrl-C may have kept the display and the run from ending.
+        self.display.end()
+        if self._is_answering and self.talk.run is not None and self.talk.run.state in ("running", "waiting"):
+            self.talk.run.cancel()
+            self.talk.run.wait(raises=False)
         if self._is_answering:
             self._is_answering, self._stopped = False, time.monotonic()
+            self._take_back_typed()
             self.display.print_note(f"stopped{self._describe_next_steps()}", "yellow")
             return False
         if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
@@ -158,6 +182,8 @@ class ChatLoop:
             raise NotReadyError(
                 f"the open calls need {names}: enable them with /tools, then /go; or send the message again with /retry"
             )
+        if self.talk.unfinished_run:
+            self.typed.repeat_earlier()
         self._follow(self.talk.continue_answer)
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
@@ -167,14 +193,19 @@ class ChatLoop:
             self.load_model()
             with self.files.recording():
                 self.display.follow(
-                    self.talk, self._record_usage(begin()), describe_lasting=self.files.describe_lasting
+                    self.talk,
+                    self._record_usage(begin()),
+                    describe_lasting=self.files.describe_lasting,
+                    typing=self.typed,
                 )
             run = self.talk.result().run
         except NoAnswer as error:
             run = error.run
+            self._take_back_typed()
             if isinstance(error, ReturnError):
                 raise
         except AntiphonError as error:
+            self._take_back_typed()
             self.display.print_error(f"{error}{self._describe_next_steps()}")
             return
         self.display.console.print()
