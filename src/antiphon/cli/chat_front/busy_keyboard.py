@@ -122,7 +122,8 @@ class BusyKeyboard:
                 self.draft = ""
             case Keys.ControlW:
                 self.draft = self.draft.rstrip()[: self.draft.rstrip().rfind(" ") + 1]
-            case Keys.ControlD:
+            case Keys.ControlD | Keys.ControlAt:
+                # Ctrl-D arrives as a NUL if it was typed while nothing was read.
                 self.is_closed = self.is_closed or not self.draft
             case str(key) if not isinstance(key, Keys) and len(key) == 1 and key.isprintable():
                 self.draft += key

@@ -101,6 +101,7 @@ class ChatLoop:
             return queued
         draft, self._draft = self._draft or self.typed.take_draft(), ""
         if self.typed.is_closed:
+            self.display.print_note(self._format_prompt(), "")
             return None
         try:
             return self.reader.read_message(self._format_prompt(), self._format_status(), draft)
