@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from antiphon.config import Configuration
 
 
+#: Tools that a chat adds by itself.
+_CHAT_TOOLS = ("read_result", "read_skill", "submit_plan", "write_todos")
 _NO_KEY_REASON = "no key was found"
 
 
@@ -118,7 +120,7 @@ def choose_chat_tools(
     if opened.model_reason == _NO_KEY_REASON and session.tools:
         # No model was chosen, and the smallest local one is bad at tools.
         session.model = LOCAL_TOOL_MODEL
-    there = {*(tool.name for tool in session.tools), "read_result"}
+    there = {*(tool.name for tool in session.tools), *_CHAT_TOOLS}
     specs = session.conversation.tools if is_kept else ()
     if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
         toolbox.tell(f"tools of this conversation that are no longer available: {', '.join(lost)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,9 +34,11 @@ _MAX_INSTRUCTION_SHARE = 0.5
 
 @click.command()
 @add_question_options("read in a trusted repository, else none; a continued conversation keeps its own")
-@click.option("--no-instructions", is_flag=True, help="Ignore AGENTS.md and ANTIPHON.md of the project.")
+@click.option("--no-instructions", is_flag=True, help="Ignore CLAUDE.md, AGENTS.md and ANTIPHON.md of the project.")
+@click.option("--plan", is_flag=True, help="Begin in plan mode: only tools that change nothing until you agree.")
+@click.option("--no-notify", is_flag=True, help="Do not ring the bell when the chat waits for you.")
 @add_conversation_options("the last chat")
-def chat(no_instructions: bool, **given: Any) -> None:
+def chat(no_instructions: bool, plan: bool, no_notify: bool, **given: Any) -> None:
     """Chat with a model.
 
     `/help` lists the commands: switch models, choose tools, undo, save. Each answer is saved as it arrives;
@@ -49,7 +52,8 @@ def chat(no_instructions: bool, **given: Any) -> None:
     if template is not None:
         question, opening = open_with_template(question, template, given)
     with ExitStack() as stack:
-        _run_chat(_chat_options(question, given), stack, opening, instructed=not no_instructions)
+        behaviour = _Behaviour(not no_instructions, plan, not no_notify)
+        _run_chat(_chat_options(question, given), stack, opening, behaviour)
 
 
 def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
@@ -72,13 +76,25 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
     )
 
 
-def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, *, instructed: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Behaviour:
+    """Options of the chat itself: whether it follows the project, begins in plan mode, and notifies."""
+
+    is_instructed: bool
+    plans: bool
+    notifies: bool
+
+
+def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, behaviour: _Behaviour) -> None:
+    from antiphon._base.user_dirs import user_directory
+    from antiphon.chat.skills import find_skills
     from antiphon.chat.startup import choose_chat_tools, open_chat
     from antiphon.chat.tool_selection import ToolRegistry
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.completion import CompletionMenu
     from antiphon.cli.chat_front.line_editor import LineEditor
     from antiphon.cli.chat_front.local_models import require_runtime
+    from antiphon.cli.chat_front.notification import Notifier
     from antiphon.cli.chat_front.screen import Screen
     from antiphon.cli.chat_front.slash_commands import COMMANDS
     from antiphon.cli.configuration import current_configuration
@@ -98,8 +114,13 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     used = choose_chat_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     require_runtime(opened.chat.session.model)
     talk = ChatLoop(opened.chat, display, reader, toolbox, wishes.about, opening)
+    if behaviour.notifies and reader.is_terminal:
+        display.notifier = Notifier(sys.stdout)
+    if behaviour.is_instructed:
+        talk.skills = find_skills(project, user_directory("config") / "skills")
+    talk.is_planning = behaviour.plans
     talk.keep_tools(used)
-    _add_project_instructions(opened, project, instructed, display.print_note)
+    _add_project_instructions(opened, project, behaviour.is_instructed, display.print_note)
     _print_greeting(talk, opened, _describe_tools(wishes, opened, used, project))
     is_asked = bool(opened.chat.session.pending_questions) and display.person is not None
     if opened.chat.unfinished_run and not is_asked:
@@ -160,6 +181,10 @@ def _print_greeting(chat: ChatLoop, opened: OpenChat, tools: str) -> None:
     note(f"model: {chat.talk.session.model.name} ({opened.model_reason}); {tools}")
     for each in list_instruction_files(conversation.system):
         note(f"instructions: {each}")
+    if chat.is_planning:
+        note("plan mode: only tools that change nothing, until you agree to a plan")
+    if chat.skills:
+        note(f"skills: {', '.join(skill.name for skill in chat.skills)}")
     note("/help lists commands, @ adds a file, Ctrl-D quits")
     if opened.entry is not None:
         turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"

@@ -9,7 +9,9 @@ from typing import Any
 
 from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
 from antiphon.chat.mentions import expand_mentions
+from antiphon.chat.plan_mode import AGREEMENT, SUBMIT_PLAN, make_plan_note, select_harmless_tools
 from antiphon.chat.saved_chat import SavedChat
+from antiphon.chat.skills import Skill, make_skill_tool
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
 from antiphon.cli.chat_front.file_undo import FileUndo
 from antiphon.cli.chat_front.line_editor import LineEditor
@@ -20,9 +22,11 @@ from antiphon.cli.chat_front.template_use import ChatOpening
 from antiphon.cli.chat_front.typed_messages import TypedMessages
 from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
-from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError
+from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError, RunRecord
 from antiphon.terminal.sanitizer import sanitize_line
 from antiphon.terminal.status_line import sum_run_usage
+from antiphon.tools import ProviderTool, Tool
+from antiphon.tools.builtin import todo_tool
 from antiphon.views.cost_format import format_cost
 from antiphon.wire import Usage
 
@@ -56,6 +60,10 @@ class ChatLoop:
         self.reader = reader
         self.toolbox = toolbox
         self.tools = ToolSelection()
+        #: The tools of the selection, to which a chat adds its own.
+        self._loaded: list[Tool | ProviderTool] = []
+        self.skills: list[Skill] = []
+        self.is_planning = False
         self._about = {} if about is None else about
         self._opening = opening
         self.meter = ContextMeter()
@@ -63,6 +71,8 @@ class ChatLoop:
         self.typed = TypedMessages(talk, reader, lambda: display.is_unicode)
         #: Text for the next input, and the number of the message from the end that it replaces.
         self._draft, self._edited = "", 0
+        #: A message that follows from a decision of the person.
+        self._next = ""
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
         self._is_answering = False
@@ -84,6 +94,7 @@ class ChatLoop:
         """Read one input and handle it. Return whether the chat is over."""
         self._is_answering = False
         said = self._read_input()
+        self.display.note_input()
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
             return True
@@ -96,7 +107,8 @@ class ChatLoop:
 
     def _read_input(self) -> str | None:
         """Return the next message: one that was typed while the model worked, or the next input."""
-        if (queued := self.typed.take_next()) is not None:
+        following, self._next = self._next, ""
+        if (queued := following or self.typed.take_next()) is not None:
             self.display.print_note(f"{self._format_prompt()}{queued}", "")
             return queued
         draft, self._draft = self._draft or self.typed.take_draft(), ""
@@ -158,7 +170,8 @@ class ChatLoop:
             if replaces:
                 self.talk.fork()
                 self.talk.undo(replaces)
-            events = self.talk.send((first, *said.parts[1:]))
+            notes = [make_plan_note()] if self.is_planning else []
+            events = self.talk.send((first, *said.parts[1:], *notes))
             self.files.note_message(replaced=replaces)
             return events
 
@@ -211,6 +224,8 @@ class ChatLoop:
             return
         self.display.console.print()
         self.display.print_summary(run, time.monotonic() - began - self.display.waited)
+        self._decide_about_plan(run)
+        self.display.notify("the answer is complete")
 
     def _record_usage(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         used: Usage | None = None
@@ -233,6 +248,7 @@ class ChatLoop:
         """Return the line below the input: the model, the context used and the cost."""
         _, cost = sum_run_usage(self.talk.usage_history)
         shown = [self.talk.session.model.name, self.format_context(), format_cost(cost)]
+        shown += ["plan mode"] if self.is_planning else []
         dot = " · " if self.display.is_unicode else " - "
         return sanitize_line(dot.join(filter(None, shown)), encoding=self.display.console.encoding)
 
@@ -249,9 +265,48 @@ class ChatLoop:
         self.talk.session.tools = self.toolbox.load_tools(chosen)
         self.keep_tools(chosen)
 
+    def arrange_tools(self) -> None:
+        """Offer the selected tools, in plan mode only harmless ones, and those of the chat itself."""
+        tools = self._loaded
+        if tools and self.skills:
+            tools = [*tools, make_skill_tool(self.skills)]
+        if self.tools.bundle == "all":
+            tools = [*tools, todo_tool()]
+        self.talk.session.tools = select_harmless_tools(tools) if self.is_planning else tools
+
+    def set_planning(self, is_planning: bool) -> None:
+        """Begin or end plan mode."""
+        self.is_planning = is_planning
+        self.arrange_tools()
+
+    def _decide_about_plan(self, run: RunRecord) -> None:
+        """Ask about a plan that was submitted. If the person agrees, it is carried out next."""
+        plan = next((call.args.get("plan") for call in run.tool_calls if call.tool == SUBMIT_PLAN), None)
+        if not self.is_planning or plan is None or run.outcome != "done":
+            return
+        self.display.print_markdown(str(plan))
+        person = self.display.person
+        if person is None:
+            self.display.print_note("/plan go carries it out")
+            return
+        self.display.notify("a plan waits for your decision")
+        said = person.ask("Carry out this plan? [y]es, [n]o, or what to change: ").strip()
+        if said.lower() in ("y", "yes"):
+            self.set_planning(False)
+            self._next = AGREEMENT
+        elif said.lower() not in ("", "n", "no"):
+            self._next = said
+
+    def agree_to_plan(self) -> None:
+        """End plan mode, and let the model carry out its plan."""
+        self.set_planning(False)
+        self.send(AGREEMENT)
+
     def keep_tools(self, chosen: ToolSelection) -> None:
         """Record the selection that the tools of the session come from."""
         self.tools = chosen
+        self._loaded = list(self.talk.session.tools)
+        self.arrange_tools()
         self._about.update(chosen.to_json())
         conversation = self.talk.conversation
         provided = [spec for spec in conversation.tools if spec.is_provider_defined]

@@ -18,6 +18,7 @@ from antiphon.session import Event, Question, QuestionAsked, RequestEnded, Reque
 from antiphon.terminal.approval_prompt import Offer, Person
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
+from antiphon.terminal.scrollback import make_markdown
 from antiphon.terminal.state_lines import format_duration, format_usage
 from antiphon.tools import Tool
 from antiphon.tools.approval import offer_command_decision
@@ -27,6 +28,7 @@ from antiphon.wire import TextDelta
 
 if TYPE_CHECKING:
     from antiphon.cli.chat_front.busy_keyboard import BusyKeyboard
+    from antiphon.cli.chat_front.notification import Notifier
 
 #: The last lines of a command's output that are displayed.
 _OUTPUT_LINES = 8
@@ -59,6 +61,7 @@ class Screen:
         self.person = person
         #: How long the person was waited for during the last answer, in seconds.
         self.waited = 0.0
+        self.notifier: Notifier | None = None
         self._keyboard: BusyKeyboard | None = None
         self._view: LiveView | None = None
 
@@ -108,6 +111,21 @@ class Screen:
         if self._keyboard is not None:
             self._keyboard.end()
 
+    def notify(self, text: str) -> None:
+        """Notify the person of a wait."""
+        if self.notifier is not None:
+            self.notifier.notify(text)
+
+    def note_input(self) -> None:
+        """Note that the person has typed something."""
+        if self.notifier is not None:
+            self.notifier.note_input()
+
+    def print_markdown(self, text: str) -> None:
+        """Print Markdown."""
+        self.console.print()
+        self.console.print(make_markdown(text))
+
     def print_note(self, text: str, style: str = "dim") -> None:
         """Print a message of the program."""
         self.console.print(Text(sanitize_text(text, self.console.encoding), style, overflow="fold"))
@@ -151,6 +169,7 @@ class Screen:
         view.pause()
         if self._keyboard is not None:
             self._keyboard.pause()
+        self.notify("a question waits for you")
         began = time.monotonic()
         try:
             offer, warning = None, ""
@@ -161,6 +180,7 @@ class Screen:
         finally:
             seconds = time.monotonic() - began
             self.waited += seconds
+            self.note_input()
         if self._keyboard is not None:
             self._keyboard.resume()
         view.note_answer(question.call.id if question.call is not None else "", seconds)
