@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
@@ -62,6 +63,7 @@ class ChatLoop:
         self.tools = ToolSelection()
         #: The tools of the selection, to which a chat adds its own.
         self._loaded: list[Tool | ProviderTool] = []
+        self._first_specs = {spec.name: spec for spec in talk.conversation.tools}
         self.skills: list[Skill] = []
         self.is_planning = False
         self._about = {} if about is None else about
@@ -173,6 +175,7 @@ class ChatLoop:
             notes = [make_plan_note()] if self.is_planning else []
             events = self.talk.send((first, *said.parts[1:], *notes))
             self.files.note_message(replaced=replaces)
+            self.arrange_tools()
             return events
 
         self._follow(begin)
@@ -267,11 +270,13 @@ class ChatLoop:
 
     def arrange_tools(self) -> None:
         """Offer the selected tools, in plan mode only harmless ones, and those of the chat itself."""
-        tools = self._loaded
-        if tools and self.skills:
-            tools = [*tools, make_skill_tool(self.skills)]
-        if self.tools.bundle == "all":
-            tools = [*tools, todo_tool()]
+        more = [make_skill_tool(self.skills)] if self._loaded and self.skills else []
+        more += [todo_tool()] if self.tools.bundle == "all" else []
+        if self.talk.unfinished_run:
+            # A resumed answer must have the tools that it had.
+            more = [replace(tool, spec=spec) for tool in more if (spec := self._first_specs.get(tool.name)) is not None]
+            self.is_planning = self.is_planning or SUBMIT_PLAN in self._first_specs
+        tools = [*self._loaded, *more]
         self.talk.session.tools = select_harmless_tools(tools) if self.is_planning else tools
 
     def set_planning(self, is_planning: bool) -> None:
