@@ -27,7 +27,6 @@ from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError, RunReco
 from antiphon.terminal.sanitizer import sanitize_line
 from antiphon.terminal.status_line import sum_run_usage
 from antiphon.tools import ProviderTool, Tool
-from antiphon.tools.builtin import todo_tool
 from antiphon.views.cost_format import format_cost
 from antiphon.wire import Usage
 
@@ -271,7 +270,11 @@ class ChatLoop:
     def arrange_tools(self) -> None:
         """Offer the selected tools, in plan mode only harmless ones, and those of the chat itself."""
         more = [make_skill_tool(self.skills)] if self._loaded and self.skills else []
-        more += [todo_tool()] if self.tools.bundle == "all" else []
+        if self.tools.bundle == "all":
+            # Imported here, because a chat without tools starts faster without them.
+            from antiphon.tools.builtin import todo_tool
+
+            more.append(todo_tool())
         if self.talk.unfinished_run:
             # A resumed answer must have the tools that it had.
             more = [replace(tool, spec=spec) for tool in more if (spec := self._first_specs.get(tool.name)) is not None]
