@@ -67,7 +67,7 @@ class Shell:
                 break
             elif ready:
                 code = process.wait()
-            while replies and (found := seen.find(replies[0][0], at)) >= 0:
+            while replies and (found := _find_prompt(seen, replies[0][0], at)) >= 0:
                 at = found + len(replies[0][0])
                 if replies[0][1] == STOP:
                     _wait_for_servers(seen)
@@ -76,6 +76,15 @@ class Shell:
         assert not replies, f"`{line}` did not ask {replies[0][0]!r}: {seen}"
         self.obeyed = data.decode(errors="replace")
         return code, screen(self.obeyed)
+
+
+def _find_prompt(seen: str, prompt: str, at: int) -> int:
+    """Where a prompt waits. That of a chat is printed again with what was typed behind it."""
+    while (found := seen.find(prompt, at)) >= 0 and "›" in prompt:
+        at = found + len(prompt)
+        if not seen[at:].partition("\n")[0].strip():
+            break
+    return found
 
 
 def _wait_for_servers(seen: str) -> None:

@@ -1,6 +1,7 @@
 """Chats in a pseudo-terminal, with providers that are faked over HTTP."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -46,3 +47,11 @@ def saved(tmp_path: Path) -> Conversation:
 def saved_texts(tmp_path: Path) -> list[str]:
     """The texts of the turns that the store has."""
     return [turn.text for turn in saved(tmp_path).turns]
+
+
+def wait_for(fake: Fake, requests: int) -> None:
+    """Wait until the fake has got so many requests."""
+    ends = time.monotonic() + 60
+    while len(fake.requests) < requests:
+        assert time.monotonic() < ends
+        time.sleep(0.01)

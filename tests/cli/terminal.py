@@ -44,6 +44,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.first_modes = self.modes
         # Typed before the program starts, so that it is ahead of every question.
         self.send(typed)
         env = {"PYTHONPATH": os.environ["PYTHONPATH"], **env}
@@ -85,6 +86,11 @@ class Terminal:
         shown = self.seen[self._at : found + len(text)]
         self._at = found + len(text)
         return shown
+
+    @property
+    def modes(self) -> list[Any]:
+        """The modes of the terminal: echo, lines, signals and so on."""
+        return termios.tcgetattr(self._fd)[:4]
 
     @property
     def lines(self) -> list[str]:

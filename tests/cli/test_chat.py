@@ -4,7 +4,6 @@ import os
 import signal
 import stat
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
 from antiphon.fakes import Answer, Fail, Fake, Received, call
 from antiphon.storage import Store
-from tests.cli.chatting import CLAUDE, GPT, Start, chat_starter, saved
+from tests.cli.chatting import CLAUDE, GPT, Start, chat_starter, saved, wait_for
 from tests.cli.terminal import Terminal
 
 
@@ -26,13 +25,6 @@ def fake() -> Iterator[Fake]:
 @pytest.fixture
 def start(fake: Fake, tmp_path: Path) -> Iterator[Start]:
     yield from chat_starter(fake, tmp_path)
-
-
-def wait_for(fake: Fake, requests: int) -> None:
-    ends = time.monotonic() + 60
-    while len(fake.requests) < requests:
-        assert time.monotonic() < ends
-        time.sleep(0.01)
 
 
 def interrupt_editor(chat: Terminal, prompt: str = "› ") -> None:

@@ -304,6 +304,17 @@ class TestInstructions:
         assert places == sorted(places), "what counts more comes later"
         assert Store().load("last").system == system, "they are a part of what is saved"
 
+    def test_a_file_for_another_program_counts_once(self, fake: Fake, place: Path) -> None:
+        (place / "CLAUDE.md").symlink_to("AGENTS.md")
+        (place / "deep" / "CLAUDE.md").write_text("Here, use three.\n")
+        trusted_repository(place)
+        shown = chat("a")
+        assert "instructions: CLAUDE.md" not in shown
+        assert "instructions: deep/CLAUDE.md, 1 line\n" in shown
+        system = fake.requests[0].body["instructions"]
+        assert system.count("Use tabs.") == 1
+        assert system.index("Here, use three.") < system.index("Here, use two.")
+
     def test_those_of_others_are_not(self, fake: Fake, place: Path) -> None:
         (place / ".git").mkdir()
         assert "AGENTS.md" not in chat("a")

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.conversation import ToolCall
 from antiphon.tools import NeedsHumanInput, Policy, as_tools
-from antiphon.tools.builtin import all_tools, ask_user_tool, now, read_only_tools
+from antiphon.tools.builtin import all_tools, ask_user_tool, now, read_only_tools, todo_tool
 from tests.tools.calls import Failed, call
 
 
@@ -48,6 +48,17 @@ def test_the_clock_knows_zones() -> None:
 def test_zones_that_are_none_are_explained(zone: str, words: str) -> None:
     with pytest.raises(Failed, match=words):
         call([now], "now", timezone=zone)
+
+
+def test_a_list_of_steps_is_kept_within_bounds() -> None:
+    items = [{"text": "a", "state": "done"}, {"text": "b", "state": "active"}]
+    assert call([todo_tool()], "write_todos", items=items) == "The list is shown: 1 of 2 done."
+    with pytest.raises(Failed, match="at most one step is active"):
+        call([todo_tool()], "write_todos", items=items[1:] * 2)
+    with pytest.raises(Failed, match="the list has 60 steps"):
+        call([todo_tool()], "write_todos", items=items[:1] * 60)
+    with pytest.raises(Failed, match="do not fit"):
+        call([todo_tool()], "write_todos", items=[{"text": "a", "state": "maybe"}])
 
 
 def test_the_read_only_bundle_changes_nothing(tmp_path: Path) -> None:

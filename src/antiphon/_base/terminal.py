@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -57,6 +58,27 @@ def read_typed_line(prompt: str, stop: threading.Event | None = None) -> str:
         if select.select([sys.stdin], [], [], 0.1)[0]:
             return sys.stdin.readline()
     return ""
+
+
+@contextmanager
+def delay_interrupts() -> Generator[None]:
+    """Let the block complete before a Ctrl-C has an effect: for code that restores the terminal."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_interrupted = False
+
+    def note(*_: object) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if is_interrupted and callable(before):
+        before(signal.SIGINT, None)
 
 
 @contextmanager

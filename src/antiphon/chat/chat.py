@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from antiphon.storage import ConversationEntry, Store
 
 log = logging.getLogger("antiphon.chat")
+#: Tools that a chat adds by itself.
+_CHAT_TOOLS = ("read_result", "read_skill", "submit_plan", "write_todos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class Chat:
         self._whole: tuple[Conversation, int] | None = None
         #: The time of the last save that is known.
         self._known: Any = None
+        #: Called with the conversation before each request, and may add to it.
+        self.before_request: Callable[[Conversation], None] | None = None
         session.before_request = self._before_request
         self._unsaved_name = f"unsaved-{secrets.token_hex(4)}"
         self._look()
@@ -445,7 +449,7 @@ class Chat:
         if self.model_reason == self.NO_KEY_REASON and session.tools:
             # No model was chosen, and the smallest local one is bad at tools.
             session.model = LOCAL_TOOL_MODEL
-        there = {*(tool.name for tool in session.tools), "read_result"}
+        there = {*(tool.name for tool in session.tools), *_CHAT_TOOLS}
         if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
             self.tell(f"tools of this conversation that are no longer available: {', '.join(lost)}")
 
@@ -519,7 +523,8 @@ class Chat:
         self._changed()
 
     def _before_request(self, conversation: Conversation) -> None:
-        del conversation
+        if self.before_request is not None:
+            self.before_request(conversation)
         if self.reply is not None and (run := current_run()) is not None:
             self.reply.listen(run)
 
@@ -596,7 +601,10 @@ class Chat:
 
     def _drop_unanswered(self) -> None:
         """Remove an unanswered message, because it would be sent with every later one."""
-        if not self.is_client_kept and self.is_unanswered and (message := self._find_last_message()) is not None:
+        is_unanswered = not self.is_client_kept and self.is_unanswered
+        message = self._find_last_message() if is_unanswered else None
+        # A message that was typed meanwhile stays, as the answer before it does.
+        if message is not None and self.conversation.turns[-1].parts[-len(message.parts) :] == message.parts:
             self._take_back()
             said = " ".join(UserTurn(message.parts).text.split())
             shown = said if len(said) <= 60 else f"{said[:59]}…"

@@ -1,4 +1,4 @@
-"""Instructions of a project from `AGENTS.md` and `ANTIPHON.md`, as part of a system text."""
+"""Instructions of a project from `CLAUDE.md`, `AGENTS.md` and `ANTIPHON.md`, as part of a system text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from antiphon.tools.file_sandbox import SandboxRoots
 
 #: In one directory, the later file has precedence.
-INSTRUCTION_FILES = ("AGENTS.md", "ANTIPHON.md")
+INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "ANTIPHON.md")
 _MAX_CHARACTERS = 40_000
 _HEAD = (
     "Instructions of this project, from files of its repository. Where two of them differ, the later one counts; what"
@@ -52,7 +52,10 @@ def find_instructions(project: Project) -> list[ProjectInstructions]:
     roots = SandboxRoots([project.root])
     below = [each.relative_to(project.root).as_posix() for each in reversed(project.directories)]
     paths = [name if place == "." else f"{place}/{name}" for place in below for name in INSTRUCTION_FILES]
-    return [found for path in paths if (found := _read_instructions(roots, path)) is not None]
+    found = [each for path in paths if (each := _read_instructions(roots, path)) is not None]
+    # `CLAUDE.md` is often a copy of `AGENTS.md`, or a link to it.
+    later = {id(each): {other.text for other in found[at + 1 :]} for at, each in enumerate(found)}
+    return [each for each in found if each.text not in later[id(each)]]
 
 
 def add_instructions(system: str, found: Sequence[ProjectInstructions]) -> str:

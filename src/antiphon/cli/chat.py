@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,9 +35,11 @@ _MAX_INSTRUCTION_SHARE = 0.5
 
 @click.command()
 @add_question_options("read in a trusted repository, else none; a continued session keeps its own")
-@click.option("--no-instructions", is_flag=True, help="Ignore AGENTS.md and ANTIPHON.md of the project.")
+@click.option("--no-instructions", is_flag=True, help="Ignore CLAUDE.md, AGENTS.md and ANTIPHON.md of the project.")
+@click.option("--plan", is_flag=True, help="Begin in plan mode: only tools that change nothing until you agree.")
+@click.option("--no-notify", is_flag=True, help="Do not ring the bell when the chat waits for you.")
 @add_conversation_options("the last chat")
-def chat(no_instructions: bool, **given: Any) -> None:
+def chat(no_instructions: bool, plan: bool, no_notify: bool, **given: Any) -> None:
     """Chat with a model.
 
     `/help` lists the commands: switch models, choose tools, undo, save. Each answer is saved as it arrives;
@@ -51,7 +53,8 @@ def chat(no_instructions: bool, **given: Any) -> None:
     if template is not None:
         question, opening = open_with_template(question, template, given)
     with ExitStack() as stack:
-        _run_chat(_chat_options(question, given), stack, opening, instructed=not no_instructions)
+        behaviour = _Behaviour(not no_instructions, plan, not no_notify)
+        _run_chat(_chat_options(question, given), stack, opening, behaviour)
 
 
 def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
@@ -75,12 +78,24 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
     )
 
 
-def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, *, instructed: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Behaviour:
+    """Options of the chat itself: whether it follows the project, begins in plan mode, and notifies."""
+
+    is_instructed: bool
+    plans: bool
+    notifies: bool
+
+
+def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, behaviour: _Behaviour) -> None:
+    from antiphon._base.user_dirs import user_directory
     from antiphon.chat.service import ChatService
+    from antiphon.chat.skills import find_skills
     from antiphon.cli.chat_front.chat_loop import ChatLoop
     from antiphon.cli.chat_front.completion import CompletionMenu
     from antiphon.cli.chat_front.line_editor import LineEditor
     from antiphon.cli.chat_front.local_models import require_runtime
+    from antiphon.cli.chat_front.notification import Notifier
     from antiphon.cli.chat_front.screen import Screen
     from antiphon.cli.chat_front.slash_commands import COMMANDS
     from antiphon.cli.configuration import current_configuration
@@ -101,8 +116,13 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     chat.load_tools()
     require_runtime(chat.session.model)
     talk = ChatLoop(chat, display, reader, opening)
-    chat.declare_tools()
-    _add_project_instructions(chat, project, instructed, display.print_note)
+    if behaviour.notifies and reader.is_terminal:
+        display.notifier = Notifier(sys.stdout)
+    if behaviour.is_instructed:
+        talk.skills = find_skills(project, user_directory("config") / "skills")
+    talk.is_planning = behaviour.plans
+    talk.declare_tools()
+    _add_project_instructions(chat, project, behaviour.is_instructed, display.print_note)
     _print_greeting(talk, _describe_tools(wishes, talk.tools, project, are_kept=are_kept))
     is_asked = bool(chat.session.pending_questions) and display.person is not None
     if chat.unfinished_run and not is_asked:
@@ -151,6 +171,10 @@ def _print_greeting(chat: ChatLoop, tools: str) -> None:
     note(f"model: {chat.talk.session.model.name} ({chat.talk.model_reason}); {tools}")
     for each in list_instruction_files(conversation.system):
         note(f"instructions: {each}")
+    if chat.is_planning:
+        note("plan mode: only tools that change nothing, until you agree to a plan")
+    if chat.skills:
+        note(f"skills: {', '.join(skill.name for skill in chat.skills)}")
     note("/help lists commands, @ adds a file, Ctrl-D quits")
     if (entry := chat.talk.entry) is not None:
         turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"

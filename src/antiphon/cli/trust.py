@@ -47,7 +47,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
 
     One decision covers a repository: its `antiphon.toml`, `.env`, MCP servers and programs, in their
     current version. When one of them changes, you are asked again, and until then they are ignored. In a
-    trusted repository a chat can read files, and follows AGENTS.md and ANTIPHON.md. Exit code: 0 trusted,
+    trusted repository a chat can read files, and follows AGENTS.md and the like. Exit code: 0 trusted,
     or nothing to trust; 3 not trusted; 2 a file has an error.
     """
     from antiphon.config import trust as kept

@@ -87,6 +87,11 @@ class Person:
             return HumanAnswer(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES_WORDS)
         return self._decision(question, question.call, above, offer, warning)
 
+    def ask(self, prompt: str) -> str:
+        """Return a short answer to a question of the program."""
+        forget_typed(self._keyboard)
+        return self._line(prompt)
+
     def confirm(self, question: str) -> bool:
         """Ask a yes-or-no question; no answer is a no."""
         forget_typed(self._keyboard)

@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from antiphon._base.terminal import hide_typed_input, register_live_region, unregister_live_region
+from antiphon._base.terminal import delay_interrupts, hide_typed_input, register_live_region, unregister_live_region
 
 #: Short enough for a spinner and streamed words, long enough to cost little.
 REFRESH_SECONDS = 0.1
@@ -58,7 +58,7 @@ class LiveRegion:
 
     def start(self) -> None:
         """Start drawing."""
-        with self.lock:
+        with delay_interrupts(), self.lock:
             if self._given is not None or not register_live_region(self.stop):
                 return
             self._file, self._memory_console, self._drawn = self._console.file, _make_memory_console(self._console), []
@@ -69,11 +69,11 @@ class LiveRegion:
                 given.enter_context(self._redirect_output())
                 self._given = given.pop_all()
             self._change(_HIDE_CURSOR)
-        threading.Thread(target=self._refresh_loop, args=(over,), name="moving lines", daemon=True).start()
+            threading.Thread(target=self._refresh_loop, args=(over,), name="moving lines", daemon=True).start()
 
     def stop(self) -> None:
         """Erase the region and restore the terminal; only printed output remains."""
-        with self.lock:
+        with delay_interrupts(), self.lock:
             if self._given is not None:
                 given, self._given = self._given, None
                 unregister_live_region(self.stop)

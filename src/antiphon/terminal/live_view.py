@@ -50,17 +50,23 @@ class LiveView:
     In a terminal the last lines show the current activity; elsewhere there are only plain lines that never
     change. While a person is asked, nothing is redrawn, so that there is a stable line to answer on. However
     the `with` block ends, the terminal is restored. With `output_lines`, so many lines of the output of
-    commands are displayed.
+    commands are displayed. `typed` returns what the person types meanwhile.
     """
 
     def __init__(
-        self, console: Console | None = None, *, clock: Callable[[], float] = time.time, output_lines: int = 0
+        self,
+        console: Console | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        output_lines: int = 0,
+        typed: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self.console = console if console is not None else make_console()
         self._page = Scrollback(self.console, output_lines)
         #: The end of what the running command has printed.
         self._output = ""
         #: The calls whose changes were displayed before, and how long a person was waited for.
+        self._typed = typed
         self._known_changes: set[str] = set()
         self._waited = 0.0
         self._clock = clock
@@ -138,12 +144,24 @@ class LiveView:
         is_apart = self._page.is_apart("text")
         blocks = speech.blocks if speech else None
         return make_status_snapshot(
-            active, self._clock(), blocks, is_apart=is_apart, waited=self._waited, output=self._output
+            active,
+            self._clock(),
+            blocks,
+            is_apart=is_apart,
+            waited=self._waited,
+            output=self._output,
+            typed=self._typed(),
         )
 
     def hear(self, text: str) -> None:
         """Display output of the running command in the last lines."""
         self._output = (self._output + text)[-_MAX_OUTPUT_CHARACTERS:]
+
+    def show_message(self, text: str) -> None:
+        """Print a message that the person sent meanwhile."""
+        with self._moving.batch():
+            self._page.separate("text")
+            self._page.put(self._page.text(text, "bold"))
 
     def note_answer(self, call: str, seconds: float) -> None:
         """Take into account that a person has seen a call, and how long that took."""

@@ -28,6 +28,7 @@ from antiphon.wire import Usage
 MAX_CALL_LINES = 4
 #: Maximum number of lines of a running command.
 MAX_OUTPUT_LINES = 5
+MAX_TYPED_LINES = 4
 _SPINNER_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_SPINNER_FRAMES = "-\\|/"
 
@@ -51,6 +52,8 @@ class StatusSnapshot:
     cost: float | None
     #: The end of what a running command has printed.
     output: str = ""
+    #: What the person types meanwhile, a line for each message.
+    typed: tuple[str, ...] = ()
 
 
 def make_status_snapshot(
@@ -61,6 +64,7 @@ def make_status_snapshot(
     is_apart: bool = False,
     waited: float = 0.0,
     output: str = "",
+    typed: tuple[str, ...] = (),
 ) -> StatusSnapshot:
     """Return a snapshot of the active runs, the outermost first; the innermost one determines the activity.
 
@@ -81,6 +85,7 @@ def make_status_snapshot(
         outermost.usage,
         outermost.cost,
         output if running else "",
+        typed,
     )
 
 
@@ -98,7 +103,8 @@ class StatusRenderable:
         # Leave room for the call lines, the status line with one above it, and one line of scrollback.
         calls = min(MAX_CALL_LINES, max(options.size.height - 2, 0))
         output = _last_output_lines(now.output, max(options.size.height - 6, 0), options)
-        tail = max(options.size.height - 3 - min(len(now.running), calls + 1) - len(output), 0)
+        typed = [first_safe_line(line, options.encoding) for line in now.typed][-MAX_TYPED_LINES:]
+        tail = max(options.size.height - 3 - min(len(now.running), calls + 1) - len(output) - len(typed), 0)
         frames = _ASCII_SPINNER_FRAMES if options.ascii_only else _SPINNER_FRAMES
         frame = frames[int(now.time * 10) % len(frames)]
         yield from self._render_unfinished(now, tail, console, options)
@@ -111,6 +117,10 @@ class StatusRenderable:
         used = format_usage(now.usage, now.cost)
         told = " · ".join([now.activity, format_duration(now.time - now.began), *used])
         yield _make_dim_line(f"{frame} {first_safe_line(told, options.encoding)}", width, options)
+        for line in typed:
+            # The end of what is being typed is what one looks at.
+            room = max(width - 1, 1)
+            yield Text(line if len(line) <= room else line[-room:], no_wrap=True, overflow="crop")
 
     def _render_unfinished(
         self, now: StatusSnapshot, count: int, console: Console, options: ConsoleOptions

@@ -16,6 +16,9 @@ from antiphon._base.terminal import forget_typed
 from antiphon.cli.output import is_terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from antiphon.cli.chat_front.busy_keyboard import BusyKeyboard
     from antiphon.cli.chat_front.completion import CompletionMenu
     from antiphon.cli.chat_front.terminal_prompt import TerminalPrompt
 
@@ -66,6 +69,14 @@ class LineEditor:
         What was typed before is not read.
         """
         return (self._prompt.read_answer(prompt) if self._prompt is not None else self._read_plain_line(prompt)) or ""
+
+    def make_busy_keyboard(self, send: Callable[[str], object]) -> BusyKeyboard | None:
+        """Return the keyboard for the time in which no message is read, if there is a terminal for it."""
+        if self._prompt is None or os.name != "posix":
+            return None
+        from antiphon.cli.chat_front.busy_keyboard import BusyKeyboard
+
+        return BusyKeyboard(self._keyboard, self._screen, send)
 
     def forget_typed(self) -> None:
         """Discard what was typed before a question was shown: it is no answer to it."""

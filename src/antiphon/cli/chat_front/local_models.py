@@ -27,11 +27,15 @@ while True:
         break
 sys.stdout.write("\\r\\x1b[K")
 """
+_LOCAL_MODULE = "antiphon.local.model"
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 def prepare_model(model: Any) -> None:
     """Download and load a model if it is local and not loaded yet."""
+    if _LOCAL_MODULE not in sys.modules:
+        # There is no local model, so importing what they need would be in vain.
+        return
     from antiphon.local.model import LocalModel
 
     if not isinstance(model, LocalModel) or model.is_loaded:
@@ -43,6 +47,8 @@ def prepare_model(model: Any) -> None:
 
 def require_runtime(model: Any) -> None:
     """Raise an error before the first question if the runtime of a local model is not installed."""
+    if _LOCAL_MODULE not in sys.modules:
+        return
     from antiphon.local.engine import load_runtime
     from antiphon.local.model import LocalModel
 

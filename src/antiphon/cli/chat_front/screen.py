@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -13,16 +14,21 @@ from rich.text import Text
 
 from antiphon.chat.chat import Chat
 from antiphon.conversation import ToolCall
-from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RunEnded, RunRecord
+from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RequestStarted, RunEnded, RunRecord
 from antiphon.terminal.approval_prompt import Offer, Person
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
+from antiphon.terminal.scrollback import make_markdown
 from antiphon.terminal.state_lines import format_duration, format_usage
 from antiphon.tools import Tool
 from antiphon.tools.approval import offer_command_decision
 from antiphon.tools.canonical_call import canonicalize
 from antiphon.tools.live_output import hear_output
 from antiphon.wire import TextDelta
+
+if TYPE_CHECKING:
+    from antiphon.cli.chat_front.busy_keyboard import BusyKeyboard
+    from antiphon.cli.chat_front.notification import Notifier
 
 #: The last lines of a command's output that are displayed.
 _OUTPUT_LINES = 8
@@ -38,6 +44,15 @@ _ENDINGS = {
 }
 
 
+class Typing(Protocol):
+    """What a person types while the model works."""
+
+    @property
+    def keyboard(self) -> BusyKeyboard | None: ...
+    def list_lines(self) -> tuple[str, ...]: ...
+    def take_delivered(self) -> list[str]: ...
+
+
 class Screen:
     """Prints to a console. Without a `person`, a run that needs approval or an answer waits."""
 
@@ -46,6 +61,14 @@ class Screen:
         self.person = person
         #: How long the person was waited for during the last answer, in seconds.
         self.waited = 0.0
+        self.notifier: Notifier | None = None
+        self._keyboard: BusyKeyboard | None = None
+        self._view: LiveView | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether the console shows current activity in its last lines."""
+        return self.console.is_terminal and self.console.is_interactive and not self.console.legacy_windows
 
     @property
     def is_unicode(self) -> bool:
@@ -59,19 +82,49 @@ class Screen:
         *,
         with_text: bool = True,
         describe_lasting: Callable[[ToolCall, Tool], str] | None = None,
+        typing: Typing | None = None,
     ) -> None:
         """Display events until the end; Ctrl-C ends it and is raised again.
 
-        `describe_lasting` returns why a call cannot be undone, which is displayed before it is allowed.
+        `describe_lasting` returns why a call cannot be undone, which is displayed before it is allowed. `typing`
+        is what the person types meanwhile.
         """
         self.waited = 0.0
-        view = LiveView(self.console, output_lines=_OUTPUT_LINES)
-        with hear_output(view.hear), closing(events), view:
+        self._keyboard = typing.keyboard if typing is not None and self.is_live else None
+        typed = typing.list_lines if typing is not None and self.is_live else tuple[str, ...]
+        self._view = view = LiveView(self.console, output_lines=_OUTPUT_LINES, typed=typed)
+        listening = self._keyboard.listening() if self._keyboard is not None else nullcontext()
+        with hear_output(view.hear), closing(events), listening, view:
             for event in events:
+                if typing is not None and isinstance(event.body, RequestStarted):
+                    for text in typing.take_delivered():
+                        view.show_message(text)
                 if isinstance(event.body, QuestionAsked):
                     self._answer_question(talk, event.body.question, view, describe_lasting)
                 elif not isinstance(event.body, RunEnded) and (shown := event if with_text else _remove_text(event)):
                     view.show(shown)
+
+    def end(self) -> None:
+        """Stop what is live, however the last answer ended."""
+        if self._view is not None:
+            self._view.pause()
+        if self._keyboard is not None:
+            self._keyboard.end()
+
+    def notify(self, text: str) -> None:
+        """Notify the person of a wait."""
+        if self.notifier is not None:
+            self.notifier.notify(text)
+
+    def note_input(self) -> None:
+        """Note that the person has typed something."""
+        if self.notifier is not None:
+            self.notifier.note_input()
+
+    def print_markdown(self, text: str) -> None:
+        """Print Markdown."""
+        self.console.print()
+        self.console.print(make_markdown(text))
 
     def print_note(self, text: str, style: str = "dim") -> None:
         """Print a message of the program."""
@@ -114,6 +167,9 @@ class Screen:
         if self.person is None or talk.run is None:
             return
         view.pause()
+        if self._keyboard is not None:
+            self._keyboard.pause()
+        self.notify("a question waits for you")
         began = time.monotonic()
         try:
             offer, warning = None, ""
@@ -124,6 +180,9 @@ class Screen:
         finally:
             seconds = time.monotonic() - began
             self.waited += seconds
+            self.note_input()
+        if self._keyboard is not None:
+            self._keyboard.resume()
         view.note_answer(question.call.id if question.call is not None else "", seconds)
         talk.run.settle(question, said)
 

@@ -107,6 +107,17 @@ def _list_tool(chat: ChatLoop, tool: Tool, is_used: bool) -> None:
     )
 
 
+def _set_plan_mode(chat: ChatLoop, argument: str) -> None:
+    if argument == "go" and chat.is_planning:
+        chat.agree_to_plan()
+        return
+    if argument not in ("", "off"):
+        raise OptionError("`/plan` begins plan mode, `/plan go` agrees to the plan, and `/plan off` ends plan mode")
+    chat.set_planning(argument != "off")
+    done = "plan mode: only tools that change nothing, until you agree to a plan"
+    chat.display.print_note(done if chat.is_planning else "plan mode is off")
+
+
 def _review_policy(chat: ChatLoop, argument: str) -> None:
     policy = chat.talk.session.policy
     if argument:
@@ -202,6 +213,7 @@ COMMANDS = {
         SlashCommand(
             "/tools [on|off NAME]", "show the tools, enable or disable some; or none, read, all", _choose_tools
         ),
+        SlashCommand("/plan [go|off]", "only read until you agree to a plan; go agrees", _set_plan_mode),
         SlashCommand("/policy [N]", "show standing decisions, or revoke the N-th", _review_policy),
         SlashCommand("/system [TEXT]", 'show the system text, or set it; "" for none', _set_system),
         SlashCommand("/context", "show what fills the context window", _show_context),

@@ -178,6 +178,11 @@ def _make_message_keys(folds: PasteFolds) -> KeyBindings:
         pasted = event.data.replace("\r\n", "\n").replace("\r", "\n")
         event.current_buffer.insert_text(folds.fold(pasted))
 
+    # A Ctrl-D that was typed while nothing was read arrives as a NUL.
+    @keys.add("c-@", filter=Condition(lambda: not _current_text()))
+    def leave(event: KeyPressEvent) -> None:
+        event.app.exit(exception=EOFError)
+
     @keys.add("c-c", filter=Condition(lambda: bool(_current_text())))
     def clear(event: KeyPressEvent) -> None:
         event.current_buffer.reset()

@@ -14,6 +14,7 @@ from antiphon.tools.builtin.clock import now
 from antiphon.tools.builtin.files import file_tools
 from antiphon.tools.builtin.git import git_tools
 from antiphon.tools.builtin.shell import shell_tool
+from antiphon.tools.builtin.todo import todo_tool
 from antiphon.tools.builtin.web import fetch_tool
 from antiphon.tools.tool import Tool
 
@@ -26,6 +27,7 @@ __all__ = [
     "now",
     "read_only_tools",
     "shell_tool",
+    "todo_tool",
 ]
 
 
