@@ -17,7 +17,6 @@ from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.session import Session
 from antiphon.storage import ConversationEntry, Store
-from antiphon.storage.postgres import is_postgres_url
 from antiphon.tools import ALLOW_ALL
 
 if TYPE_CHECKING:
@@ -173,9 +172,7 @@ def _open_store(wishes: ChatOptions, stack: ExitStack, tell: Callable[[str], Non
     if not wishes.log and not resumes:
         return None
     try:
-        return stack.enter_context(
-            Store(wishes.location if wishes.location and not is_postgres_url(wishes.location) else None)
-        )
+        return stack.enter_context(Store(wishes.location))
     except StoreError as error:
         if resumes:
             raise

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from antiphon.conversation import Conversation, Turn
-from antiphon.durable.encryption import ENCRYPTED_MARK, JournalCipher
 from antiphon.durable.live_output import LiveOutput
 from antiphon.durable.run_entries import (
     EffectEntry,
@@ -21,16 +19,16 @@ from antiphon.durable.run_entries import (
     read_run_entry,
 )
 from antiphon.durable.run_owner import is_owner_alive
-from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.durable.turn_history import load_last_turns, load_session_request
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.storage import sessions, steps, texts
-from antiphon.storage.database import Database
-from antiphon.storage.postgres import PostgresDatabase, is_postgres_url
+from antiphon.storage.encryption import ENCRYPTED_MARK, JournalCipher
+from antiphon.storage.places import open_cipher, open_database
+from antiphon.storage.postgres import is_postgres_url
 from antiphon.storage.secret_matcher import find_known_secrets
+from antiphon.storage.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.storage.sessions import SessionFilter
 from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.store_location import get_store_path
 
 
 class JournalReader:
@@ -41,24 +39,19 @@ class JournalReader:
         self.is_shared = is_postgres_url(place)
         self.url = str(place) if self.is_shared else ""
         #: The database with the tables.
-        self.database: Database = (
-            PostgresDatabase(self.url)
-            if self.is_shared
-            else SqliteDatabase(Path(place) if place is not None else get_store_path())
-        )
+        self.database = open_database(place)
 
     @property
     def file(self) -> SqliteDatabase:
         """The SQLite file; a NotReadyError if the journal is in PostgreSQL."""
-        if not isinstance(self.database, SqliteDatabase):
+        if not isinstance(self.database, SqliteDatabase) or self.database.is_memory:
             raise NotReadyError(f"{self.name} is not a file")
         return self.database
 
     @cached_property
     def cipher(self) -> JournalCipher:
         """The cipher for private data."""
-        home = self.database.path if isinstance(self.database, SqliteDatabase) else get_store_path()
-        return JournalCipher(home.with_suffix(".key"))
+        return open_cipher(self.database)
 
     @cached_property
     def secret_refs(self) -> SecretRefs:
@@ -70,15 +63,24 @@ class JournalReader:
 
     @cached_property
     def live_output(self) -> LiveOutput | None:
-        """The live output of this machine; None if many machines share the journal."""
-        return (
-            LiveOutput(self.database.path.with_suffix(".live")) if isinstance(self.database, SqliteDatabase) else None
-        )
+        """The live output of this machine; None if many machines share the journal or none reads it."""
+        if not isinstance(self.database, SqliteDatabase) or self.database.is_memory:
+            return None
+        return LiveOutput(self.database.path.with_suffix(".live"))
+
+    def check_writable(self) -> None:
+        """Raise a StoreError with advice if the place cannot be opened and written."""
+        self.database.check_writable()
 
     @property
     def name(self) -> str:
         """The path or URL, without a password."""
         return self.database.name
+
+    @property
+    def location(self) -> str:
+        """The path or the URL with its password, to open the same database again."""
+        return self.url or self.database.name
 
     # Runs
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon.durable.encryption import ENCRYPTED_MARK
 from antiphon.durable.journal_middleware import JournalFailed
 from antiphon.durable.journal_reader import JournalReader
 from antiphon.durable.run_owner import describe_owner, is_owner_alive, make_owner_id
@@ -13,6 +12,7 @@ from antiphon.effects import Outcome, outcome_to_json
 from antiphon.effects.codec import dump_ascii_json, encode_value
 from antiphon.errors import StoreError
 from antiphon.storage import leases, sessions, steps, texts
+from antiphon.storage.encryption import ENCRYPTED_MARK
 from antiphon.storage.leases import LeasedWrite
 from antiphon.storage.texts import TurnRow
 

@@ -234,7 +234,7 @@ def loaded(journal: Journal, name: str) -> Conversation | None:
 
 
 def _store(journal: Journal) -> Store:
-    return Store() if journal.is_shared else Store(journal.file.path)
+    return Store(journal.location)
 
 
 def _add(whole: Conversation, turn: Turn) -> None:
