@@ -14,7 +14,7 @@ from antiphon.config import default_model
 from antiphon.config.default_model import LOCAL_TOOL_MODEL
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.effects import Limits
-from antiphon.errors import ConfigurationError, NotSavedError, StoreError
+from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.session import Session
 from antiphon.storage import ConversationEntry, Store
 from antiphon.tools import ALLOW_ALL
@@ -67,7 +67,7 @@ class OpenChat:
 
 def open_chat(wishes: ChatOptions, settings: Configuration, stack: ExitStack, tell: Callable[[str], None]) -> OpenChat:
     """Start or resume a chat. The `stack` closes the store."""
-    store = _open_store(wishes, stack, tell)
+    store = _open_store(wishes, stack)
     entry = _find_entry(wishes, store) if store else None
     conversation = store.load(entry.id) if store and entry else Conversation()
     if wishes.system is not None:
@@ -167,17 +167,14 @@ def _explain_model(source: str, entry: ConversationEntry | None) -> str:
     }[source]
 
 
-def _open_store(wishes: ChatOptions, stack: ExitStack, tell: Callable[[str], None]) -> Store | None:
+def _open_store(wishes: ChatOptions, stack: ExitStack) -> Store | None:
     resumes = wishes.resume_last or wishes.resume is not None
     if not wishes.log and not resumes:
         return None
-    try:
-        return stack.enter_context(Store(wishes.location))
-    except StoreError as error:
-        if resumes:
-            raise
-        tell(f"{error}; nothing is saved")
-        return None
+    store = stack.enter_context(Store(wishes.location))
+    if wishes.log and store.is_saving:
+        store.check_writable()
+    return store
 
 
 def _find_entry(wishes: ChatOptions, store: Store) -> ConversationEntry | None:

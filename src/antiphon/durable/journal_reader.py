@@ -134,13 +134,20 @@ class JournalReader:
 
     def load_ending(self, id: str) -> dict[str, Any]:
         """Return how a run ended. References to unchanged environment variables are resolved."""
-        kept = sessions.find_result(self.database, id)
+        return self._load_with_values(sessions.find_result(self.database, id), id)
+
+    def load_launch(self, id: str) -> dict[str, Any]:
+        """Return the launch data of a run. References to unchanged environment variables are resolved."""
+        return self._load_with_values(sessions.find_launch(self.database, id), id)
+
+    def _load_with_values(self, kept: str | None, id: str) -> dict[str, Any]:
         if kept is None:
             return {}
+        text = self.load_text(kept)
         try:
-            return self.secret_refs.parse_with_values(self.load_text(kept), f"run {id}")
+            return self.secret_refs.parse_with_values(text, f"run {id}")
         except SecretMissing:
-            return parse_redacted_json(self.load_text(kept), f"run {id}")
+            return parse_redacted_json(text, f"run {id}")
 
     def has_run(self, id: str) -> bool:
         """Return whether a run with this id exists."""
@@ -177,7 +184,7 @@ class JournalReader:
         entry = self.find(id)
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"run {id!r} was not started by a session")
-        return load_session_request(self, entry.begun_as, sessions.find_last_turn(self.database, entry.id))
+        return load_session_request(self, self.load_launch(entry.id), sessions.find_last_turn(self.database, entry.id))
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
         """Return the last `most` turns of a model request, and the key of the turns before them, for `before`.

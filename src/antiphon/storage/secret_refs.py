@@ -71,6 +71,10 @@ class SecretRefs:
         """Return a keyed hash of a value, to compare it later."""
         return self._cipher.hash(f"environment {value}")
 
+    def redact(self, text: str) -> str:
+        """Return a text with the names of variables in place of secret values."""
+        return self._matcher.redact(text)
+
     def insert_references(self, text: str) -> str:
         """Return a text of JSON with references in place of secret values."""
         sought = self._matcher

@@ -165,9 +165,13 @@ class SqliteDatabase(Database):
         )
 
     def check_writable(self) -> None:
-        """Raise a StoreError if the file cannot be opened and written; it is created if needed."""
-        with self.write_transaction():
-            pass
+        """Raise a StoreError if the file cannot be opened and written, or created if it does not exist."""
+        if self.is_memory or self.path.exists():
+            with self.write_transaction():
+                return
+        place = next(each for each in self.path.parents if each.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+            raise StoreError(f"{self.path} {_REASONS['CANTOPEN']}")
 
     def now(self, connection: Any = None) -> float:  # noqa: ARG002
         """Return the time of this machine."""
