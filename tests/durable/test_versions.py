@@ -19,6 +19,7 @@ from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects import EffectCall, HumanAnswer, Print
 from antiphon.errors import StoreError
 from antiphon.storage import Store
+from antiphon.storage.postgres import PostgresDatabase, make_migrations
 from antiphon.storage.schema import MIGRATIONS
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.team.channels import Channel
@@ -190,3 +191,36 @@ def test_what_is_set_aside_of_a_long_run_takes_no_memory_but_numbers(tmp_path: P
     for number in range(999):
         assert running.middleware.before(EffectCall(str(number + 2), Print(f"{number + 1}" + "x" * 5_000))) is not None
     assert (kept.reused, kept.unused, [row.path for row in kept.list_unused(10)]) == (999, 1, ["1"])
+
+
+def test_a_database_of_an_older_release_reads_as_before(postgres: str) -> None:
+    with (
+        closing(PostgresDatabase(postgres, migrations=make_migrations()[:5])) as database,
+        database.write_transaction() as connection,
+    ):
+        for id, parent, number, ending in (("b", None, None, '{"outcome":"done"}'), ("b.0", "b", 0, None)):
+            connection.execute(
+                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number,"
+                " ending, steps) VALUES (?, 'waiting', 1, 2, 3, '', ?, 'p', '{\"x\":1}', ?, ?, ?, 1)",
+                (id, "row" if parent else "map", parent, number, ending),
+            )
+        connection.execute("INSERT INTO said VALUES ('k', '', '{}')")
+        connection.execute(
+            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, attempt, said)"
+            " VALUES ('b.0', '1', 0, 'person', 'h', ?, 'waiting', NULL, 1, 1, 'k')",
+            ('{"kind":"person","text":"Sure?"}',),
+        )
+        connection.execute("INSERT INTO limits VALUES ('m', 5)")
+        connection.execute("INSERT INTO spent VALUES ('b', 0.5)")
+        connection.execute("INSERT INTO held VALUES ('b.0', '1', 77)")
+    journal = Journal(postgres)
+    (batch,), (row,) = journal.list_runs(), journal.list_runs(parent="b")
+    assert (batch.kind, batch.begun_as, batch.ending) == ("map", {"x": 1}, {"outcome": "done"})
+    assert (row.number, row.effects, [each.text for each in row.waiting]) == (0, 1, ["Sure?"])
+    with journal.database.read_transaction() as connection:
+        assert journal.database.find_reserved_time(connection, "b.0") == 77
+    journal.answer("b.0", "1", HumanAnswer("yes"))
+    assert journal.find("b.0").state == "ready"
+    journal.remove("b")
+    for table in ("sessions", "steps", "turns", "budgets", "reservations"):
+        assert journal.database.query(f"SELECT count(*) FROM {table}", ()) == [(0,)], table

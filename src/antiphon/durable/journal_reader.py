@@ -42,6 +42,11 @@ class JournalReader:
         self.database = open_database(place)
 
     @property
+    def is_file(self) -> bool:
+        """True if it is in a file, which other processes of this machine can open."""
+        return isinstance(self.database, SqliteDatabase) and not self.database.is_memory
+
+    @property
     def file(self) -> SqliteDatabase:
         """The SQLite file; a NotReadyError if the journal is in PostgreSQL."""
         if not isinstance(self.database, SqliteDatabase) or self.database.is_memory:

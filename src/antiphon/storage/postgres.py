@@ -117,7 +117,8 @@ _TYPES = {
 }
 
 
-def _make_migrations() -> tuple[tuple[str, ...], ...]:
+def make_migrations() -> tuple[tuple[str, ...], ...]:
+    """Return migration 1, 2, … of PostgreSQL."""
     return tuple(
         tuple(map(_translate_types, each))
         for each in ((*RUN_MIGRATIONS[0], *_SHARED_TABLES), *RUN_MIGRATIONS[1:], *_LATER_MIGRATIONS)
@@ -176,7 +177,7 @@ class PostgresDatabase(Database):
         )
         self.name = _format_url(parts)
         self._patience = patience
-        self._migrations = _make_migrations() if migrations is None else migrations
+        self._migrations = make_migrations() if migrations is None else migrations
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = Lock()
         self._is_current = False
