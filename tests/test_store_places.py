@@ -15,7 +15,7 @@ import pytest
 from antiphon import tool
 from antiphon.conversation import Conversation
 from antiphon.durable import Journal
-from antiphon.effects import HumanAnswer
+from antiphon.effects import AskPerson, EffectCall, HumanAnswer
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.session import NeedsHuman, Session
 from antiphon.storage import Store
@@ -199,6 +199,32 @@ def test_a_conversation_can_become_a_run_and_a_run_a_conversation(tmp_path: Path
     journal.remove("nightly")
     assert {each.id for each in store.list()} == {id}
     assert list(store.list(query="night")) == []
+    assert store.database.query("SELECT text FROM turn_texts", ()) == [("hello",)]
+
+
+def test_an_answer_during_a_save_is_not_missed(tmp_path: Path) -> None:
+    journal, store = Journal(tmp_path / "logs.db"), Store(tmp_path / "logs.db")
+    conversation = talk("hello")
+    id = save(store, conversation)
+    running = journal.begin("chat", "hello", id=id)
+    running.middleware.before(EffectCall("1/q", AskPerson("question", "Sure?")))
+    journal.answer(id, "1/q", HumanAnswer("yes"))
+    conversation.add_assistant("Sure?")
+    assert save(store, conversation, id) == id
+    running.finish("waiting")
+    assert journal.find(id).state == "ready"
+
+
+def test_a_conversation_that_another_process_changed_shares_its_texts(tmp_path: Path) -> None:
+    with Store(tmp_path / "logs.db") as store, Store(tmp_path / "logs.db") as other:
+        id = save(store, talk("one", "two"))
+        here, there = store.load(id), other.load(id)
+        here.add_user("from here")
+        there.add_user("from there")
+        save(store, here, id)
+        fork = save(other, there, id)
+        assert (store.load(id), store.load(fork)) == (here, there)
+        assert store.database.query("SELECT count(*) FROM turn_texts", ()) == [(4,)]
 
 
 def test_a_request_with_a_secret_goes_on_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -455,6 +455,7 @@ def remove(database: Database, ids: Sequence[str]) -> None:
             for table in () if database.is_shared else ("posts", "deliveries"):
                 # The names of a team's channels begin with its id and a slash.
                 connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
+        database.delete_unlisted_texts(connection)
         delete_unused(connection)
 
 

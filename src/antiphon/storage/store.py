@@ -261,7 +261,8 @@ class Store:
         """Return the id to save under and the saved state there; insert a row if needed."""
         if id is None:
             return self._insert(connection, command), None
-        revision = self._get_revision(connection, id)
+        # Of two machines that save it, the second sees the revision of the first.
+        revision = self._get_revision(connection, id, self.database.lock_clause)
         if revision is None and written is None:
             raise NotSavedError(f"there is no saved conversation {id!r}, so it cannot be saved again under this id")
         if revision is None:
@@ -269,12 +270,13 @@ class Store:
             return self._insert(connection, command, id=id), None
         if written is not None and written.revision != revision:
             shared, _ = self._transcripts.count_unchanged(connection, id, conversation.turns, None)
-            return self._insert(connection, command, parent=id, parent_turns=shared), None
+            fork = self._insert(connection, command, parent=id, parent_turns=shared)
+            self._transcripts.copy(connection, id, fork, shared)
+            return fork, None
         return id, written
 
-    def _get_revision(self, connection: Any, id: str) -> int | None:
-        asked = "SELECT revision FROM sessions WHERE id = ?"
-        row = connection.execute(asked, (id,)).fetchone()
+    def _get_revision(self, connection: Any, id: str, lock: str = "") -> int | None:
+        row = connection.execute(f"SELECT revision FROM sessions WHERE id = ?{lock}", (id,)).fetchone()
         return row[0] if row else None
 
     def _insert(
@@ -317,7 +319,6 @@ class Store:
         changed = {
             "title": title,
             "models": dump_json(names),
-            "updated": time.time(),
             "turn_count": turns,
             "tools": tools,
             "input_tokens": _add_tokens(read, used[0]),
@@ -327,7 +328,11 @@ class Store:
             **({} if head is None else {"head": head}),
         }
         columns = ", ".join(f"{column} = ?" for column in changed)
-        connection.execute(f"UPDATE sessions SET {columns} WHERE id = ?", (*changed.values(), id))
+        # While somebody runs the session, `updated` is the time from which answers are new.
+        connection.execute(
+            f"UPDATE sessions SET {columns}, updated = CASE owner WHEN '' THEN ? ELSE updated END WHERE id = ?",
+            (*changed.values(), time.time(), id),
+        )
         return revision + 1
 
     def _select_newest(
