@@ -203,12 +203,12 @@ def list_running_owners(database: Database) -> list[str]:
 def list_ids(
     database: Database, kinds: Sequence[str], limit: int, *, states: Sequence[str] = (), after: str | None = None
 ) -> list[str]:
-    """Return the ids of the newest sessions of these kinds, newest first; with `after`, those with greater ids."""
+    """Return the ids of the newest sessions of these kinds without a parent; with `after`, those with greater ids."""
     marks = ", ".join("?" * len(kinds))
     in_states = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
     later, order = (" AND id > ?", "ORDER BY id DESC") if after is not None else ("", _NEWEST)
     rows = database.query(
-        f"SELECT id FROM sessions WHERE kind IN ({marks}){in_states}{later} {order} LIMIT {int(limit)}",
+        f"SELECT id FROM sessions WHERE {_ALONE} AND kind IN ({marks}){in_states}{later} {order} LIMIT {int(limit)}",
         (*kinds, *states, *(() if after is None else (after,))),
     )
     return [id for (id,) in rows]
