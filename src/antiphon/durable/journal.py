@@ -35,7 +35,8 @@ R = TypeVar("R")
 class Journal(JournalWriter):
     """Runs and their effects. Without a place, it is the file of the store of conversations.
 
-    A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
+    A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share. `":memory:"` lasts as
+    long as the process.
 
     `with journal.run("nightly-7"):` starts or resumes a run. Finished effects give their saved outcomes, errors
     included, and only the others are performed. The effects of sessions and programs are saved automatically; `step`

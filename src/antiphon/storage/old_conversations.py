@@ -26,9 +26,9 @@ def move_conversations(connection: Any) -> None:
         " revision = excluded.revision, updated = max(sessions.updated, excluded.updated),"
         " forked_from = coalesce(sessions.forked_from, excluded.forked_from)"
     )
-    for session, body in connection.execute("SELECT conversation, body FROM heads").fetchall():
+    for session, body in connection.execute("SELECT conversation, body FROM heads"):
         connection.execute("UPDATE sessions SET head = ? WHERE id = ?", (_store(connection, body), session))
-    for session, handle, text in connection.execute("SELECT conversation, handle, text FROM kept").fetchall():
+    for session, handle, text in connection.execute("SELECT conversation, handle, text FROM kept"):
         blob = store_blob(connection, text) if isinstance(text, str) else ""
         connection.execute("INSERT INTO full_results VALUES (?, ?, ?)", (session, handle, blob))
     connection.execute(
