@@ -167,8 +167,10 @@ class SqliteDatabase(Database):
     def check_writable(self) -> None:
         """Raise a StoreError if the file cannot be opened and written, or created if it does not exist."""
         if self.is_memory or self.path.exists():
-            with self.write_transaction():
-                return
+            with self.write_transaction() as connection:
+                # For a file that can only be read, SQLite begins a transaction without an error.
+                connection.execute("DELETE FROM schema WHERE version < 0")
+            return
         place = next(each for each in self.path.parents if each.exists())
         if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
             raise StoreError(f"{self.path} {_REASONS['CANTOPEN']}")
