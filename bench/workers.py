@@ -23,7 +23,7 @@ from antiphon.durable import Dispatcher, Journal  # noqa: E402
 from tests import postgres_server  # noqa: E402
 
 INSERT = (
-    "INSERT INTO antiphon.runs (id, state, created, updated, epoch, owner, kind, title, begun_as, number)"
+    "INSERT INTO antiphon.sessions (id, state, created, updated, epoch, owner, kind, title, launch, number)"
     " SELECT 'row-' || n, 'ready', 0, extract(epoch FROM now()), 1, '', 'bench', '', '{}', n"
     " FROM generate_series(0, %s) AS n"
 )
@@ -110,7 +110,7 @@ def work(connection: psycopg.Connection, url: str, dispatcher: Dispatcher, runs:
         each.terminate()
     for each in workers:
         each.wait()
-    ((effects, twice),) = connection.execute("SELECT count(*), sum(attempt - 1) FROM effects").fetchall()
+    ((effects, twice),) = connection.execute("SELECT count(*), sum(attempt - 1) FROM steps").fetchall()
     ((size,),) = connection.execute(
         "SELECT pg_total_relation_size('effects') + pg_total_relation_size('runs')"
     ).fetchall()
@@ -127,7 +127,7 @@ def take_over(url: str, count: int, slots: int, rounds: int = 5) -> None:
     waits: list[float] = []
 
     def held(worker: subprocess.Popen[bytes]) -> set[str]:
-        asked = "SELECT id FROM runs WHERE state = 'running' AND split_part(owner, ':', 2) = ?"
+        asked = "SELECT id FROM sessions WHERE state = 'running' AND split_part(owner, ':', 2) = ?"
         return {id for (id,) in journal.database.query(asked, (str(worker.pid),))}
 
     for number in range(rounds):

@@ -86,10 +86,13 @@ def in_a_file(conversation: Conversation) -> Conversation:
 def contents(path: Path, id: str) -> list[list[Any]]:
     """Everything of a conversation in the file, but for its name and times."""
     return [
-        rows(path, f"SELECT number, body, text FROM turns WHERE conversation = '{id}' ORDER BY number"),
-        rows(path, f"SELECT body FROM heads WHERE conversation = '{id}'"),
-        rows(path, f"SELECT handle, text FROM kept WHERE conversation = '{id}' ORDER BY handle"),
-        rows(path, f"SELECT title, turns FROM conversations WHERE id = '{id}'"),
+        rows(
+            path,
+            "SELECT position, body, text FROM transcript JOIN turns ON hash = turn JOIN turn_texts ON key = text_key"
+            f" WHERE session = '{id}' ORDER BY position",
+        ),
+        rows(path, f"SELECT handle, blob FROM full_results WHERE session = '{id}' ORDER BY handle"),
+        rows(path, f"SELECT title, turn_count, head FROM sessions WHERE id = '{id}'"),
     ]
 
 
@@ -117,7 +120,7 @@ def test_saving_step_by_step_equals_saving_once(steps: list[tuple[Any, str]], sy
 
 
 def test_saving_costs_what_is_new(store: Store):
-    conversation = talk(*(f"turn {number} {'word ' * 200}" for number in range(1000)), system="s" * 100_000)
+    conversation = talk(*(f"turn {number} {'word ' * 200}" for number in range(1010)), system="s" * 100_000)
     conversation.keep("result-1", "k" * 100_000)
     id = save(store, conversation)
     store.close()
@@ -126,7 +129,7 @@ def test_saving_costs_what_is_new(store: Store):
     before = log.stat().st_size
     conversation.add_user("one more")
     save(store, conversation, id)
-    assert log.stat().st_size - before < 60_000
+    assert log.stat().st_size - before < 64_000
     assert store.load(id) == conversation
 
 
@@ -245,7 +248,7 @@ def test_a_title_is_a_line(store: Store):
 def test_a_conversation_is_named_by_its_id_or_its_beginning(store: Store):
     first, second = save(store, talk("one")), save(store, talk("two"))
     assert store.find(first.upper()).title == "one"
-    rows(store.path, f"UPDATE conversations SET id = 'zz{second}' WHERE id = '{second}'")
+    rows(store.path, f"UPDATE sessions SET id = 'zz{second}' WHERE id = '{second}'")
     assert store.find("zz").title == "two"
     assert store.find("last").title == "two"
     save(store, store.load(first), first)
@@ -309,7 +312,7 @@ def test_the_newest_come_first(store: Store):
     assert titles(store.list(2)) == ["one", "three"]
     assert titles(store.list(model="GPT")) == ["one"]
     assert titles(store.list(model="%")) == []
-    rows(store.path, f"UPDATE conversations SET updated = updated - 7200 WHERE id = '{ids[1]}'")
+    rows(store.path, f"UPDATE sessions SET updated = updated - 7200 WHERE id = '{ids[1]}'")
     assert titles(store.list(since=datetime.now(UTC) - timedelta(hours=1))) == ["one", "three"]
 
 
@@ -501,9 +504,9 @@ def test_nothing_but_the_conversation_and_its_description_is_stored(store: Store
 def test_a_damaged_row_does_not_hide_the_others(store: Store):
     good, bad = save(store, talk("good", "fine")), save(store, talk("bad", "worse"))
     for change in (
-        "UPDATE conversations SET title = x'ff00', models = 'nonsense', created = 'x', turns = 'many', cost = 'x'",
-        "UPDATE conversations SET updated = 1e300, input_tokens = 'x', command = 5",
-        "UPDATE conversations SET title = cast(x'ff1b' AS TEXT), parent = x'00', parent_turns = 1.5",
+        "UPDATE sessions SET title = x'ff00', models = 'nonsense', created = 'x', turn_count = 'many', cost = 'x'",
+        "UPDATE sessions SET updated = 1e300, input_tokens = 'x', command = 5",
+        "UPDATE sessions SET title = cast(x'ff1b' AS TEXT), forked_from = x'00', shared_turns = 1.5",
     ):
         rows(store.path, f"{change} WHERE id = '{bad}'")
         listed = store.list()
@@ -512,16 +515,20 @@ def test_a_damaged_row_does_not_hide_the_others(store: Store):
     assert store.load(good) == talk("good", "fine")
 
 
+#: The second turn of the only conversation.
+SECOND = "WHERE previous <> ''"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("UPDATE turns SET body = '{' WHERE number = 2", "turn 2 is not JSON"),
-        ("UPDATE turns SET body = 5 WHERE number = 2", "turn 2 is not a JSON object"),
-        ("UPDATE turns SET body = '[]' WHERE number = 2", "turn 2 is not a JSON object"),
-        ("UPDATE turns SET body = x'00ff' WHERE number = 1", "turn 1 is not a JSON object"),
-        ("DELETE FROM turns WHERE number = 2", "1 of 2 turns are there"),
-        ("DELETE FROM heads", "the system text and the tools is not a JSON object"),
-        ("UPDATE kept SET text = x'00'", "`kept`: `result-1` is text"),
+        (f"UPDATE turns SET body = '{{' {SECOND}", "turn 2 is not JSON"),
+        (f"UPDATE turns SET body = 5 {SECOND}", "turn 2 is not a JSON object"),
+        (f"UPDATE turns SET body = '[]' {SECOND}", "turn 2 is not a JSON object"),
+        ("UPDATE turns SET body = x'00ff' WHERE previous = ''", "turn 1 is not a JSON object"),
+        (f"DELETE FROM turns {SECOND}", "1 of 2 turns are there"),
+        ("UPDATE sessions SET head = NULL", "the system text and the tools is not a JSON object"),
+        ("UPDATE blobs SET body = x'00'", "`kept`: `result-1` is text"),
     ],
 )
 def test_a_damaged_conversation_says_what_is_wrong(store: Store, change: str, message: str):

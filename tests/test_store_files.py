@@ -128,14 +128,14 @@ def test_an_older_store_is_brought_up_to_date(tmp_path: Path):
             assert connection.execute("SELECT version FROM schema").fetchall() == [
                 (number,) for number in range(1, len(newer) + 1)
             ]
-            assert connection.execute("SELECT id FROM conversations").fetchall() == [(id,)]
+            assert connection.execute("SELECT id FROM sessions").fetchall() == [(id,)]
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path):
     path = tmp_path / "logs.db"
     with Store(path) as store:
         id = save(store, "hi")
-    broken = (*MIGRATIONS, ["DELETE FROM conversations", "CREATE TABLE novelty (x)", "NONSENSE"])
+    broken = (*MIGRATIONS, ["DELETE FROM sessions", "CREATE TABLE novelty (x)", "NONSENSE"])
     with (
         contextlib.closing(SqliteDatabase(path, migrations=broken)) as database,
         pytest.raises(StoreError, match="NONSENSE"),

@@ -235,8 +235,8 @@ class TestContinuing:
     def test_where_nobody_wrote_down_how_they_were_chosen_the_built_in_ones_stay(self, fake: Fake) -> None:
         fake.play("A.", "B.")
         chat("a", arguments=("--tools", "read"))
-        with Store() as store, store._database.write_transaction() as connection:
-            connection.execute("UPDATE conversations SET tools = NULL")
+        with Store() as store, store.database.write_transaction() as connection:
+            connection.execute("UPDATE sessions SET tools = NULL")
         chat("b", arguments=("--continue",))
         assert {*tools_sent(fake, 1)} == {*tools_sent(fake, 0)}
 

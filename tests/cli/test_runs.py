@@ -213,8 +213,8 @@ class TestKilled:
         running = journal.resume(last()["id"])
         # As if the process had died while it did it.
         for change in (
-            "UPDATE effects SET state = 'begun', outcome = NULL WHERE run = (SELECT run FROM at) AND path = '1'",
-            "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0",
+            "UPDATE steps SET state = 'begun', outcome = NULL WHERE session = (SELECT session FROM at) AND path = '1'",
+            "DELETE FROM steps WHERE session = (SELECT session FROM at) AND seq > 0",
         ):
             journal.write_at_epoch(*running.fence, LeasedWrite(change, ()))
         running.finish("interrupted")

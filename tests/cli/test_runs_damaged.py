@@ -40,9 +40,9 @@ def change(statement: str, *values: object) -> None:
 
 
 TEXT = 'print("a")\nconst n = py() { return 1 }\nconst who = ask "Who?"\nprint(who)\n'
-STEP = "UPDATE effects SET {} WHERE run = ? AND path = '2'"
-QUESTION = "UPDATE effects SET {} WHERE run = ? AND path = '3'"
-RUN = "UPDATE runs SET {} WHERE id = ?"
+STEP = "UPDATE steps SET {} WHERE session = ? AND path = '2'"
+QUESTION = "UPDATE steps SET {} WHERE session = ? AND path = '3'"
+RUN = "UPDATE sessions SET {} WHERE id = ?"
 DAMAGES = {
     "an outcome that is no JSON": STEP.format("outcome = '{'"),
     "an outcome that is no object": STEP.format("outcome = '[]'"),
@@ -56,17 +56,17 @@ DAMAGES = {
     "an outcome that is gone": STEP.format("outcome = '@abc'"),
     "no outcome": STEP.format("outcome = NULL"),
     "too deep": STEP.format(f"""outcome = '{{"value": {"[" * 50_000}{"]" * 50_000}}}'"""),
-    "an effect that is no JSON": QUESTION.format("effect = '{'"),
-    "an effect that is gone": QUESTION.format("effect = '@abc'"),
-    "bytes for an effect": QUESTION.format("effect = x'ff'"),
-    "an effect of no kind": QUESTION.format("""kind = 'zzz', effect = '{"kind": "zzz"}'"""),
+    "an effect that is no JSON": QUESTION.format("request = '{'"),
+    "an effect that is gone": QUESTION.format("request = '@abc'"),
+    "bytes for an effect": QUESTION.format("request = x'ff'"),
+    "an effect of no kind": QUESTION.format("""kind = 'zzz', request = '{"kind": "zzz"}'"""),
     "a state that is none": QUESTION.format("state = 'zzz'"),
     "times that are none": QUESTION.format("began = 'x', ended = 'y', cost = 'z', attempt = 'q'"),
     "times of no era": QUESTION.format("began = 1e300, ended = -1e300"),
-    "an ending that is no JSON": RUN.format("ending = '{'"),
-    "a beginning that is no JSON": RUN.format("begun_as = '{'"),
-    "a beginning that is gone": RUN.format("begun_as = '@abc'"),
-    "a beginning of a newer release": RUN.format("begun_as = json_set(begun_as, '$.settings.zzz', 1)"),
+    "an ending that is no JSON": RUN.format("result = '{'"),
+    "a beginning that is no JSON": RUN.format("launch = '{'"),
+    "a beginning that is gone": RUN.format("launch = '@abc'"),
+    "a beginning of a newer release": RUN.format("launch = json_set(launch, '$.settings.zzz', 1)"),
     "a run of no time": RUN.format("created = 'x', updated = 'y', wake_at = 'z'"),
     "a run of no era": RUN.format("created = 1e300, updated = -1e300, wake_at = 1e300"),
     "a run of nobody": RUN.format("owner = 'zzz'"),
@@ -101,7 +101,7 @@ def test_a_damaged_run_is_told_of_and_the_others_are_there(damage: str) -> None:
 def test_a_damaged_outcome_is_no_error_that_a_program_catches_and_is_done_again() -> None:
     text = 'let n = 0\ntry { n = py() { return 1 } } catch e { print("caught") }\nprint(n, ask "Who?")\n'
     antiphon("run", program(text))
-    change("UPDATE effects SET outcome = '{' WHERE path = '1'")
+    change("UPDATE steps SET outcome = '{' WHERE path = '1'")
     antiphon("answer", "last", "me")
     ran = antiphon("resume")
     assert (ran.code, ran.out) == (2, "")
@@ -112,9 +112,9 @@ def test_a_damaged_outcome_is_no_error_that_a_program_catches_and_is_done_again(
 
 def test_what_is_damaged_is_listed_with_what_is_wrong() -> None:
     antiphon("run", program(TEXT))
-    change("UPDATE runs SET begun_as = '{'")
-    assert "the journal is damaged: run" in antiphon("list").out
-    (listed,) = json.loads(antiphon("list", "--json").out)
+    change("UPDATE sessions SET launch = '{'")
+    assert "the journal is damaged: run" in antiphon("runs").out
+    (listed,) = json.loads(antiphon("runs", "list", "--json").out)
     assert "is not JSON" in listed["damage"]
     ran = antiphon("resume")
     assert (ran.code, "cannot be resumed" in ran.err) == (2, True)
@@ -133,11 +133,11 @@ def test_a_journal_of_a_newer_release_is_told_of_and_not_touched() -> None:
 def test_a_clock_that_jumps_changes_no_outcome() -> None:
     antiphon("run", program('sleep(3600)\nprint("b")\n'))
     # It began tomorrow, as it seems: it sleeps until then.
-    change("UPDATE effects SET began = ?", time.time() + 86_400)
+    change("UPDATE steps SET began = ?", time.time() + 86_400)
     assert antiphon("resume").code == 3
-    change("UPDATE effects SET began = 0")
+    change("UPDATE steps SET began = 0")
     assert antiphon("resume").out == "b\n"
-    change("UPDATE effects SET ended = began - 1000")
+    change("UPDATE steps SET ended = began - 1000")
     assert antiphon("show").code == 0
 
 
@@ -197,7 +197,7 @@ class TestADamagedStep:
     @pytest.fixture(autouse=True)
     def damaged(self) -> None:
         antiphon("run", program(self.TEXT))
-        change("UPDATE effects SET outcome = '{' WHERE path = '1'")
+        change("UPDATE steps SET outcome = '{' WHERE path = '1'")
 
     def test_is_named_among_those_that_are_whole(self) -> None:
         shown = antiphon("show")
@@ -218,19 +218,19 @@ class TestADamagedStep:
         assert antiphon("resume", "--skip", "1", "7").out == "7 2 me\n"
 
     def test_of_which_it_is_not_known_what_it_was_can_be_decided_about(self) -> None:
-        change("UPDATE effects SET effect = '{' WHERE path = '1'")
+        change("UPDATE steps SET request = '{' WHERE path = '1'")
         assert "step 1" in antiphon("show").out
         antiphon("answer", "last", "me")
         assert antiphon("resume", "--skip", "1", "7").out == "7 2 me\n"
 
     def test_without_an_outcome_is_damaged_too(self) -> None:
-        change("UPDATE effects SET outcome = NULL WHERE path = '1'")
+        change("UPDATE steps SET outcome = NULL WHERE path = '1'")
         assert "the journal is damaged: step 1" in antiphon("show").out
 
 
 def test_a_run_of_another_machine_is_taken_from_it_where_that_is_said() -> None:
     antiphon("run", program(TEXT))
-    change("UPDATE runs SET state = 'running', owner = 'elsewhere:12:34:ab'")
+    change("UPDATE sessions SET state = 'running', owner = 'elsewhere:12:34:ab'")
     antiphon("answer", "last", "me")
     refused = antiphon("resume")
     assert (refused.code, "process 12 on elsewhere" in refused.err) == (2, True)
@@ -242,7 +242,7 @@ def test_a_run_of_another_machine_is_taken_from_it_where_that_is_said() -> None:
 def test_the_rows_of_another_machine_are_taken_with_their_batch() -> None:
     Path("rows.csv").write_text("city\nRome\nOslo\n", encoding="utf-8")
     antiphon("map", program('let city = ""\nprint(city)\ncity\n'), "rows.csv")
-    change("UPDATE runs SET state = 'running', ending = NULL, owner = 'elsewhere:12:34:ab'")
+    change("UPDATE sessions SET state = 'running', result = NULL, owner = 'elsewhere:12:34:ab'")
     assert "--force" in antiphon("resume").err
     ran = antiphon("resume", "--force")
     assert [json.loads(line)["value"] for line in ran.out.splitlines()] == ["Rome", "Oslo"]

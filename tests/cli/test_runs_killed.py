@@ -235,7 +235,7 @@ def test_lines_before_the_first_effect_are_printed_once_whenever_it_is_killed(tm
     with open("out", "w") as out:
         child = Forked("run", file, stdout=out)
         journal = Journal(tmp_path / "logs.db")
-        while not journal.database.query("SELECT 1 FROM runs", ()):
+        while not journal.database.query("SELECT 1 FROM sessions", ()):
             assert child.poll() is None
         child.kill()
         child.wait()

@@ -192,7 +192,8 @@ def test_a_process_that_cannot_let_go_of_its_run_does_not_say_that_it_has_it(tmp
     antiphon("run", program("py() { return 1 }\n"))
     with Journal(tmp_path / "logs.db").file.write_transaction() as connection:
         connection.execute(
-            "CREATE TRIGGER full BEFORE UPDATE ON runs WHEN NEW.state = 'failed' BEGIN SELECT RAISE(ABORT, 'full'); END"
+            "CREATE TRIGGER full BEFORE UPDATE ON sessions WHEN NEW.state = 'failed'"
+            " BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
     ran = antiphon("run", program('print(py() { return 1 })\nthrow "no"\n'))
     assert (ran.code, ran.out) == (1, "1\n")

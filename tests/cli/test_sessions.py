@@ -88,7 +88,7 @@ def test_lists_can_be_narrowed(path: Path):
     old = save("old one")
     save("new one", model="openai/gpt-x")
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE conversations SET updated = updated - 864000 WHERE id = ?", (old,))
+    connection.execute("UPDATE sessions SET updated = updated - 864000 WHERE id = ?", (old,))
     connection.commit()
     connection.close()
     assert "old" not in run_command("list", "--since", "9d").stdout
@@ -183,7 +183,7 @@ def test_remove_the_old_ones(path: Path):
     save("new")
     old = [save(f"old {number}") for number in range(12)]
     connection = sqlite3.connect(path)
-    connection.executemany("UPDATE conversations SET updated = 1e9 WHERE id = ?", [(id,) for id in old])
+    connection.executemany("UPDATE sessions SET updated = 1e9 WHERE id = ?", [(id,) for id in old])
     connection.commit()
     connection.close()
     asked = run_command("delete", "--older", "30d", input="n\n")

@@ -265,7 +265,7 @@ class Life:
 
     def _told(self, code: int) -> dict[str, Any]:
         journal = Journal(self.journal)
-        rows = journal.database.query("SELECT path, kind, hash, state FROM effects WHERE run = ?", (self.run,))
+        rows = journal.database.query("SELECT path, kind, hash, state FROM steps WHERE session = ?", (self.run,))
         trace, printed = _lines(self.place / "trace"), _lines(self.place / "printed")
         return {
             "code": code,

@@ -120,7 +120,7 @@ class Workers:
         return dict(self.dispatcher.metrics().runs)
 
     def effects(self) -> list[tuple[object, ...]]:
-        return self.journal.database.query("SELECT run, path, state, attempt FROM effects ORDER BY run, path", ())
+        return self.journal.database.query("SELECT session, path, state, attempt FROM steps ORDER BY session, path", ())
 
 
 @pytest.fixture
@@ -573,8 +573,8 @@ def test_timers_go_by_the_clock_of_the_database(postgres: str, monkeypatch: pyte
         assert (dispatcher.metrics().oldest, dispatcher.metrics().effects_per_second) == (None, 1 / 60)
         # The hour passes.
         with psycopg.connect(postgres, options="-c search_path=antiphon") as connection:
-            connection.execute("UPDATE effects SET began = began - 3600")
-            connection.execute("UPDATE runs SET wake_at = wake_at - 3600")
+            connection.execute("UPDATE steps SET began = began - 3600")
+            connection.execute("UPDATE sessions SET wake_at = wake_at - 3600")
         until(lambda: journal.find("r").state != "waiting" and len(begun) > 1)
         until(lambda: journal.find("r").state != "running")
     assert (journal.find("r").state, begun) == ("done", ["r", "r"])
@@ -595,7 +595,7 @@ def test_a_run_whose_time_has_come_is_woken(postgres: str) -> None:
         dispatcher.make_ready(["r"])
         until(lambda: journal.find("r").state == "waiting")
         with psycopg.connect(postgres) as connection:
-            connection.execute("UPDATE antiphon.runs SET wake_at = extract(epoch FROM now()) - 1")
+            connection.execute("UPDATE antiphon.sessions SET wake_at = extract(epoch FROM now()) - 1")
         until(lambda: journal.find("r").state == "done")
 
 
@@ -617,7 +617,7 @@ def test_limits_are_kept_by_all_together(postgres: str) -> None:
     ((start,),) = limits[0]._database.query("SELECT extract(epoch FROM clock_timestamp())::float8", ())
     with ThreadPoolExecutor(4) as pool:
         delays = list(pool.map(lambda number: limits[number % 4].delay(asked), range(40)))
-    ((free_at,),) = limits[0]._database.query("SELECT free_at FROM limits WHERE name = 'openai/*'", ())
+    ((free_at,),) = limits[0]._database.query("SELECT free_at FROM rate_limits WHERE name = 'openai/*'", ())
     assert free_at >= start + 40 * 0.1 - 0.001
     assert min(delays) >= 0
     assert limits[0].delay(EffectCall("1", AskModel("unlimited", "", ()))) == 0
@@ -629,7 +629,7 @@ def test_what_was_answered_before_does_not_wait_again(postgres: str) -> None:
     journal, limits = Journal(postgres), RateLimits(postgres, {"*": 6_000})
 
     def moments() -> list[object]:
-        return journal.database.query("SELECT free_at FROM limits", ())
+        return journal.database.query("SELECT free_at FROM rate_limits", ())
 
     with journal.run("r"), limits.enforce():
         assert str(Session(Scripted("ho")).vibe("hi")) == "ho"
@@ -660,13 +660,13 @@ def test_a_long_wait_for_a_limit_holds_no_slot_and_keeps_its_moment(postgres: st
 
     journal.begin("test", "r", id="r", state="ready")
     journal.begin("test", "other", id="other", state="ready")
-    change("INSERT INTO limits VALUES ('*', extract(epoch FROM now()) + 1000)")
+    change("INSERT INTO rate_limits VALUES ('*', extract(epoch FROM now()) + 1000)")
     with InProcess(postgres, execute, slots=1) as dispatcher:
         dispatcher.make_ready(["r"])
         until(lambda: journal.find("r").state == "waiting")
         wake_at = journal.find("r").wake_at
         assert wake_at is not None
-        assert (limits_at := journal.database.query("SELECT free_at::float8 FROM limits", ())) == [
+        assert (limits_at := journal.database.query("SELECT free_at::float8 FROM rate_limits", ())) == [
             (pytest.approx(wake_at, abs=1),)
         ]
         dispatcher.make_ready(["other"])
@@ -675,13 +675,13 @@ def test_a_long_wait_for_a_limit_holds_no_slot_and_keeps_its_moment(postgres: st
         dispatcher.make_ready(["r"])
         until(lambda: journal.find("r").state == "waiting")
         assert journal.find("r").wake_at == pytest.approx(wake_at, abs=0.1)
-        assert journal.database.query("SELECT free_at FROM limits", ()) == limits_at
-        change("UPDATE held SET until = until - 1000")
-        change("UPDATE runs SET wake_at = wake_at - 1000 WHERE id = 'r'")
+        assert journal.database.query("SELECT free_at FROM rate_limits", ()) == limits_at
+        change("UPDATE reservations SET until = until - 1000")
+        change("UPDATE sessions SET wake_at = wake_at - 1000 WHERE id = 'r'")
         until(lambda: journal.find("r").state in ("done", "failed"))
     assert values == {"r": "ho", "other": 1}
-    assert journal.database.query("SELECT free_at FROM limits", ()) == limits_at
-    assert journal.database.query("SELECT count(*) FROM held", ()) == [(0,)]
+    assert journal.database.query("SELECT free_at FROM rate_limits", ()) == limits_at
+    assert journal.database.query("SELECT count(*) FROM reservations", ()) == [(0,)]
 
 
 def test_numbers_of_how_it_goes(workers: Workers) -> None:
@@ -706,14 +706,14 @@ def test_the_tables_of_the_queue_are_brought_up_to_date(postgres: str) -> None:
     with psycopg.connect(postgres, options="-c search_path=antiphon", autocommit=True) as connection:
         for name in older:
             connection.execute((files / name).read_text().encode())
-        connection.execute("INSERT INTO queue VALUES (%s)", (older[-1],))
+        connection.execute("INSERT INTO queue_schema VALUES (%s)", (older[-1],))
         journal = Journal(postgres)
         journal.begin("test", "r", id="r", state="ready")
         with InProcess(postgres, lambda run: journal.resume(run).finish("done")) as dispatcher:
             dispatcher.make_ready(["r"])
             until(lambda: journal.find("r").state == "done")
-        assert connection.execute("SELECT max(migration) FROM queue").fetchall() == [(names[-1],)]
-        connection.execute("INSERT INTO queue VALUES ('99.00.00_01_pre_of_the_future.sql')")
+        assert connection.execute("SELECT max(migration) FROM queue_schema").fetchall() == [(names[-1],)]
+        connection.execute("INSERT INTO queue_schema VALUES ('99.00.00_01_pre_of_the_future.sql')")
     with pytest.raises(StoreError, match="newer release of Procrastinate"):
         Dispatcher(postgres).make_ready([])
 

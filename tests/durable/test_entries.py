@@ -88,7 +88,7 @@ def test_a_large_value_of_a_run_that_was_taken_over_is_not_kept(path: str) -> No
     with pytest.raises(LeaseLost):
         overtaken()
     assert not list(journal.iterate_effects("r"))
-    assert not journal.database.query("SELECT hash FROM texts", ())
+    assert not journal.database.query("SELECT hash FROM blobs", ())
 
 
 def test_a_path_may_be_of_any_length(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_run_begins_with_all_that_was_printed_or_not_at_all(tmp_path: Path) ->
     journal, printed = Journal(tmp_path / "j.db"), list[str]()
     with journal.file.write_transaction() as connection:
         connection.execute(
-            "CREATE TRIGGER full BEFORE INSERT ON effects WHEN NEW.seq = 40 BEGIN SELECT RAISE(ABORT, 'full'); END"
+            "CREATE TRIGGER full BEFORE INSERT ON steps WHEN NEW.seq = 40 BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
     late = LazyRun(lambda lines: journal.begin("program", "p", id="r", printed=lines))
     report = loads("for i in 60 { print(i) }\nsleep(0)", "p.vibe").attempt(Host(printed.append, performers=(late,)))
@@ -173,7 +173,7 @@ def test_a_step_that_is_gone_is_told_of_and_not_repeated(path: str, gone: int) -
         work(journal)
     running = journal.resume("r")
     journal.write_at_epoch(
-        *running.fence, LeasedWrite("DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq = ?", (gone,))
+        *running.fence, LeasedWrite("DELETE FROM steps WHERE session = (SELECT session FROM at) AND seq = ?", (gone,))
     )
     running.finish("interrupted")
     with pytest.raises(JournalFailed, match=f"steps before step {gone + 2} are missing.*--edited"):  # noqa: SIM117
@@ -229,7 +229,7 @@ def test_last_steps_that_are_gone_are_told_of_and_not_repeated(path: str, kept: 
 
 def remove_steps(path: str, first: int) -> None:
     """Remove the last steps of the run by hand, with no code of ours."""
-    statement = "DELETE FROM {}effects WHERE run = 'r' AND seq >= {}"
+    statement = "DELETE FROM {}steps WHERE session = 'r' AND seq >= {}"
     if path.startswith("postgres"):
         with psycopg.connect(path) as server:
             server.execute(statement.format("antiphon.", first).encode())
@@ -259,7 +259,7 @@ def test_runs_are_removed_with_their_steps(path: str) -> None:
             for number in range(20):
                 journal.step(abs, number)
     journal.remove("r")
-    assert journal.database.query("SELECT id, steps FROM runs", ()) == [("s", 20)]
+    assert journal.database.query("SELECT id, step_count FROM sessions", ()) == [("s", 20)]
     with journal.run("s"):
         assert journal.step(abs, 0) == 0
 
@@ -271,13 +271,12 @@ def test_steps_are_numbered_without_gaps_where_one_cannot_be_written(tmp_path: P
         journal.step(loud, "a")
         with journal.file.write_transaction() as connection:
             connection.execute(
-                "CREATE TRIGGER full BEFORE INSERT ON effects WHEN NEW.path = '2'"
-                " BEGIN SELECT RAISE(ABORT, 'full'); END"
+                "CREATE TRIGGER full BEFORE INSERT ON steps WHEN NEW.path = '2' BEGIN SELECT RAISE(ABORT, 'full'); END"
             )
         with pytest.raises(JournalFailed):
             journal.step(loud, "b")
         journal.step(loud, "c")
-    assert journal.database.query("SELECT path, seq FROM effects ORDER BY seq", ()) == [("1", 0), ("3", 1)]
+    assert journal.database.query("SELECT path, seq FROM steps ORDER BY seq", ()) == [("1", 0), ("3", 1)]
 
 
 @pytest.mark.parametrize(
@@ -331,11 +330,11 @@ def test_a_fork_has_no_gaps(path: str) -> None:
     running = journal.resume("r")
     journal.write_at_epoch(
         *running.fence,
-        LeasedWrite("UPDATE effects SET state = 'begun' WHERE run = (SELECT run FROM at) AND seq = 1", ()),
+        LeasedWrite("UPDATE steps SET state = 'begun' WHERE session = (SELECT session FROM at) AND seq = 1", ()),
     )
     running.finish("interrupted")
     name = journal.fork("r", "4")
-    rows = journal.database.query("SELECT path, seq FROM effects WHERE run = ? ORDER BY seq", (name,))
+    rows = journal.database.query("SELECT path, seq FROM steps WHERE session = ? ORDER BY seq", (name,))
     assert rows == [("1", 0), ("3", 1)]
 
 

@@ -60,7 +60,7 @@ class Dying(Journal):
 
 
 def effects(journal: Journal, run: str = "r") -> list[tuple[Any, ...]]:
-    return journal.database.query("SELECT path, kind, hash, state FROM effects WHERE run = ? ORDER BY path", (run,))
+    return journal.database.query("SELECT path, kind, hash, state FROM steps WHERE session = ? ORDER BY path", (run,))
 
 
 def until_done(path: str, work: Callable[[], Any], *, most: int = 500) -> tuple[Any, int]:
@@ -87,7 +87,7 @@ def test_an_example_that_dies_after_any_write_ends_as_if_it_had_not(
 
     def run(journal: Journal, place: Path) -> None:
         place.mkdir(exist_ok=True)
-        given = len(journal.database.query("SELECT path FROM effects WHERE kind = 'person' AND state = 'done'", ()))
+        given = len(journal.database.query("SELECT path FROM steps WHERE kind = 'person' AND state = 'done'", ()))
 
         def answers(self: Any) -> list[Any]:
             """Without what the person has said already."""
@@ -117,7 +117,7 @@ def test_an_example_that_dies_after_any_write_ends_as_if_it_had_not(
 
 def _is_unsure(journal: Journal) -> bool:
     """Whether it died inside of something that nobody can know to have taken effect: then the end is another one."""
-    rows = journal.database.query("SELECT effect FROM effects WHERE state = 'begun'", ())
+    rows = journal.database.query("SELECT request FROM steps WHERE state = 'begun'", ())
     asked = [json.loads(journal.load_text(row)) for (row,) in rows]
     return any(each.get("again") == "unsure" or each.get("is_harmless") is False for each in asked)
 
@@ -317,7 +317,7 @@ def test_large_values_are_kept_once(path: str) -> None:
         assert [len(journal.step(large, n)) for n in range(5)] == [50_000] * 5
     with (journal := Journal(path)).run("r"):
         assert [len(journal.step(large, n)) for n in range(5)] == [50_000] * 5
-    assert journal.database.query("SELECT count(*) FROM texts", ()) == [(1,)]
+    assert journal.database.query("SELECT count(*) FROM blobs", ()) == [(1,)]
 
 
 def test_a_run_has_one_process_at_a_time(path: str) -> None:
@@ -328,7 +328,7 @@ def test_a_run_has_one_process_at_a_time(path: str) -> None:
     def overtaken() -> None:
         with first.run("r"):
             with first.database.write_transaction() as connection:
-                connection.execute("UPDATE runs SET epoch = epoch + 1 WHERE id = 'r'")
+                connection.execute("UPDATE sessions SET epoch = epoch + 1 WHERE id = 'r'")
             first.step(len, "x")
 
     with pytest.raises(LeaseLost):

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.durable import Journal
-from antiphon.durable.encryption import JournalCipher
 from antiphon.durable.live_output import LiveOutput, LiveSubscriber
-from antiphon.durable.secret_refs import SecretRefs, parse_redacted_json
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.effects.pipeline import private_effects
 from antiphon.errors import ConnectionFailed
 from antiphon.lang.runtime import Host, loads
 from antiphon.programs.lazy_run import LazyRun
 from antiphon.session import Session
+from antiphon.storage.encryption import JournalCipher
+from antiphon.storage.secret_refs import SecretRefs, parse_redacted_json
 from tests.web.speaking import END, Speaker
 
 PATIENCE = 60

@@ -23,7 +23,7 @@ from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
 MANY = int(os.environ.get("ANTIPHON_ROWS", "10000"))
 MILLION = 1_000_000
 #: A table that is read as a whole; one that is counted by state is read from the index alone.
-_WHOLE = re.compile(r"Seq Scan on (runs|effects)\b")
+_WHOLE = re.compile(r"Seq Scan on (sessions|steps)\b")
 
 
 class Explaining(PostgresConnection):
@@ -63,13 +63,13 @@ def crowded(postgres: str) -> str:
     """A journal with many runs that sleep, many that are done, and what they did an hour ago and before."""
     Dispatcher(postgres).make_ready([])
     runs = (
-        "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, wake_at)"
+        "INSERT INTO sessions (id, state, created, updated, epoch, owner, kind, title, launch, wake_at)"
         " SELECT '{state}-' || n, '{state}', n, n, 1, '', 'program', 'p', '{{}}', {wake_at}"
         f" FROM generate_series(1, {MANY}) AS n"
     )
     soon = "extract(epoch FROM now()) + 86400 + n"
     effects = (
-        "INSERT INTO effects (run, path, seq, kind, hash, effect, state, began, cost, attempt)"
+        "INSERT INTO steps (session, path, seq, kind, hash, request, state, began, cost, attempt)"
         f" SELECT 'done-' || n, '1', 0, 'request', '', '{{}}', 'done', "
         f"extract(epoch FROM now()) - 7200 - {MANY} + n, 1, 1 FROM generate_series(1, {MANY}) AS n"
     )
@@ -78,13 +78,13 @@ def crowded(postgres: str) -> str:
             runs.format(state="waiting", wake_at=soon),
             runs.format(state="done", wake_at="NULL"),
             effects,
-            "VACUUM ANALYZE runs, effects, procrastinate_jobs",
+            "VACUUM ANALYZE sessions, steps, procrastinate_jobs",
             # Nobody counts them anew.
-            "ALTER TABLE runs SET (autovacuum_enabled = false)",
-            "ALTER TABLE effects SET (autovacuum_enabled = false)",
+            "ALTER TABLE sessions SET (autovacuum_enabled = false)",
+            "ALTER TABLE steps SET (autovacuum_enabled = false)",
             f"UPDATE pg_class SET reltuples = reltuples * {MILLION // MANY} WHERE reltuples > 0 AND oid IN"
             " (SELECT unnest(ARRAY[indrelid, indexrelid]) FROM pg_index"
-            " WHERE indrelid IN ('runs'::regclass, 'effects'::regclass))",
+            " WHERE indrelid IN ('sessions'::regclass, 'steps'::regclass))",
         ):
             connection.execute(statement.encode())
     return f"{postgres}?options=-c%20seq_page_cost%3D{MILLION // MANY}"
@@ -109,9 +109,11 @@ def test_idle_workers_and_numbers_read_no_table_as_a_whole(crowded: str) -> None
 def test_a_run_that_is_due_is_found_among_many_that_sleep(crowded: str) -> None:
     journal, database = Journal(crowded), ExplainingPostgres(crowded)
     with psycopg.connect(crowded) as connection:
-        connection.execute("UPDATE antiphon.runs SET wake_at = extract(epoch FROM now()) - 1 WHERE id = 'waiting-7'")
+        connection.execute(
+            "UPDATE antiphon.sessions SET wake_at = extract(epoch FROM now()) - 1 WHERE id = 'waiting-7'"
+        )
     assert database.transact(run_queue.wake_runs) == 1
     assert journal.find("waiting-7").state == "ready"
     ((_, plan),) = database.plans
-    assert "runs_wake_at" in plan
+    assert "sessions_wake" in plan
     assert "Index Cond: (wake_at" in plan

@@ -38,7 +38,9 @@ def test_tables_lie_in_a_namespace_of_their_own(postgres: str) -> None:
     with (journal := Journal(postgres)).run("r"):
         journal.step(len, "abc")
     with psycopg.connect(postgres) as connection:
-        tables = connection.execute("SELECT DISTINCT schemaname FROM pg_tables WHERE tablename IN ('runs', 'effects')")
+        tables = connection.execute(
+            "SELECT DISTINCT schemaname FROM pg_tables WHERE tablename IN ('sessions', 'steps')"
+        )
         assert tables.fetchall() == [("antiphon",)]
 
 
@@ -88,7 +90,7 @@ def test_a_run_cannot_be_taken_over_between_the_look_and_the_writing(postgres: s
     journal = Journal(postgres)
     with journal.run("r"), ThreadPoolExecutor(1) as pool, psycopg.connect(postgres) as taker:
         copied = contextvars.copy_context()
-        taker.execute("UPDATE antiphon.runs SET epoch = epoch + 1 WHERE id = 'r'")
+        taker.execute("UPDATE antiphon.sessions SET epoch = epoch + 1 WHERE id = 'r'")
         written = pool.submit(copied.run, journal.step, len, "abc")
         with psycopg.connect(postgres, autocommit=True) as watcher:
             while not watcher.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall() and not written.done():
@@ -97,7 +99,7 @@ def test_a_run_cannot_be_taken_over_between_the_look_and_the_writing(postgres: s
         taker.commit()
         with pytest.raises(LeaseLost):
             written.result()
-    assert journal.database.query("SELECT path FROM effects", ()) == []
+    assert journal.database.query("SELECT path FROM steps", ()) == []
 
 
 def test_a_server_that_is_restarted_is_waited_for(server: Server) -> None:
@@ -215,12 +217,12 @@ def test_a_server_without_room_stops_the_run_and_nothing_is_lost_or_done_twice(p
             number += 1
             connection.execute(f"ALTER SEQUENCE writes RESTART WITH {101 - number}".encode())
             connection.execute(
-                "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON effects FOR EACH ROW EXECUTE FUNCTION fill()"
+                "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON steps FOR EACH ROW EXECUTE FUNCTION fill()"
             )
             with contextlib.suppress(StoreError):
                 go(number)
                 is_full = False
-            connection.execute("DROP TRIGGER full_disk ON effects")
+            connection.execute("DROP TRIGGER full_disk ON steps")
             came = go(number)
             assert came == [0, 1, 2] or sorted(map(str, came))[-1] == "unsure", number
             assert sorted(did) == [(run, n) for run in range(1, number + 1) for n in range(3)]

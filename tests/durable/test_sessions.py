@@ -121,7 +121,7 @@ def test_what_was_said_is_kept_once_however_often_it_goes_on(tmp_path: Path) -> 
     session = Session(Scripted(*(f"answer {n} {'x' * 500}" for n in range(20))), journal=journal)
     for n in range(20):
         session.chat(f"Message {n}.")
-    assert journal.database.query("SELECT count(*) FROM said", ()) == [(39,)]
+    assert journal.database.query("SELECT count(*) FROM turns", ()) == [(39,)]
     last = journal.list_runs()[0]
     conversation, mode, prompt = journal.load_request(last.id)
     assert ([turn.text for turn in conversation.turns], mode) == (
@@ -132,7 +132,7 @@ def test_what_was_said_is_kept_once_however_often_it_goes_on(tmp_path: Path) -> 
     journal.remove(*(each.id for each in journal.list_runs()[1:]))
     assert len(journal.load_request(last.id)[0].turns) == 38
     journal.remove(last.id)
-    assert journal.database.query("SELECT count(*) FROM said", ()) == [(0,)]
+    assert journal.database.query("SELECT count(*) FROM turns", ()) == [(0,)]
 
 
 def test_only_what_is_written_down_can_be_resumed(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.conversation import Text, ToolCall, ToolResult
-from antiphon.durable.encryption import JournalCipher
-from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.effects import (
     AskPerson,
     CallTool,
@@ -32,7 +30,9 @@ from antiphon.effects.codec import (
     outcome_from_json,
     outcome_to_json,
 )
+from antiphon.storage.encryption import JournalCipher
 from antiphon.storage.secret_matcher import is_matchable
+from antiphon.storage.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.tools.execution import make_call_record
 from antiphon.wire import Reply, Usage
 from tests.strategies import any_text

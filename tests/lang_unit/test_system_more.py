@@ -102,7 +102,7 @@ def test_today_is_the_day_of_the_first_time(tmp_path: Path):
     journal = Journal(tmp_path / "j.db")
     with journal.run("r"):
         first = ran(using("time") + "print(today())").prints
-    ((outcome,),) = journal.database.query("SELECT outcome FROM effects WHERE kind = 'tool'", ())
+    ((outcome,),) = journal.database.query("SELECT outcome FROM steps WHERE kind = 'tool'", ())
     assert json.loads(outcome) == {"value": first[0]}
 
 
@@ -380,7 +380,7 @@ def test_objects_that_have_no_json_form_are_made_again_and_calls_of_classes_are_
     with journal.run("r"):
         first = ran(MADE).prints
     assert first == [f'b.txt a/b.txt ["aa"] true 1 {first[0][-10:]}']
-    change = "UPDATE effects SET outcome = ? WHERE effect LIKE '%date.today%'"
+    change = "UPDATE steps SET outcome = ? WHERE request LIKE '%date.today%'"
     journal.write_at_epoch("r", 1, LeasedWrite(change, ('{"value":"then"}',)))
     with Journal(tmp_path / "j.db").run("r"):
         assert ran(MADE).prints == [first[0][:-10] + "then"]

@@ -188,7 +188,7 @@ def killed_while_written(count: int) -> str:
         rows.write(text)
         rows.flush()
         journal, end = Journal(), time.monotonic() + 60
-        while not journal.database.query("SELECT 1 FROM runs WHERE kind = 'row'", ()):
+        while not journal.database.query("SELECT 1 FROM sessions WHERE kind = 'row'", ()):
             assert time.monotonic() < end
             time.sleep(0.05)
         child.kill()

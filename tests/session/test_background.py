@@ -42,7 +42,7 @@ def asked(text: str = "Hi.") -> Conversation:
 def begun(place: str) -> bool:
     """Whether the id of the response is written down."""
     try:
-        return bool(Journal(place).database.query("SELECT 1 FROM effects WHERE outcome LIKE '%resp_%'", ()))
+        return bool(Journal(place).database.query("SELECT 1 FROM steps WHERE outcome LIKE '%resp_%'", ()))
     except Exception:
         return False
 

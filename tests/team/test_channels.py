@@ -225,11 +225,11 @@ def test_a_post_is_made_once_with_the_call_that_made_it(tmp_path: Path, antiphon
     journal.database.query("SELECT 1", ())
     journal.database.transact(
         lambda c: c.execute(
-            "UPDATE effects SET state='begun', outcome=NULL WHERE run=? AND path=?", (run.id, post.path)
+            "UPDATE steps SET state='begun', outcome=NULL WHERE session=? AND path=?", (run.id, post.path)
         )
     )
     journal.database.transact(
-        lambda c: c.execute("UPDATE runs SET state='interrupted', owner='' WHERE id=?", (run.id,))
+        lambda c: c.execute("UPDATE sessions SET state='interrupted', owner='' WHERE id=?", (run.id,))
     )
     again = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), journal=journal)
     channel.join(again, "ada")

@@ -35,7 +35,7 @@ def owned(journal: Journal, owner: str, *ids: str) -> None:
     """As if that process was at these runs."""
     with journal.database.write_transaction() as connection:
         for id in ids:
-            connection.execute("UPDATE runs SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
+            connection.execute("UPDATE sessions SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
 
 
 def do(running: ActiveRun | MessageStep, path: str, effect: Effect, outcome: Outcome | None = None) -> None:

@@ -91,7 +91,7 @@ def settled(page: Page, id: str) -> dict[str, Any]:
 
 def asked(journal: Journal) -> str:
     """The run that waits for somebody, once one does."""
-    waiting = "SELECT run FROM effects WHERE kind = 'person' AND state = 'waiting'"
+    waiting = "SELECT session FROM steps WHERE kind = 'person' AND state = 'waiting'"
     return until(lambda: journal.database.query(waiting, ()))[0][0]
 
 

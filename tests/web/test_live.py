@@ -180,7 +180,7 @@ def test_long_histories_come_in_parts_and_private_ones_not_at_all(journal: Journ
         seen += len(found["turns"])
     assert (seen, "line 0" in json.dumps(found["turns"][0])) == (45, True)
     assert request_prompt_json(journal, "r", "2") == {"turns": [], "before": ""}
-    assert journal.database.query("SELECT said FROM effects WHERE path = '2'", ()) == [(None,)]
+    assert journal.database.query("SELECT turn FROM steps WHERE path = '2'", ()) == [(None,)]
 
 
 def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
@@ -216,7 +216,7 @@ def test_what_was_shown_is_kept_for_forks_and_goes_with_the_last_run(journal: Jo
     journal.remove("r")
     assert "words" in json.dumps(request_prompt_json(journal, fork, "1"))
     journal.remove(fork)
-    assert journal.database.query("SELECT count(*) FROM said", ()) == [(0,)]
+    assert journal.database.query("SELECT count(*) FROM turns", ()) == [(0,)]
 
 
 def test_what_a_model_is_shown_is_never_without_the_request_that_names_it(journal: Journal):
@@ -225,7 +225,7 @@ def test_what_a_model_is_shown_is_never_without_the_request_that_names_it(journa
     journal.resume("r", by_force=True)
     with pytest.raises(LeaseLost):
         do(running, "1", AskModel("m", "", turns))
-    assert journal.database.query("SELECT count(*) FROM said", ()) == [(0,)]
+    assert journal.database.query("SELECT count(*) FROM turns", ()) == [(0,)]
     do(begun(journal, "other"), "1", AskModel("m", "", turns))
     assert "words" in json.dumps(request_prompt_json(journal, "other", "1"))
 

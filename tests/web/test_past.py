@@ -102,9 +102,10 @@ def test_runs_are_listed_a_page_at_a_time(journal: Journal, monkeypatch: pytest.
 
 def test_the_newest_runs_are_found_without_sorting_all_of_them(journal: Journal):
     begun(journal, "one").finish("done")
-    for more in ("", " AND (created, id) < (SELECT created, id FROM runs WHERE id = 'x')"):
+    for more in ("", " AND (created, id) < (SELECT created, id FROM sessions WHERE id = 'x')"):
         plan = journal.database.query(
-            f"EXPLAIN QUERY PLAN SELECT id, title FROM runs WHERE parent IS NULL{more} ORDER BY created DESC, id DESC",
+            "EXPLAIN QUERY PLAN SELECT id, title FROM sessions WHERE parent IS NULL AND kind <> 'conversation'"
+            f"{more} ORDER BY created DESC, id DESC",
             (),
         )
         assert not any("B-TREE" in str(each) for each in plan)
@@ -349,7 +350,7 @@ def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Pat
 def test_a_fork_of_a_private_run_stays_sealed(journal: Journal, tmp_path: Path):
     programmed(journal, tmp_path, WHO + "// the hidden word\n", is_private=True)
     name = journal.fork("first", "2", None, journal.find("first").begun_as)
-    ((kept,),) = journal.database.query("SELECT begun_as FROM runs WHERE id = ?", (name,))
+    ((kept,),) = journal.database.query("SELECT launch FROM sessions WHERE id = ?", (name,))
     assert "hidden" not in journal.load_raw_text(kept)
     assert "hidden" in journal.find(name).begun_as["sources"][str(tmp_path / "who.vibe")]
 

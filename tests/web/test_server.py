@@ -517,8 +517,8 @@ def test_a_run_that_waits_has_no_process_and_goes_on_when_it_is_answered(tmp_pat
     wait_until(lambda: journal.find("r").wake_at is not None)
     wait_until(lambda: processes() <= before)
     with journal.file.write_transaction() as connection:
-        connection.execute("UPDATE effects SET began = began - 3600 WHERE kind = 'sleep'")
-        connection.execute("UPDATE runs SET wake_at = wake_at - 3600")
+        connection.execute("UPDATE steps SET began = began - 3600 WHERE kind = 'sleep'")
+        connection.execute("UPDATE sessions SET wake_at = wake_at - 3600")
     wait_until(lambda: journal.find("r").state == "done")
     assert (journal.load_ending("r")["value"], going.failure("r")) == ("a b", "")
 

@@ -112,7 +112,7 @@ def test_what_is_not_below_the_directory_is_not_there(journal: Journal, folder: 
     plain = file.replace("%2e", ".").replace("%00", "\0")
     assert started(journal, folder, file=plain).status_code == 404
     assert started(journal, folder, file=str(folder / "weather.vibe")).status_code == 404
-    assert journal.database.query("SELECT id FROM runs", ()) == []
+    assert journal.database.query("SELECT id FROM sessions", ()) == []
 
 
 def test_what_a_form_says_is_read_and_kept_with_the_run(journal: Journal, folder: Path):
@@ -149,7 +149,7 @@ def test_what_a_form_says_is_read_and_kept_with_the_run(journal: Journal, folder
 def test_what_is_wrong_is_told_by_field_and_nothing_begins(journal: Journal, folder: Path, given: Any, wrong: Any):
     answer = started(journal, folder, inputs=given)
     assert (answer.status_code, answer.json()["errors"]) == (400, wrong)
-    assert journal.database.query("SELECT id FROM runs", ()) == []
+    assert journal.database.query("SELECT id FROM sessions", ()) == []
     assert started(journal, folder, inputs=[]).status_code == 400
     assert started(journal, folder, file=3).status_code == 400
 
@@ -169,7 +169,7 @@ def test_only_the_page_itself_starts_programs(journal: Journal, folder: Path):
     data = {"json": {"file": "below/hello.vibe", "inputs": {}}}
     other = {"origin": "http://evil.example", "sec-fetch-site": "cross-site"}
     assert known(page, ("POST", "/api/programs/start", other, data))[0].status_code == 403
-    assert journal.database.query("SELECT id FROM runs", ()) == []
+    assert journal.database.query("SELECT id FROM sessions", ()) == []
 
 
 def test_a_program_is_started_from_its_form(browser: Any, journal: Journal, folder: Path):

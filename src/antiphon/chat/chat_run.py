@@ -73,6 +73,4 @@ class ChatRun(SessionRun):
 
 def get_journal_location(journal: Journal) -> str | None:
     """Return the location of a journal, or None for the default file."""
-    if journal.is_shared:
-        return journal.url
-    return None if is_saving_off() or journal.file.path == get_store_path() else str(journal.file.path)
+    return None if is_saving_off() or journal.location == str(get_store_path()) else journal.location

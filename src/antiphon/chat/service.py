@@ -15,10 +15,9 @@ from antiphon.config import default_model
 from antiphon.conversation import Conversation
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.effects import Limits
-from antiphon.errors import ConfigurationError, NotSavedError, StoreError
+from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.session import Context, ModelProtocol, Session
 from antiphon.storage import ConversationEntry, Store
-from antiphon.storage.postgres import is_postgres_url
 from antiphon.tools import ALLOW_ALL, Tool
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class ChatService:
 
     def _open_chat(self, options: ChatOptions, stack: ExitStack) -> Chat:
         settings = self._configure()
-        store = _open_store(options, stack, self._tell)
+        store = _open_store(options, stack)
         entry = _find_entry(options, store) if store else None
         run = _make_run(options, lambda: {**options.about, **chat.launch_data}) if store else None
         if store is not None and entry is not None:
@@ -270,18 +269,14 @@ def _explain_model(source: str, entry: ConversationEntry | None) -> str:
     }[source]
 
 
-def _open_store(options: ChatOptions, stack: ExitStack, tell: Callable[[str], object]) -> Store | None:
+def _open_store(options: ChatOptions, stack: ExitStack) -> Store | None:
     resumes = options.resume_last or options.resume is not None
     if not options.log and not resumes:
         return None
-    path = options.location if options.location and not is_postgres_url(options.location) else None
-    try:
-        return stack.enter_context(Store(path))
-    except StoreError as error:
-        if resumes:
-            raise
-        tell(f"{error}; nothing is saved")
-        return None
+    store = stack.enter_context(Store(options.location))
+    if options.log and store.is_saving:
+        store.check_writable()
+    return store
 
 
 def _find_entry(options: ChatOptions, store: Store) -> ConversationEntry | None:

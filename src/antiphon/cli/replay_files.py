@@ -21,8 +21,8 @@ _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 def export_steps(entries: Iterable[EffectEntry], redact: bool, warn: Callable[[str], None]) -> Generator[str]:
     """Yield a line for each finished step, in order of their start; `warn` receives messages about damaged ones."""
-    from antiphon.durable.encryption import ENCRYPTED_MARK
     from antiphon.effects import outcome_to_json
+    from antiphon.storage.encryption import ENCRYPTED_MARK
 
     for entry in entries:
         if entry.damage:

@@ -36,9 +36,7 @@ class ActiveRun:
 
     def update_launch_data(self, **about: Any) -> None:
         """Add to the data that the run was started with."""
-        body = self.journal.encode_launch_data(
-            self.id, dump_ascii_json({**self.journal.find(self.id).begun_as, **about})
-        )
+        body = self.journal.encode_launch_data(self.id, {**self.journal.load_launch(self.id), **about})
         self.journal.write_at_epoch(self.id, self._epoch, leases.set_launch(body))
 
     @property
@@ -49,9 +47,8 @@ class ActiveRun:
     def save_conversation(self, conversation: Conversation) -> None:
         """Save a conversation as the current one of this run; `Journal.load_request` returns it."""
         key = self.journal.save_turns(conversation.turns)
-        body = dump_ascii_json(
-            {**self.journal.find(self.id).begun_as, **session_request_to_json(conversation, "vibe", None)}
-        )
+        request = session_request_to_json(conversation, "vibe", None)
+        body = self.journal.encode_launch_data(self.id, {**self.journal.load_launch(self.id), **request})
         self.journal.write_at_epoch(self.id, self._epoch, leases.set_request(body, key))
 
     def clear_failure(self) -> None:
@@ -72,7 +69,7 @@ class ActiveRun:
 
     def start_message(self, about: Mapping[str, Any] | None = None) -> None:
         """Set the state of a session to running; `about` replaces the data that it was started with."""
-        body = None if about is None else self.journal.encode_launch_data(self.id, dump_ascii_json(about))
+        body = None if about is None else self.journal.encode_launch_data(self.id, about)
         self.journal.write_at_epoch(self.id, self._epoch, leases.start_message(body, self.journal.now()))
 
     def start_replay(self, *, other_model: bool = False) -> None:

@@ -23,7 +23,6 @@ from antiphon.effects import (
     perform,
     use_context,
 )
-from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError, StoreError, Suspended
 from antiphon.storage import leases, sessions, steps, texts
 from antiphon.storage.leases import PREPARING
@@ -36,7 +35,8 @@ R = TypeVar("R")
 class Journal(JournalWriter):
     """Runs and their effects. Without a place, it is the file of the store of conversations.
 
-    A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
+    A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share. `":memory:"` lasts as
+    long as the process.
 
     `with journal.run("nightly-7"):` starts or resumes a run. Finished effects give their saved outcomes, errors
     included, and only the others are performed. The effects of sessions and programs are saved automatically; `step`
@@ -99,7 +99,7 @@ class Journal(JournalWriter):
         _check_id(id or "run")
         now, body, owner = (
             self.now(),
-            dump_ascii_json(begun_as or {}),
+            self.withhold_in_request(begun_as or {}),
             make_owner_id() if state in ("running", PREPARING) else "",
         )
         body = self.cipher.encrypt(body) if is_private else body
@@ -107,7 +107,7 @@ class Journal(JournalWriter):
             PrintedRow(each.step.path, *encode_effect(self, self.secret_refs, each.step.effect, each.is_private))
             for each in printed
         ]
-        new = NewSession(kind, title, body, state, owner, parent, number, said)
+        new = NewSession(kind, self.secret_refs.redact(title), body, state, owner, parent, number, said)
         return ActiveRun(self, sessions.create(self.database, new, now, lines, id=id), 1, printed=len(lines))
 
     def begin_request(
@@ -176,7 +176,7 @@ class Journal(JournalWriter):
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """Create a run that replays the steps of another before a step, whose outcome may be `given`."""
-        launch = None if begun_as is None else self.encode_launch_data(id, dump_ascii_json(begun_as))
+        launch = None if begun_as is None else self.encode_launch_data(id, begun_as)
         outcome = None if given is None else self.encode_outcome(id, at, given)
         return sessions.fork(self.database, id, at, self.now(), launch=launch, outcome=outcome)
 

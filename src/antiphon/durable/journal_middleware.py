@@ -8,9 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from antiphon.durable.encryption import ENCRYPTED_MARK
 from antiphon.durable.run_entries import format_local_time
-from antiphon.durable.secret_refs import SecretMissing, is_public_variable, parse_redacted_json
 from antiphon.durable.turn_history import chain_turns, forget_stored_turns
 from antiphon.effects import (
     AskModel,
@@ -40,14 +38,16 @@ from antiphon.effects.codec import (
 from antiphon.effects.pipeline import is_effect_private
 from antiphon.errors import ConfigurationError, FormatError, SessionAborted, StoreError, Suspended
 from antiphon.storage import steps
+from antiphon.storage.encryption import ENCRYPTED_MARK
 from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.secret_refs import SecretMissing, is_public_variable, parse_redacted_json
 from antiphon.storage.steps import NO_VALUE, StepRow
 from antiphon.storage.texts import TurnRow
 
 if TYPE_CHECKING:
     from antiphon.durable.journal import Journal
-    from antiphon.durable.secret_refs import SecretRefs
     from antiphon.providers.continuation import Pending
+    from antiphon.storage.secret_refs import SecretRefs
 
 H = TypeVar("H", bound=SessionAborted)
 #: A run that sleeps longer, in seconds, is suspended and resumed when it is due.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from antiphon.conversation import Conversation, Turn
-from antiphon.durable.encryption import ENCRYPTED_MARK, JournalCipher
 from antiphon.durable.live_output import LiveOutput
 from antiphon.durable.run_entries import (
     EffectEntry,
@@ -22,51 +19,47 @@ from antiphon.durable.run_entries import (
     read_run_entry,
 )
 from antiphon.durable.run_owner import is_owner_alive
-from antiphon.durable.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.durable.turn_history import load_last_turns, load_session_request
 from antiphon.effects import Outcome, outcome_from_json
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.storage import sessions, steps, texts
-from antiphon.storage.database import Database
-from antiphon.storage.postgres import PostgresDatabase, is_postgres_url
+from antiphon.storage.encryption import ENCRYPTED_MARK, JournalCipher
+from antiphon.storage.places import open_cipher, open_database
+from antiphon.storage.postgres import is_postgres_url
 from antiphon.storage.secret_matcher import find_known_secrets
+from antiphon.storage.secret_refs import SecretMissing, SecretRefs, parse_redacted_json
 from antiphon.storage.sessions import SessionFilter
 from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.store_location import get_database_url, get_store_path, is_saving_off
-
-#: If saving is off, a file that cannot exist, so that nothing is found in it.
-_OFF_PATH = Path(os.devnull, "off")
+from antiphon.storage.store_location import get_database_url, is_saving_off
 
 
 class JournalReader:
     """Reads the file or database of a journal."""
 
     def __init__(self, place: str | PathLike[str] | None = None) -> None:
-        place = get_database_url() if place is None else place
+        place = get_database_url() if place is None and not is_saving_off() else place
         #: True if it is in PostgreSQL. Then `url` is its address, with the password.
         self.is_shared = is_postgres_url(place)
         self.url = str(place) if self.is_shared else ""
         #: The database with the tables.
-        self.database: Database = (
-            PostgresDatabase(self.url)
-            if self.is_shared
-            else SqliteDatabase(
-                Path(place) if place is not None else _OFF_PATH if is_saving_off() else get_store_path()
-            )
-        )
+        self.database = open_database(place)
+
+    @property
+    def is_file(self) -> bool:
+        """True if it is in a file, which other processes of this machine can open."""
+        return isinstance(self.database, SqliteDatabase) and not self.database.is_memory
 
     @property
     def file(self) -> SqliteDatabase:
         """The SQLite file; a NotReadyError if the journal is in PostgreSQL."""
-        if not isinstance(self.database, SqliteDatabase):
+        if not isinstance(self.database, SqliteDatabase) or self.database.is_memory:
             raise NotReadyError(f"{self.name} is not a file")
         return self.database
 
     @cached_property
     def cipher(self) -> JournalCipher:
         """The cipher for private data."""
-        home = self.database.path if isinstance(self.database, SqliteDatabase) else get_store_path()
-        return JournalCipher(home.with_suffix(".key"))
+        return open_cipher(self.database)
 
     @cached_property
     def secret_refs(self) -> SecretRefs:
@@ -78,15 +71,24 @@ class JournalReader:
 
     @cached_property
     def live_output(self) -> LiveOutput | None:
-        """The live output of this machine; None if many machines share the journal."""
-        return (
-            LiveOutput(self.database.path.with_suffix(".live")) if isinstance(self.database, SqliteDatabase) else None
-        )
+        """The live output of this machine; None if many machines share the journal or none reads it."""
+        if not isinstance(self.database, SqliteDatabase) or self.database.is_memory:
+            return None
+        return LiveOutput(self.database.path.with_suffix(".live"))
+
+    def check_writable(self) -> None:
+        """Raise a StoreError with advice if the place cannot be opened and written."""
+        self.database.check_writable()
 
     @property
     def name(self) -> str:
         """The path or URL, without a password."""
         return self.database.name
+
+    @property
+    def location(self) -> str:
+        """The path or the URL with its password, to open the same database again."""
+        return self.url or self.database.name
 
     # Runs
 
@@ -140,13 +142,20 @@ class JournalReader:
 
     def load_ending(self, id: str) -> dict[str, Any]:
         """Return how a run ended. References to unchanged environment variables are resolved."""
-        kept = sessions.find_result(self.database, id)
+        return self._load_with_values(sessions.find_result(self.database, id), id)
+
+    def load_launch(self, id: str) -> dict[str, Any]:
+        """Return the launch data of a run. References to unchanged environment variables are resolved."""
+        return self._load_with_values(sessions.find_launch(self.database, id), id)
+
+    def _load_with_values(self, kept: str | None, id: str) -> dict[str, Any]:
         if kept is None:
             return {}
+        text = self.load_text(kept)
         try:
-            return self.secret_refs.parse_with_values(self.load_text(kept), f"run {id}")
+            return self.secret_refs.parse_with_values(text, f"run {id}")
         except SecretMissing:
-            return parse_redacted_json(self.load_text(kept), f"run {id}")
+            return parse_redacted_json(text, f"run {id}")
 
     def has_run(self, id: str) -> bool:
         """Return whether a run with this id exists."""
@@ -208,7 +217,7 @@ class JournalReader:
             return load_session_request(self, data, steps.find_turn_of(self.database, entry.id, found.path) or "")
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"run {id!r} was not started by a session")
-        return load_session_request(self, entry.begun_as, sessions.find_last_turn(self.database, entry.id))
+        return load_session_request(self, self.load_launch(entry.id), sessions.find_last_turn(self.database, entry.id))
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
         """Return the last `most` turns of a model request, and the key of the turns before them, for `before`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon.durable.encryption import ENCRYPTED_MARK
 from antiphon.durable.journal_middleware import JournalFailed
 from antiphon.durable.journal_reader import JournalReader
 from antiphon.durable.run_owner import describe_owner, is_owner_alive, make_owner_id
@@ -13,6 +12,7 @@ from antiphon.effects import Outcome, outcome_to_json
 from antiphon.effects.codec import dump_ascii_json, encode_value
 from antiphon.errors import StoreError
 from antiphon.storage import leases, sessions, steps, texts
+from antiphon.storage.encryption import ENCRYPTED_MARK
 from antiphon.storage.leases import LeasedWrite
 from antiphon.storage.texts import TurnRow
 
@@ -27,11 +27,20 @@ class JournalWriter(JournalReader):
         is_private = step is not None and self.load_raw_text(step.request).startswith(ENCRYPTED_MARK)
         return self.cipher.encrypt(body) if is_private else body
 
-    def encode_launch_data(self, id: str, body: str) -> str:
+    def encode_launch_data(self, id: str, data: Mapping[str, Any]) -> str:
         """Return the stored form of launch data; it is encrypted if that of this run is."""
+        body = self.withhold_in_request(data)
         kept = sessions.find_launch(self.database, id)
         is_private = kept is not None and self.load_raw_text(kept).startswith(ENCRYPTED_MARK)
         return self.cipher.encrypt(body) if is_private else body
+
+    def withhold_in_request(self, data: Mapping[str, Any]) -> str:
+        """Return launch data as JSON, with references in place of secrets if it is that of a session.
+
+        The inputs of programs are withheld by encryption.
+        """
+        body = dump_ascii_json(data)
+        return self.secret_refs.insert_references(body) if "mode" in data else body
 
     def write_at_epoch(
         self, run: str, epoch: int, write: LeasedWrite, turns: Sequence[TurnRow] = (), is_durable: bool = False

@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import StoreError
+from antiphon.storage.secret_refs import parse_redacted_json
 
 if TYPE_CHECKING:
-    from antiphon.durable.secret_refs import SecretRefs
+    from antiphon.storage.secret_refs import SecretRefs
 
 #: Seconds between checks for subscribers, and between writes while there is one.
 _POLL_SECONDS, _WRITE_SECONDS = 0.25, 0.1

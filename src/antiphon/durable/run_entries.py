@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from antiphon.durable.encryption import ENCRYPTED_MARK
-from antiphon.durable.secret_refs import REFERENCES_MARK, SecretMissing, parse_redacted_json
 from antiphon.effects import Effect, Outcome, outcome_from_json
 from antiphon.effects.codec import effect_from_json
 from antiphon.errors import FormatError, StoreError
+from antiphon.storage.encryption import ENCRYPTED_MARK
+from antiphon.storage.secret_refs import REFERENCES_MARK, SecretMissing, parse_redacted_json
 from antiphon.storage.sessions import SessionRow
 from antiphon.storage.steps import StepRow
 

@@ -5,7 +5,6 @@ Each turn is stored once. Its key includes the turns before it, so a run needs o
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,14 @@ from antiphon.conversation.serialization import (
     turn_to_json,
     turns_from_json,
 )
-from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.effects.types import AskModel, Effect, SendMessage
-from antiphon.storage.texts import TurnRow, iterate_turn_bodies
+from antiphon.storage.secret_refs import parse_redacted_json
+from antiphon.storage.texts import TurnRow, hash_turn, iterate_turn_bodies
 
 if TYPE_CHECKING:
     from antiphon.durable.journal_reader import JournalReader
-    from antiphon.durable.secret_refs import SecretRefs
+    from antiphon.storage.secret_refs import SecretRefs
 
 
 def session_request_to_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
@@ -58,7 +57,7 @@ def chain_turns(journal: JournalReader, turns: Sequence[Turn], withheld: SecretR
         known = turn.derived.get(_STORED_TURN)
         if known is None or known[1] != before or known[0] != name:
             body = withheld.insert_references(dump_ascii_json(turn_to_json(turn)))
-            key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
+            key = hash_turn(before, body)
             new.append((key, before, body))
             known = turn.derived.set(_STORED_TURN, (name, before, key))
         before = known[2]

@@ -54,7 +54,7 @@ def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> 
     if why := explain_fork_refusal(entry):
         raise NotReadyError(f"run {entry.id} cannot be forked: {why}")
     is_chat = entry.kind in CHAT_KINDS
-    begun = _change_chat(entry, change) if is_chat else _change_program(journal, entry, change)
+    begun = _change_chat(journal, entry, change) if is_chat else _change_program(journal, entry, change)
     if is_chat and change.prompt is not None:
         return _fork_with_prompt(journal, entry, at, change.prompt, begun)
     given = None if change.given is None else parse_manual_outcome(journal, entry.id, at, change.given)
@@ -125,11 +125,11 @@ def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> di
     return begun.to_json()
 
 
-def _change_chat(entry: RunEntry, change: ForkChange) -> dict[str, Any]:
+def _change_chat(journal: Journal, entry: RunEntry, change: ForkChange) -> dict[str, Any]:
     if change.source is not None:
         raise NotReadyError(f"run {entry.id} is not a program, so it has no program text to change")
     # The fork is a separate conversation with the same beginning.
-    begun: dict[str, Any] = {**entry.begun_as, "conversation": ""}
+    begun: dict[str, Any] = {**journal.load_launch(entry.id), "conversation": ""}
     if change.model is not None:
         begun |= {"model": change.model, "every_model": True}
     return begun

@@ -1,6 +1,7 @@
-"""The store of conversations: one SQLite file, with lookup by id and full-text search.
+"""All tables and all SQL: sessions, their steps and their turns, in an SQLite file or in PostgreSQL.
 
-Start with `Store`. This package knows nothing of commands or terminals.
+Start with `Store`, which saves conversations. The other modules have the queries of one table each, for `durable` and
+the packages above it. This package knows nothing of commands or terminals.
 """
 
 from antiphon._base.lazy_exports import publish_exports

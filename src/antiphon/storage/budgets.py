@@ -5,17 +5,17 @@ from __future__ import annotations
 from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
 from antiphon.storage.steps import COST_OF_ROWS
 
-_LOAD = "SELECT cost FROM spent WHERE batch = ?"
+_LOAD = "SELECT cost FROM budgets WHERE scope = ?"
 _BEGIN = (
-    f"INSERT INTO spent SELECT ?, CASE WHEN unknown = 0 THEN known END FROM ({COST_OF_ROWS}) AS rows (known, unknown)"
+    f"INSERT INTO budgets SELECT ?, CASE WHEN unknown = 0 THEN known END FROM ({COST_OF_ROWS}) AS rows (known, unknown)"
     " ON CONFLICT DO NOTHING"
 )
-_ADD = "UPDATE spent SET cost = cost + CAST(? AS DOUBLE PRECISION) WHERE batch = ? RETURNING cost"
+_ADD = "UPDATE budgets SET cost = cost + CAST(? AS DOUBLE PRECISION) WHERE scope = ? RETURNING cost"
 _NOW = "extract(epoch FROM clock_timestamp())"
 #: Each request reserves the next free moment in one statement, without waiting for a lock.
 _RESERVE = (
-    f"INSERT INTO limits VALUES (?, {_NOW} + ?) ON CONFLICT (name)"
-    f" DO UPDATE SET free_at = greatest(limits.free_at, {_NOW}) + ?"
+    f"INSERT INTO rate_limits VALUES (?, {_NOW} + ?) ON CONFLICT (name)"
+    f" DO UPDATE SET free_at = greatest(rate_limits.free_at, {_NOW}) + ?"
     f" RETURNING (free_at - ? - {_NOW})::float8"
 )
 
@@ -48,11 +48,11 @@ def reserve_moment(
     """
 
     def reserve(connection: PostgresConnection) -> float:
-        kept = f"DELETE FROM held WHERE run = ? AND path = ? RETURNING (until - {_NOW})::float8"
+        kept = f"DELETE FROM reservations WHERE session = ? AND path = ? RETURNING (until - {_NOW})::float8"
         found = connection.execute(kept, (run, path)).fetchone() if run else None
         (wait,) = found or connection.execute(_RESERVE, (limit, gap, gap, gap)).fetchall()[0]
         if run and wait > longest_wait:
-            connection.execute(f"INSERT INTO held VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
+            connection.execute(f"INSERT INTO reservations VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
         return wait
 
     return database.transact(reserve)

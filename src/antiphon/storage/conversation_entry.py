@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,16 +17,14 @@ from antiphon.storage.search import Excerpt
 
 #: The columns that `ConversationEntry.from_row` takes, in its order.
 ENTRY_COLUMNS = (
-    "id, title, models, command, created, updated, turns, input_tokens, output_tokens, cost,"
-    " parent, parent_turns, tools"
+    "id, title, models, command, created, updated, turn_count, input_tokens, output_tokens, cost,"
+    " forked_from, shared_turns, tools"
 )
 
 _TITLE = 100
 # Crockford's base 32, without letters that look like digits. It is in ASCII order, so ids sort by time.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TICKS = 64
-#: The tables of a file whose ids are unique together, because commands take an id without saying of which.
-ID_TABLES = ("conversations", "runs")
 _YEAR_3000 = 32_503_680_000
 
 
@@ -136,13 +134,10 @@ def count_ticks() -> int:
     return int(time.time() * _TICKS)
 
 
-def find_unused_id(connection: Any, tables: Sequence[str]) -> str:
-    """Return an id for the present moment, or for the next one at which none of these tables has a row."""
+def find_unused_id(connection: Any) -> str:
+    """Return an id for the present moment, or for the next one that no session has."""
     ticks = count_ticks()
-    while any(
-        connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (format_time_id(ticks),)).fetchone()
-        for table in tables
-    ):
+    while connection.execute("SELECT 1 FROM sessions WHERE id = ?", (format_time_id(ticks),)).fetchone():
         ticks += 1
     return format_time_id(ticks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -15,6 +15,8 @@ class Database(ABC):
 
     #: The path or URL, without a password.
     name: str
+    #: The name of the function that finds a text in another.
+    position_function = "instr"
     #: Whether many machines share it.
     is_shared = False
     #: Appended to a `SELECT` to lock its rows until the end of the transaction.
@@ -55,6 +57,25 @@ class Database(ABC):
     @abstractmethod
     def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Insert many rows."""
+
+    @abstractmethod
+    def insert_turn_texts(self, connection: Any, texts: Sequence[str]) -> list[int]:
+        """Store the searchable texts of turns, and return their keys."""
+
+    @abstractmethod
+    def delete_unlisted_texts(self, connection: Any, keys: Sequence[int] | None = None) -> None:
+        """Delete the searchable texts with these keys, or of all, whose turns are in no transcript."""
+
+    @abstractmethod
+    def find_turns(self, connection: Any, term: str) -> Iterable[tuple[str, int]]:
+        """Return the sessions and positions of the turns that contain a term."""
+
+    @abstractmethod
+    def check_writable(self) -> None:
+        """Raise a StoreError if the database cannot be opened and written."""
+
+    def vacuum(self) -> None:  # noqa: B027
+        """Overwrite removed data, if that is not the task of a server."""
 
     @abstractmethod
     def now(self, connection: Any = None) -> float:

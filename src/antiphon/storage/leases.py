@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from antiphon.errors import LeaseLost, NotReadyError, NotSavedError, RunInUse, StoreError
 from antiphon.storage.database import Database, T
-from antiphon.storage.schema import ENDED_STATES
+from antiphon.storage.schema import ENDED_STATES, IS_RUN
 from antiphon.storage.texts import make_text_ref, store_text
 
 #: The state of a batch and its rows until all of them are written.
@@ -25,26 +25,28 @@ class LeasedWrite(NamedTuple):
 
 def set_launch(launch: str) -> LeasedWrite:
     """Return a write of the launch data."""
-    return LeasedWrite("UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (launch,))
+    return LeasedWrite("UPDATE sessions SET launch = ? WHERE id = (SELECT session FROM at)", (launch,))
 
 
 def set_request(launch: str, turn: str) -> LeasedWrite:
     """Return a write of the launch data and of the last turn before the request."""
-    return LeasedWrite("UPDATE runs SET begun_as = ?, said = ? WHERE id = (SELECT run FROM at)", (launch, turn))
+    return LeasedWrite(
+        "UPDATE sessions SET launch = ?, last_turn = ? WHERE id = (SELECT session FROM at)", (launch, turn)
+    )
 
 
 def start_message(launch: str | None, now: float) -> LeasedWrite:
     """Return a write that makes a session running again, with other launch data if it is given."""
     return LeasedWrite(
-        "UPDATE runs SET state = 'running', begun_as = coalesce(?, begun_as), ending = NULL, updated = ?"
-        " WHERE id = (SELECT run FROM at)",
+        "UPDATE sessions SET state = 'running', launch = coalesce(?, launch), result = NULL, updated = ?"
+        " WHERE id = (SELECT session FROM at)",
         (launch, now),
     )
 
 
 def give_up_lease() -> LeasedWrite:
     """Return a write that gives up the lease of a session in its present state."""
-    return LeasedWrite("UPDATE runs SET owner = '' WHERE id = (SELECT run FROM at)", ())
+    return LeasedWrite("UPDATE sessions SET owner = '' WHERE id = (SELECT session FROM at)", ())
 
 
 def acquire(
@@ -63,7 +65,7 @@ def acquire(
     """
 
     def take(connection: Any) -> int:
-        asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + database.lock_clause
+        asked = f"SELECT epoch, owner, state, parent FROM sessions WHERE id = ? AND {IS_RUN}" + database.lock_clause
         found = connection.execute(asked, (id,)).fetchone()
         if found is None:
             raise NotSavedError(f"there is no run {id!r}; `antiphon list` lists them")
@@ -80,7 +82,7 @@ def acquire(
                 f" `antiphon resume {parent or id}` writes the rest"
             )
         connection.execute(
-            "UPDATE runs SET state = ?, epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
+            "UPDATE sessions SET state = ?, epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
             (into, epoch + 1, owner, database.now(connection), id),
         )
         return epoch + 1
@@ -110,7 +112,7 @@ def release(
         as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
         now = database.now(connection)
         sleeps = connection.execute(
-            "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
+            "SELECT began, request FROM steps WHERE session = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
         ).fetchall()
         moments = compute_wake_time(sleeps), database.find_reserved_time(connection, id)
         wakes = min((each for each in moments if each is not None), default=None)
@@ -125,24 +127,26 @@ def revoke(database: Database, id: str) -> None:
     """Take a session and its children from their owners."""
     with database.write_transaction() as connection:
         connection.execute(
-            "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
+            "UPDATE sessions SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
             " WHERE (id = ? OR parent = ?) AND state = 'running'",
             (database.now(connection), id, id),
         )
-        connection.execute("UPDATE runs SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING))
+        connection.execute(
+            "UPDATE sessions SET owner = '', epoch = epoch + 1 WHERE id = ? AND state = ?", (id, PREPARING)
+        )
 
 
 def cancel(database: Database, id: str) -> None:
     """Cancel a session, so that its owner can write no more."""
     with database.write_transaction() as connection:
-        asked = "SELECT state FROM runs WHERE id = ?" + database.lock_clause
+        asked = f"SELECT state FROM sessions WHERE id = ? AND {IS_RUN}" + database.lock_clause
         found = connection.execute(asked, (id,)).fetchone()
         if found is None:
             raise NotSavedError(f"there is no run {id!r}")
         if found[0] in ENDED_STATES:
             raise NotReadyError(f"run {id!r} has already ended: {found[0]}")
         connection.execute(
-            "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
+            "UPDATE sessions SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
             " WHERE id = ?",
             (database.now(connection), id),
         )
@@ -166,7 +170,7 @@ def require_epoch(database: Database, id: str, epoch: int) -> None:
 
 def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> None:
     """Raise LeaseLost inside a transaction if another process took a session."""
-    asked = "SELECT epoch, state FROM runs WHERE id = ?" + database.lock_clause
+    asked = "SELECT epoch, state FROM sessions WHERE id = ?" + database.lock_clause
     found = connection.execute(asked, (id,)).fetchone()
     if found is None or found[0] != epoch:
         how = "was deleted" if found is None else _STOPPED_BY.get(found[1], "was resumed by another process")
@@ -175,15 +179,18 @@ def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> Non
 
 #: The number of steps never decreases, so that a lost last step is noticed.
 _RELEASE = (
-    "UPDATE runs SET state = ?, owner = CASE WHEN ? THEN owner ELSE '' END, updated = ?, ending = ?, wake_at = ?,"
-    " steps = (SELECT CASE"
-    " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
+    "UPDATE sessions SET state = ?, owner = CASE WHEN ? THEN owner ELSE '' END, updated = ?, result = ?, wake_at = ?,"
+    " step_count = (SELECT CASE"
+    " WHEN sessions.step_count > coalesce(max(seq), -1) THEN sessions.step_count ELSE max(seq) + 1 END"
+    " FROM steps WHERE session = sessions.id)"
     " WHERE id = ? AND epoch = ?"
 )
 #: Set-aside steps of a finished session are not needed any more.
-_DISCARD_SET_ASIDE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+_DISCARD_SET_ASIDE = (
+    "UPDATE sessions SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+)
 #: An answer that arrived while the session was being suspended.
 _ANSWERED = (
-    "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
-    " AND effects.state = 'done' AND ended >= updated LIMIT 1"
+    "SELECT 1 FROM steps JOIN sessions ON id = session WHERE session = ? AND steps.kind = 'person'"
+    " AND steps.state = 'done' AND ended >= updated LIMIT 1"
 )

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
 from antiphon.storage.run_queue import LOST_ENDING
+from antiphon.storage.schema import SAVED
 
 #: The time of the transaction; unlike the clock, PostgreSQL can use it with an index.
 _NOW = "extract(epoch FROM now())::float8"
 #: Workers execute rows, not batches.
-_OLDEST_READY = f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready' AND kind <> 'map'"
+_OLDEST_READY = f"SELECT {_NOW} - min(updated) FROM sessions WHERE state = 'ready' AND kind <> 'map'"
 
 
 class Counts(NamedTuple):
@@ -32,20 +33,22 @@ class Counts(NamedTuple):
 def read_counts(database: PostgresDatabase, lease: float) -> Counts:
     """Read all numbers in one transaction."""
     with database.read_transaction() as connection:
-        states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
+        states = dict(connection.execute("SELECT state, count(*) FROM sessions GROUP BY state").fetchall())
         (lost,) = _fetch_one(
-            connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST_ENDING}%'"
+            connection, f"SELECT count(*) FROM sessions WHERE state = 'failed' AND result LIKE '{LOST_ENDING}%'"
         )
         (oldest,) = _fetch_one(connection, _OLDEST_READY)
-        (begun,) = _fetch_one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
+        (begun,) = _fetch_one(connection, f"SELECT count(*) FROM steps WHERE began > {_NOW} - 60")
         (cost,) = _fetch_one(
-            connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'"
+            connection, f"SELECT sum(cost) FROM steps WHERE began > {_NOW} - 3600 AND kind = 'request'"
         )
         workers = connection.execute(
             f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? AND slots > 0 ORDER BY process",
             (lease,),
         ).fetchall()
-    return Counts(dict(states), int(lost or 0), oldest, begun or 0, cost or 0.0, workers)
+    # Saved conversations are no work.
+    states.pop(SAVED, None)
+    return Counts(states, int(lost or 0), oldest, begun or 0, cost or 0.0, workers)
 
 
 def _fetch_one(connection: PostgresConnection, statement: str) -> tuple[float | None, ...]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from antiphon._base.json import sanitize_unicode
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import StoreError, StoreUnreachable
 from antiphon.storage.database import Database
-from antiphon.storage.schema import AT_EPOCH, ENDED_STATES, RUN_MIGRATIONS
+from antiphon.storage.schema import AT_EPOCH, CREATE_CACHE_REPORTS, ENDED_STATES, RUN_MIGRATIONS, UNIFY_SESSIONS
+from antiphon.storage.search import is_indexed, is_prefix, list_words
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,6 +27,8 @@ T = TypeVar("T")
 SCHEMA = "antiphon"
 #: Seconds for which a lost connection is retried; a restart takes less.
 RETRY_SECONDS = 30.0
+#: The most characters of a turn that are indexed; PostgreSQL has a limit for the words of a text.
+_MAX_INDEXED = 300_000
 
 #: The lock prevents a takeover of the run during the statement.
 _AT_LOCKED = f"{AT_EPOCH.removesuffix(')')} FOR SHARE)"
@@ -71,12 +75,50 @@ _LATER_MIGRATIONS = (
         "CREATE TRIGGER effects_removed AFTER DELETE ON effects REFERENCING OLD TABLE AS removed"
         " FOR EACH STATEMENT EXECUTE FUNCTION note_removed_steps()",
     ),
+    (
+        "DROP TRIGGER effects_removed ON effects",
+        "DROP FUNCTION note_removed_steps",
+        *UNIFY_SESSIONS,
+        "ALTER TABLE turn_texts ADD COLUMN words TSVECTOR NOT NULL",
+        "CREATE INDEX turn_texts_words ON turn_texts USING gin (words)",
+        CREATE_CACHE_REPORTS,
+        "CREATE INDEX cache_reports_session ON cache_reports (session, key)",
+        f"""CREATE FUNCTION note_removed_steps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE {SCHEMA}.sessions SET step_count = greatest(sessions.step_count, gone.last)
+            FROM (SELECT session, max(seq) + 1 AS last FROM removed GROUP BY session) AS gone
+            WHERE id = gone.session;
+            RETURN NULL;
+        END $$""",
+        "CREATE TRIGGER steps_removed AFTER DELETE ON steps REFERENCING OLD TABLE AS removed"
+        " FOR EACH STATEMENT EXECUTE FUNCTION note_removed_steps()",
+        "ALTER INDEX effects_seq RENAME TO steps_seq",
+        "ALTER INDEX effects_began RENAME TO steps_began",
+        "DROP INDEX runs_alone",
+        "CREATE INDEX sessions_newest ON sessions (created, id) WHERE parent IS NULL AND kind <> 'conversation'",
+        "ALTER INDEX runs_state RENAME TO sessions_state",
+        "ALTER INDEX runs_wake_at RENAME TO sessions_wake",
+        "ALTER INDEX runs_open RENAME TO sessions_open_rows",
+        "ALTER INDEX runs_lost RENAME TO sessions_lost",
+        "ALTER INDEX runs_batches RENAME TO sessions_batches",
+        "ALTER TABLE limits RENAME TO rate_limits",
+        "ALTER TABLE held RENAME TO reservations",
+        "ALTER TABLE reservations RENAME COLUMN run TO session",
+        "ALTER TABLE spent RENAME TO budgets",
+        "ALTER TABLE budgets RENAME COLUMN batch TO scope",
+        "ALTER TABLE queue RENAME TO queue_schema",
+    ),
 )
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
-_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
+_TYPES = {
+    "INTEGER PRIMARY KEY AUTOINCREMENT": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "INTEGER": "BIGINT",
+    "REAL": "DOUBLE PRECISION",
+    ") WITHOUT ROWID": ")",
+}
 
 
-def _make_migrations() -> tuple[tuple[str, ...], ...]:
+def make_migrations() -> tuple[tuple[str, ...], ...]:
+    """Return migration 1, 2, … of PostgreSQL."""
     return tuple(
         tuple(map(_translate_types, each))
         for each in ((*RUN_MIGRATIONS[0], *_SHARED_TABLES), *RUN_MIGRATIONS[1:], *_LATER_MIGRATIONS)
@@ -112,6 +154,7 @@ class PostgresDatabase(Database):
     """A PostgreSQL database with a connection pool. Each transaction has its own connection."""
 
     is_shared = True
+    position_function = "strpos"
     lock_clause = " FOR UPDATE"
 
     def __init__(
@@ -134,7 +177,7 @@ class PostgresDatabase(Database):
         )
         self.name = _format_url(parts)
         self._patience = patience
-        self._migrations = _make_migrations() if migrations is None else migrations
+        self._migrations = make_migrations() if migrations is None else migrations
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = Lock()
         self._is_current = False
@@ -215,6 +258,37 @@ class PostgresDatabase(Database):
 
         finish_batches(self, [row])
 
+    def insert_turn_texts(self, connection: Any, texts: Sequence[str]) -> list[int]:
+        """Store the searchable texts of turns, and return their keys."""
+        return [
+            connection.execute(
+                "INSERT INTO turn_texts (text, words) VALUES (?, to_tsvector('simple', ?)) RETURNING key",
+                (sanitize_unicode(text), " ".join(list_words(text))[:_MAX_INDEXED]),
+            ).fetchone()[0]
+            for text in texts
+        ]
+
+    def delete_unlisted_texts(self, connection: Any, keys: Sequence[int] | None = None) -> None:
+        """Delete the searchable texts with these keys, or of all, whose turns are in no transcript."""
+        unlisted = "DELETE FROM turn_texts WHERE NOT EXISTS (SELECT 1 FROM transcript WHERE text_key = key)"
+        if keys is None:
+            connection.execute(unlisted)
+        else:
+            connection.execute(f"{unlisted} AND key = ANY(?)", (list(keys),))
+
+    def find_turns(self, connection: Any, term: str) -> Iterable[tuple[str, int]]:
+        """Return the sessions and positions of the turns that contain a term."""
+        listed = "SELECT session, position FROM turn_texts JOIN transcript ON text_key = key"
+        if is_indexed(term):
+            asked = " <-> ".join(list_words(term)) + (":*" if is_prefix(term) else "")
+            return connection.execute(f"{listed} WHERE words @@ to_tsquery('simple', ?)", (asked,)).fetchall()
+        return connection.execute(f"{listed} WHERE strpos(lower(text), lower(?)) > 0", (term,)).fetchall()
+
+    def check_writable(self) -> None:
+        """Raise a StoreError if the server cannot be reached or written."""
+        with self.write_transaction():
+            pass
+
     def now(self, connection: Any = None) -> float:
         """Return the time of the server, because clocks of machines differ and may jump.
 
@@ -229,7 +303,7 @@ class PostgresDatabase(Database):
 
     def find_reserved_time(self, connection: Any, run: str) -> float | None:
         """Return the earliest reserved moment of a run's requests, or None."""
-        return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
+        return connection.execute("SELECT min(until) FROM reservations WHERE session = ?", (run,)).fetchone()[0]
 
     def list_heartbeats(self, process: str) -> list[tuple[float]]:
         """Return when a worker process was last seen."""

@@ -70,7 +70,7 @@ class DeliveryRow(NamedTuple):
 
 _COLUMNS = "id, channel, at, author, recipient, kind, text, data, reply_to, task"
 _INSERT = (
-    "INSERT INTO messages (channel, at, author, recipient, kind, text, data, reply_to, task, key)"
+    "INSERT INTO posts (channel, at, author, recipient, kind, text, data, reply_to, task, key)"
     f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}"
 )
 #: The posts that a reader receives: broadcast or addressed to the reader, and not the reader's own.
@@ -81,8 +81,8 @@ _VISIBLE = (
 )
 #: A question without an answer, in the channels of a team where people are asked.
 _OPEN = (
-    "channel IN (runs.id || '/product', runs.id || '/development') AND asked.kind = 'question'"
-    " AND NOT EXISTS (SELECT 1 FROM messages AS said WHERE said.kind = 'answer' AND said.reply_to = asked.id)"
+    "channel IN (sessions.id || '/product', sessions.id || '/development') AND asked.kind = 'question'"
+    " AND NOT EXISTS (SELECT 1 FROM posts AS said WHERE said.kind = 'answer' AND said.reply_to = asked.id)"
 )
 
 
@@ -91,12 +91,12 @@ def add_post(database: Database, post: NewPost, fence: tuple[str, int] | None) -
 
     def add(connection: Any) -> Any:
         if fence is not None:
-            found = connection.execute("SELECT epoch FROM runs WHERE id = ?", (fence[0],)).fetchone()
+            found = connection.execute("SELECT epoch FROM sessions WHERE id = ?", (fence[0],)).fetchone()
             if found is None or found[0] != fence[1]:
                 raise LeaseLost(f"run {fence[0]!r} is gone on with elsewhere")
         known = (
             post.key is not None
-            and connection.execute(f"SELECT {_COLUMNS} FROM messages WHERE key = ?", (post.key,)).fetchone()
+            and connection.execute(f"SELECT {_COLUMNS} FROM posts WHERE key = ?", (post.key,)).fetchone()
         )
         return known or connection.execute(_INSERT, post).fetchone()
 
@@ -116,7 +116,7 @@ def list_posts(database: Database, channels: Sequence[str], after: int = 0, limi
     """Return posts of channels in order; with a `limit`, only the newest ones."""
     marks = ", ".join("?" * len(channels))
     rows = database.query(
-        f"SELECT * FROM (SELECT {_COLUMNS} FROM messages WHERE channel IN ({marks}) AND id > ? ORDER BY id DESC"
+        f"SELECT * FROM (SELECT {_COLUMNS} FROM posts WHERE channel IN ({marks}) AND id > ? ORDER BY id DESC"
         " LIMIT ?) ORDER BY id",
         (*channels, after, -1 if limit is None else limit),
     )
@@ -125,26 +125,26 @@ def list_posts(database: Database, channels: Sequence[str], after: int = 0, limi
 
 def find_post(database: Database, channel: str, id: int) -> PostRow | None:
     """Return a post of a channel by its number."""
-    rows = database.query(f"SELECT {_COLUMNS} FROM messages WHERE id = ? AND channel = ?", (id, channel))
+    rows = database.query(f"SELECT {_COLUMNS} FROM posts WHERE id = ? AND channel = ?", (id, channel))
     return PostRow._make(rows[0]) if rows else None
 
 
 def find_channel(database: Database, id: int) -> str:
     """Return the channel of a post, or nothing."""
-    rows = database.query("SELECT channel FROM messages WHERE id = ?", (id,))
+    rows = database.query("SELECT channel FROM posts WHERE id = ?", (id,))
     return str(rows[0][0]) if rows else ""
 
 
 def find_last_post(database: Database) -> int | None:
     """Return the number of the last post of all channels."""
-    rows = [] if database.is_shared else database.query("SELECT max(id) FROM messages", ())
+    rows = [] if database.is_shared else database.query("SELECT max(id) FROM posts", ())
     return rows[0][0] if rows else None
 
 
 def count_posts(database: Database, channel: str, author: str, keys: str, but: str) -> int:
     """Return how many posts of an author have keys below `keys`, without the one with the key `but`."""
     rows = database.query(
-        "SELECT count(*) FROM messages WHERE author = ? AND substr(key, 1, ?) = ? AND key <> ? AND channel = ?",
+        "SELECT count(*) FROM posts WHERE author = ? AND substr(key, 1, ?) = ? AND key <> ? AND channel = ?",
         (author, len(keys) + 1, f"{keys}/", but, channel),
     )
     return rows[0][0] if rows else 0
@@ -153,7 +153,7 @@ def count_posts(database: Database, channel: str, author: str, keys: str, but: s
 def map_post_keys(database: Database, team: str, upto: int) -> dict[int, str]:
     """Return the keys of a team's posts up to a number, by number."""
     rows = database.query(
-        "SELECT id, key FROM messages WHERE substr(channel, 1, ?) = ? AND id <= ? AND key IS NOT NULL",
+        "SELECT id, key FROM posts WHERE substr(channel, 1, ?) = ? AND id <= ? AND key IS NOT NULL",
         (len(team) + 1, f"{team}/", upto),
     )
     return dict(rows)
@@ -165,7 +165,7 @@ def map_post_keys(database: Database, team: str, upto: int) -> dict[int, str]:
 def list_unread(database: Database, channel: str, task: str, lane: str, reader: str) -> list[PostRow]:
     """Return the posts that were not delivered to a reader yet. `lane` is the key of the read position."""
     rows = database.query(
-        f"SELECT {_COLUMNS} FROM messages WHERE {_VISIBLE} AND id >"
+        f"SELECT {_COLUMNS} FROM posts WHERE {_VISIBLE} AND id >"
         " (SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?) ORDER BY id",
         (channel, reader, reader, task, reader, lane),
     )
@@ -193,7 +193,7 @@ def _deliver(connection: Any, channel: str, task: str, lane: str, reader: str, k
             "SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?", (reader, lane)
         ).fetchall()
         ((upto,),) = connection.execute(
-            "SELECT coalesce(max(id), 0) FROM messages WHERE channel = ?", (channel,)
+            "SELECT coalesce(max(id), 0) FROM posts WHERE channel = ?", (channel,)
         ).fetchall()
         known = after, max(after, upto)
         if upto > after:
@@ -204,7 +204,7 @@ def _deliver(connection: Any, channel: str, task: str, lane: str, reader: str, k
                 (reader, lane, key, *known),
             )
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM messages WHERE {_VISIBLE} AND id > ? AND id <= ? ORDER BY id",
+        f"SELECT {_COLUMNS} FROM posts WHERE {_VISIBLE} AND id > ? AND id <= ? ORDER BY id",
         (channel, reader, reader, task, *known),
     ).fetchall()
     return [PostRow._make(row) for row in rows]
@@ -232,9 +232,10 @@ def list_team_questions(database: Database, limit: int) -> list[TeamQuestionRow]
     if database.is_shared:
         return []
     rows = database.query(
-        "SELECT runs.id, runs.title, asked.id, channel, at, author, recipient, asked.kind, text, data, reply_to, task"
-        f" FROM runs JOIN messages AS asked ON {_OPEN}"
-        f" WHERE runs.kind = 'team' AND runs.state <> 'done' ORDER BY asked.id LIMIT {int(limit)}",
+        "SELECT sessions.id, sessions.title, asked.id, channel, at, author, recipient, asked.kind, text, data,"
+        " reply_to, task"
+        f" FROM sessions JOIN posts AS asked ON {_OPEN}"
+        f" WHERE sessions.kind = 'team' AND sessions.state <> 'done' ORDER BY asked.id LIMIT {int(limit)}",
         (),
     )
     return [TeamQuestionRow(team, title, PostRow._make(row)) for team, title, *row in rows]
@@ -243,8 +244,8 @@ def list_team_questions(database: Database, limit: int) -> list[TeamQuestionRow]
 def list_teams(database: Database, limit: int) -> list[TeamRow]:
     """Return teams, newest first."""
     rows = database.query(
-        f"SELECT id, title, state, created, owner, (SELECT count(*) FROM messages AS asked WHERE {_OPEN})"
-        f" FROM runs WHERE kind = 'team' ORDER BY created DESC LIMIT {int(limit)}",
+        f"SELECT id, title, state, created, owner, (SELECT count(*) FROM posts AS asked WHERE {_OPEN})"
+        f" FROM sessions WHERE kind = 'team' ORDER BY created DESC LIMIT {int(limit)}",
         (),
     )
     return [TeamRow._make(row) for row in rows]

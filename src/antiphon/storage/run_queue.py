@@ -29,7 +29,7 @@ _STEP = 1_000_000
 _TAKEN_OVER = 1000 * _STEP
 #: The number of times that a run is taken over from dead workers without progress before it counts as lost.
 MAX_TAKEOVERS = 3
-#: The beginning of the ending of a lost run.
+#: The beginning of the result of a lost run.
 LOST_ENDING = '{"outcome":"lost"'
 
 _SOON, _SET_ASIDE = object(), object()
@@ -44,10 +44,11 @@ _ONCE = (
 )
 #: Mark batches as done whose rows have all ended.
 _CLOSE = (
-    f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE kind = 'map' AND state = 'ready' AND NOT EXISTS"
-    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND open.kind = 'row' AND open.state NOT IN {ENDED_STATES})"
+    f"UPDATE sessions SET state = 'done', updated = {_NOW} WHERE kind = 'map' AND state = 'ready' AND NOT EXISTS"
+    f" (SELECT 1 FROM sessions open WHERE open.parent = sessions.id AND open.kind = 'row'"
+    f" AND open.state NOT IN {ENDED_STATES})"
 )
-_CLOSE_OF = f"{_CLOSE} AND id IN (SELECT parent FROM runs part WHERE part.id = ANY(?) AND part.kind = 'row')"
+_CLOSE_OF = f"{_CLOSE} AND id IN (SELECT parent FROM sessions part WHERE part.id = ANY(?) AND part.kind = 'row')"
 _LIVE = (
     "SELECT 1 FROM procrastinate_jobs job JOIN procrastinate_workers worker ON worker.id = job.worker_id"
     " WHERE job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => ?)"
@@ -67,7 +68,7 @@ def install_queue(database: PostgresDatabase) -> None:
     def make(connection: PostgresConnection) -> bool:
         """Apply one migration. Return whether the tables were current already."""
         connection.execute("SELECT pg_advisory_xact_lock(1098871921)")
-        ((last,),) = connection.execute("SELECT max(migration) FROM queue").fetchall()
+        ((last,),) = connection.execute("SELECT max(migration) FROM queue_schema").fetchall()
         if last == known[-1]:
             return True
         if last is not None and last > known[-1]:
@@ -82,7 +83,7 @@ def install_queue(database: PostgresDatabase) -> None:
             "CREATE INDEX IF NOT EXISTS queue_of_run ON procrastinate_jobs (queueing_lock)"
             " WHERE status IN ('todo', 'doing')"
         )
-        connection.execute("INSERT INTO queue VALUES (?)", (step,))
+        connection.execute("INSERT INTO queue_schema VALUES (?)", (step,))
         return False
 
     while not database.transact(make):
@@ -96,7 +97,7 @@ def make_runs_ready(database: PostgresDatabase, runs: Sequence[str], priority: i
 
     def change(connection: PostgresConnection) -> int:
         connection.execute(
-            f"UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
+            f"UPDATE sessions SET state = 'ready', wake_at = NULL, updated = {_NOW}"
             " WHERE id = ANY(?) AND state NOT IN ('running', 'preparing', 'done', 'cancelled')",
             (list(runs),),
         )
@@ -104,14 +105,14 @@ def make_runs_ready(database: PostgresDatabase, runs: Sequence[str], priority: i
 
     number = database.transact(change)
     if number >= _MANY:
-        database.transact(lambda connection: connection.execute("ANALYZE procrastinate_jobs, runs"))
+        database.transact(lambda connection: connection.execute("ANALYZE procrastinate_jobs, sessions"))
     return number
 
 
 def enqueue_runs(connection: PostgresConnection, runs: Sequence[str], priority: int) -> int:
     """Queue those of these runs that are ready; return how many they are."""
     return connection.execute(
-        f"{_INTO} SELECT {_AS}, ? {_RANK} FROM runs WHERE id = ANY(?) AND state = 'ready' ORDER BY number {_ONCE}",
+        f"{_INTO} SELECT {_AS}, ? {_RANK} FROM sessions WHERE id = ANY(?) AND state = 'ready' ORDER BY number {_ONCE}",
         (priority * _STEP, list(runs)),
     ).rowcount
 
@@ -121,7 +122,7 @@ def cancel_runs(database: PostgresDatabase, runs: Sequence[str]) -> int:
 
     def change(connection: PostgresConnection) -> int:
         number = connection.execute(
-            f"UPDATE runs SET state = 'cancelled', epoch = epoch + 1, owner = '', wake_at = NULL, updated = {_NOW}"
+            f"UPDATE sessions SET state = 'cancelled', epoch = epoch + 1, owner = '', wake_at = NULL, updated = {_NOW}"
             f" WHERE id = ANY(?) AND state NOT IN {ENDED_STATES}",
             (list(runs),),
         ).rowcount
@@ -169,7 +170,7 @@ def requeue_lost_runs(connection: PostgresConnection, lease: float) -> int:
         " AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => ?))"
         " AND pg_postmaster_start_time() < now() - make_interval(secs => ?)"
         " FOR UPDATE OF lost SKIP LOCKED) RETURNING queueing_lock AS id, args),"
-        " counted AS (SELECT id, args, (SELECT count(*) FROM effects WHERE run = ended.id AND state IN"
+        " counted AS (SELECT id, args, (SELECT count(*) FROM steps WHERE session = ended.id AND state IN"
         " ('done', 'failed')) AS steps FROM ended WHERE id IS NOT NULL)"
         f" {_INTO} SELECT DISTINCT ON (id) '{QUEUE}', '{TASK}', id, jsonb_build_object('run', id, 'steps', steps,"
         " 'lost', CASE WHEN (args->>'waits')::boolean THEN 0 ELSE 1 END"
@@ -182,7 +183,7 @@ def requeue_lost_runs(connection: PostgresConnection, lease: float) -> int:
 def wake_runs(connection: PostgresConnection) -> int:
     """Queue suspended runs that are due; return how many they are."""
     return connection.execute(
-        f"WITH due AS (UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
+        f"WITH due AS (UPDATE sessions SET state = 'ready', wake_at = NULL, updated = {_NOW}"
         f" WHERE wake_at <= {_NOW} AND state = 'waiting' RETURNING id, number)"
         f" {_INTO} SELECT {_AS}, 0 {_RANK} FROM due {_ONCE}"
     ).rowcount
@@ -203,9 +204,11 @@ def repair_queue(connection: PostgresConnection) -> int:
     connection.execute(f"DELETE FROM workers WHERE seen < {_NOW} - 7 * 86400")
     connection.execute(_CLOSE)
     return connection.execute(
-        f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM runs WHERE (state = 'ready' AND kind <> 'map' OR state = 'running' AND"
-        " regexp_replace(owner, ':[^:]*$', '') IN (SELECT process FROM workers)) AND NOT EXISTS (SELECT 1 FROM"
-        f" procrastinate_jobs WHERE queueing_lock = runs.id AND status IN ('todo', 'doing')) {_ONCE}"
+        f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM sessions"
+        " WHERE (state = 'ready' AND kind <> 'map' OR state = 'running'"
+        " AND regexp_replace(owner, ':[^:]*$', '') IN (SELECT process FROM workers))"
+        " AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE queueing_lock = sessions.id"
+        f" AND status IN ('todo', 'doing')) {_ONCE}"
     ).rowcount
 
 
@@ -225,7 +228,7 @@ def send_heartbeat(connection: PostgresConnection, worker: int | None, process: 
 
 
 def sign_off(connection: PostgresConnection, process: str) -> None:
-    """Mark a worker process as stopped. It stays registered, because it may have abandoned runs."""
+    """Mark a worker process as stopped. It stays registered, because it may have abandoned sessions."""
     connection.execute("UPDATE workers SET slots = 0 WHERE process = ?", (process,))
 
 
@@ -244,7 +247,7 @@ def claim_run(database: PostgresDatabase, run: str, job: int, lease: float, lost
 def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, lost: int) -> object:
     def look(connection: PostgresConnection) -> object:
         found: Any = connection.execute(
-            "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
+            "SELECT state, owner, epoch FROM sessions WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()
         state, owner, epoch = found or ("gone", "", 0)
         if state not in ("ready", "running"):
@@ -262,7 +265,9 @@ def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, los
             _fail_lost_run(connection, run, lost)
             return _SET_ASIDE
         if state == "running":
-            connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
+            connection.execute(
+                "UPDATE sessions SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,)
+            )
         return epoch + (state == "running")
 
     return database.transact(look)
@@ -271,7 +276,7 @@ def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, los
 def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
     """Mark a run as failed that has killed its workers."""
     found = connection.execute(
-        "SELECT path FROM effects WHERE run = ? AND state = 'begun' ORDER BY seq DESC LIMIT 1", (run,)
+        "SELECT path FROM steps WHERE session = ? AND state = 'begun' ORDER BY seq DESC LIMIT 1", (run,)
     ).fetchone()
     where = f" at step {found[0]}" if found else ""
     message = (
@@ -280,7 +285,7 @@ def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
     )
     log.error("run %s has failed: %s", run, message)
     connection.execute(
-        "UPDATE runs SET state = 'failed', owner = '', epoch = epoch + 1, wake_at = NULL, ending = ?,"
+        "UPDATE sessions SET state = 'failed', owner = '', epoch = epoch + 1, wake_at = NULL, result = ?,"
         f" updated = {_NOW} WHERE id = ?",
         (dump_ascii_json({"outcome": "lost", "value": None, "error": {"message": message}}), run),
     )
@@ -295,16 +300,18 @@ def settle_run(database: PostgresDatabase, run: str, epoch: int, process: str, e
     def look(connection: PostgresConnection) -> bool:
         """Return whether the run has ended."""
         found: Any = connection.execute(
-            "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
+            "SELECT state, owner, epoch FROM sessions WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()
         state, owner, now = found or ("gone", "", 0)
         if state == "ready" and now == epoch:
             if error is not None and not isinstance(error, StoreError):
-                connection.execute("UPDATE runs SET state = 'failed' WHERE id = ?", (run,))
+                connection.execute("UPDATE sessions SET state = 'failed' WHERE id = ?", (run,))
             return error is not None
         is_mine = state == "running" and owner.rpartition(":")[0] == process
         if now == epoch + 1 and (is_mine or (state == "interrupted" and isinstance(error, StoreError))):
-            connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
+            connection.execute(
+                "UPDATE sessions SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,)
+            )
         elif state != "ready":
             return state in ENDED_STATES
         enqueue_runs(connection, [run], 0)

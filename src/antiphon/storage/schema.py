@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from antiphon.storage.old_conversations import move_conversations
+
 #: Identifies our databases ("Antp"), so that files of other programs are never written.
 APPLICATION_ID = 0x416E7470
 
-#: Migration 1, 2, …, each as a tuple of statements.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+#: A migration: statements, and functions that move rows.
+Migration = Sequence[str | Callable[[Any], None]]
+
+#: The kind of a session that is a saved conversation and nothing else.
+CONVERSATION = "conversation"
+#: The state of such a session, which nobody runs.
+SAVED = "saved"
+#: The condition for sessions that are more than a saved conversation.
+IS_RUN = f"kind <> '{CONVERSATION}'"
+#: The states of sessions that may still change; a query repeats the condition to use its index.
+ACTIVE = "state IN ('ready', 'running', 'waiting')"
+#: Reports of the provider's prompt cache for each request of a conversation.
+CREATE_CACHE_REPORTS = """CREATE TABLE cache_reports (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    report TEXT NOT NULL
+)"""
+
+#: The migrations of the releases that had tables for conversations and for runs.
+_SEPARATE_TABLES: tuple[tuple[str, ...], ...] = (
     (
         f"PRAGMA application_id = {APPLICATION_ID}",
         "CREATE TABLE schema (version INTEGER PRIMARY KEY)",
@@ -156,15 +180,115 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-#: The migrations that PostgreSQL shares. Channels of teams exist on one machine only.
-RUN_MIGRATIONS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
+#: The first migrations that PostgreSQL shares. Channels of teams exist on one machine only.
+RUN_MIGRATIONS = (_SEPARATE_TABLES[1], _SEPARATE_TABLES[3], _SEPARATE_TABLES[5])
+
+#: One table for conversations and runs, and each distinct turn once. Valid for SQLite and PostgreSQL.
+UNIFY_SESSIONS: tuple[str, ...] = (
+    "ALTER TABLE runs RENAME TO sessions",
+    "ALTER TABLE sessions RENAME COLUMN begun_as TO launch",
+    "ALTER TABLE sessions RENAME COLUMN ending TO result",
+    # The last turn before the request of the session.
+    "ALTER TABLE sessions RENAME COLUMN said TO last_turn",
+    "ALTER TABLE sessions RENAME COLUMN fork_of TO forked_from",
+    "ALTER TABLE sessions RENAME COLUMN fork_at TO forked_at",
+    "ALTER TABLE sessions RENAME COLUMN steps TO step_count",
+    # What the session's conversation is now. Without a revision there is none.
+    "ALTER TABLE sessions ADD COLUMN revision INTEGER",
+    "ALTER TABLE sessions ADD COLUMN turn_count INTEGER",
+    "ALTER TABLE sessions ADD COLUMN shared_turns INTEGER",
+    "ALTER TABLE sessions ADD COLUMN command TEXT",
+    "ALTER TABLE sessions ADD COLUMN models TEXT",
+    "ALTER TABLE sessions ADD COLUMN tools TEXT",
+    # The conversation without its turns and full results; a reference if it is large, for every save writes the row.
+    "ALTER TABLE sessions ADD COLUMN head TEXT",
+    "ALTER TABLE sessions ADD COLUMN input_tokens INTEGER",
+    "ALTER TABLE sessions ADD COLUMN output_tokens INTEGER",
+    "ALTER TABLE sessions ADD COLUMN cost REAL",
+    "ALTER TABLE effects RENAME TO steps",
+    "ALTER TABLE steps RENAME COLUMN run TO session",
+    "ALTER TABLE steps RENAME COLUMN effect TO request",
+    "ALTER TABLE steps RENAME COLUMN said TO turn",
+    "ALTER TABLE texts RENAME TO blobs",
+    "ALTER TABLE said RENAME TO turns",
+    "ALTER TABLE turns RENAME COLUMN key TO hash",
+    "ALTER TABLE turns RENAME COLUMN before TO previous",
+    """CREATE TABLE transcript (
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        turn TEXT NOT NULL,
+        text_key INTEGER NOT NULL,
+        PRIMARY KEY (session, position)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX transcript_text ON transcript (text_key)",
+    # The searchable texts of the turns in transcripts; forks share them. Rows never change and keys are never reused,
+    # so an outdated index cannot name the wrong turn.
+    "CREATE TABLE turn_texts (key INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)",
+    """CREATE TABLE full_results (
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        handle TEXT NOT NULL,
+        blob TEXT NOT NULL,
+        PRIMARY KEY (session, handle)
+    ) WITHOUT ROWID""",
+    "DROP INDEX effects_waiting",
+    "CREATE INDEX steps_waiting ON steps (session) WHERE state = 'waiting'",
+    "CREATE INDEX steps_open ON steps (began, session, seq) WHERE kind = 'person' AND state = 'waiting'",
+    "DROP INDEX runs_created",
+    "CREATE INDEX sessions_updated ON sessions (updated, id) WHERE revision IS NOT NULL",
+    "DROP INDEX runs_parent",
+    "CREATE INDEX sessions_children ON sessions (parent, number)",
+    f"CREATE INDEX sessions_active ON sessions (state, updated) WHERE {ACTIVE}",
+)
+_UNIFY_FILE: Migration = (
+    "DROP TRIGGER effects_removed",
+    "DROP INDEX runs_newest",
+    "DROP INDEX runs_teams",
+    "DROP INDEX effects_seq",
+    "DROP INDEX cache_reports_conversation",
+    "ALTER TABLE turns RENAME TO old_turns",
+    "ALTER TABLE cache_reports RENAME TO old_cache_reports",
+    *UNIFY_SESSIONS,
+    # SQLite prefers the index of children to one of the sessions without a parent.
+    "CREATE INDEX sessions_newest ON sessions (parent, created, id) WHERE kind <> 'conversation'",
+    "CREATE UNIQUE INDEX steps_seq ON steps (session, seq)",
+    "CREATE INDEX sessions_teams ON sessions (created) WHERE kind = 'team'",
+    """CREATE TRIGGER steps_removed AFTER DELETE ON steps BEGIN
+        UPDATE sessions SET step_count = max(coalesce(step_count, 0), OLD.seq + 1) WHERE id = OLD.session;
+    END""",
+    # In a table without row ids, most turns would need a page of their own.
+    "ALTER TABLE turns RENAME TO old_said",
+    "CREATE TABLE turns (hash TEXT PRIMARY KEY NOT NULL, previous TEXT NOT NULL, body TEXT NOT NULL)",
+    "INSERT INTO turns SELECT hash, previous, body FROM old_said",
+    "DROP TABLE old_said",
+    CREATE_CACHE_REPORTS,
+    "CREATE INDEX cache_reports_session ON cache_reports (session, key)",
+    move_conversations,
+    "DROP TABLE unindexed",
+    "DROP TABLE old_cache_reports",
+    "DROP TABLE old_turns",
+    "DROP TABLE kept",
+    "DROP TABLE heads",
+    "DROP TABLE conversations",
+    # Turns written without full-text search; they are indexed when the file is next opened with it.
+    "CREATE TABLE unindexed (key INTEGER PRIMARY KEY)",
+    "ALTER TABLE messages RENAME TO posts",
+    "DROP INDEX messages_channel",
+    "DROP INDEX messages_questions",
+    "DROP INDEX messages_answers",
+    "CREATE INDEX posts_channel ON posts (channel, id)",
+    "CREATE INDEX posts_questions ON posts (channel, id) WHERE kind = 'question'",
+    "CREATE INDEX posts_answers ON posts (reply_to) WHERE kind = 'answer'",
+)
+
+#: Migration 1, 2, …
+MIGRATIONS: tuple[Migration, ...] = (*_SEPARATE_TABLES, _UNIFY_FILE)
 
 #: The states of ended runs.
 ENDED_STATES = ("done", "failed", "cancelled")
-#: A prefix for fenced statements: the table `at` holds the run if it is at this epoch, else nothing.
-AT_EPOCH = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
+#: A prefix for fenced statements: the table `at` holds the session if it is at this epoch, else nothing.
+AT_EPOCH = "WITH at (session) AS (SELECT id FROM sessions WHERE id = ? AND epoch = ?)"
 #: The full-text index is derived from the turns, so it is not a migration.
 CREATE_INDEX = (
     "CREATE VIRTUAL TABLE words USING fts5"
-    "(text, content='turns', content_rowid='key', tokenize='unicode61 remove_diacritics 2')"
+    "(text, content='turn_texts', content_rowid='key', tokenize='unicode61 remove_diacritics 2')"
 )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.json import sanitize_unicode
 from antiphon.conversation import (
@@ -26,6 +25,9 @@ from antiphon.conversation import (
     UserPart,
 )
 from antiphon.conversation.turns import AssistantTurn, Turn
+
+if TYPE_CHECKING:
+    from antiphon.storage.database import Database
 
 _TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _WORD = re.compile(r"[^\W_]+")
@@ -67,21 +69,21 @@ def parse_search_query(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(term.split()) for term in found if term.strip()))
 
 
-def find_matches(connection: sqlite3.Connection, wanted: tuple[str, ...], *, indexed: bool) -> dict[str, int]:
-    """Return the conversations that contain every term, each with the turn that has the most matches."""
+def find_matches(database: Database, connection: Any, wanted: tuple[str, ...]) -> dict[str, int]:
+    """Return the sessions whose transcripts contain every term, each with the turn that has the most matches."""
     found: dict[str, Counter[int]] = {}
     for place, term in enumerate(wanted):
         turns: dict[str, list[int]] = {}
-        for conversation, number in _find_turns(connection, term, indexed):
-            if not place or conversation in found:
-                turns.setdefault(conversation, []).append(number)
+        for session, position in database.find_turns(connection, term):
+            if not place or session in found:
+                turns.setdefault(session, []).append(position)
         found = {id: found.get(id, Counter[int]()) + Counter(numbers) for id, numbers in turns.items()}
     return {id: counts.most_common(1)[0][0] for id, counts in found.items()}
 
 
 def find_contained_terms(text: str, wanted: Iterable[str]) -> set[str]:
     """Return the terms that occur in a text, by the rules of the index."""
-    folded = _fold_text(text)
+    folded = fold_text(text)
     return {term for term in wanted if re.search(_make_phrase_pattern(term), folded)}
 
 
@@ -102,12 +104,12 @@ def iterate_strings(value: object) -> Iterator[str]:
 def make_excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
     """Return the excerpt of a text around the first match."""
     pattern = re.compile("|".join(_make_word_patterns(wanted)))
-    first = pattern.search(_fold_text(text))
+    first = pattern.search(fold_text(text))
     start = max(0, first.start() - _BEFORE) if first else 0
     stop = start + _BEFORE + _AFTER
     words = " ".join(text[start:stop].split())
     shown = f"{'…' if start else ''}{words}{'…' if stop < len(text) else ''}"
-    return Excerpt(shown, tuple(found.span() for found in pattern.finditer(_fold_text(shown)) if found[0]))
+    return Excerpt(shown, tuple(found.span() for found in pattern.finditer(fold_text(shown)) if found[0]))
 
 
 def iterate_part_texts(part: UserPart | AssistantPart) -> Iterator[str]:
@@ -129,35 +131,34 @@ def iterate_part_texts(part: UserPart | AssistantPart) -> Iterator[str]:
             pass
 
 
-def _find_turns(connection: sqlite3.Connection, term: str, indexed: bool) -> Iterator[tuple[str, int]]:
-    if indexed and _is_indexed(term):
-        # A prefix of a word matches, unless the term ends with a sign, as in `C++`.
-        quoted = f'"{term}"{"*" if _WORD.match(term[-1]) else ""}'
-        sql = "SELECT conversation, number FROM words JOIN turns ON key = words.rowid WHERE words MATCH ?"
-        return iter(connection.execute(sql, (quoted,)))
-    # LIKE would limit the length of the pattern and has wildcards.
-    return iter(
-        connection.execute("SELECT conversation, number FROM turns WHERE instr(lower(text), lower(?))", (term,))
-    )
+def list_words(text: str) -> list[str]:
+    """Return the words of a text without case and accents."""
+    return _WORD.findall(fold_text(text))
 
 
-def _is_indexed(term: str) -> bool:
+def is_prefix(term: str) -> bool:
+    """Return whether longer words match the last word of a term too; not if it ends with a sign, as in `C++`."""
+    return _WORD.match(term[-1]) is not None
+
+
+def is_indexed(term: str) -> bool:
+    """Return whether a term consists of words, so that an index of words finds it."""
     return bool(_WORD.search(term)) and not _UNSPACED.search(term)
 
 
 def _make_word_patterns(wanted: tuple[str, ...]) -> Iterator[str]:
     for term in wanted:
-        if _is_indexed(term):
-            yield from (rf"(?<![^\W_]){re.escape(word)}" for word in _WORD.findall(_fold_text(term)))
+        if is_indexed(term):
+            yield from (rf"(?<![^\W_]){re.escape(word)}" for word in _WORD.findall(fold_text(term)))
         else:
-            yield re.escape(_fold_text(term))
+            yield re.escape(fold_text(term))
 
 
 def _make_phrase_pattern(term: str) -> str:
     """Return the pattern of a term: its words in order, the last of which may be a prefix."""
-    if not _is_indexed(term):
-        return re.escape(_fold_text(term))
-    return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, _WORD.findall(_fold_text(term))))
+    if not is_indexed(term):
+        return re.escape(fold_text(term))
+    return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, _WORD.findall(fold_text(term))))
 
 
 class _FoldTable(dict[int, str]):
@@ -171,5 +172,6 @@ class _FoldTable(dict[int, str]):
 _FOLD_TABLE = _FoldTable()
 
 
-def _fold_text(text: str) -> str:
+def fold_text(text: str) -> str:
+    """Return a text without case and accents, with each character in its place."""
     return text.lower() if text.isascii() else text.translate(_FOLD_TABLE)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from antiphon.errors import NotReadyError, RunInUse, StoreError
-from antiphon.storage.conversation_entry import ID_TABLES, find_unused_id
+from antiphon.storage.conversation_entry import find_unused_id
 from antiphon.storage.database import Database
 from antiphon.storage.leases import PREPARING, check_epoch, transact_at_epoch
+from antiphon.storage.schema import ACTIVE, CONVERSATION, IS_RUN
 from antiphon.storage.steps import NO_VALUE
 from antiphon.storage.texts import delete_unused, make_text_ref, store_text
 
@@ -98,20 +99,21 @@ class PrintedRow(NamedTuple):
 
 #: The filter that every session passes.
 ALL = SessionFilter()
-_COST = "(SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request')"
-_STEPS = "(SELECT count(*) FROM effects WHERE run = id)"
+_COST = "(SELECT sum(cost) FROM steps WHERE session = id AND kind = 'request')"
+_STEPS = "(SELECT count(*) FROM steps WHERE session = id)"
 _COLUMNS = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, fork_of, fork_at,"
+    "id, state, kind, title, created, updated, parent, number, wake_at, owner, launch, result, forked_from, forked_at,"
     f" {_COST}, {_STEPS}"
 )
 _SUMMARY = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, fork_of, fork_at, owner, ending,"
+    "id, state, kind, title, created, updated, parent, number, wake_at, forked_from, forked_at, owner, result,"
     f" {_COST},"
-    " (SELECT count(*) FROM effects WHERE run = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
+    " (SELECT count(*) FROM steps WHERE session = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
     f" {_STEPS},"
-    " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person'),"
-    " (SELECT count(*) FROM runs AS inner_ WHERE inner_.parent = runs.id)"
+    " (SELECT count(*) FROM steps WHERE session = id AND state = 'waiting' AND kind = 'person'),"
+    " (SELECT count(*) FROM sessions AS inner_ WHERE inner_.parent = sessions.id)"
 )
+_ALONE = f"parent IS NULL AND {IS_RUN}"
 _NEWEST = "ORDER BY created DESC, id DESC"
 
 
@@ -123,16 +125,16 @@ def list_sessions(
 ) -> list[SessionRow]:
     """Return sessions without a parent, newest first; with a `parent`, its children in order."""
     condition, values = _make_condition(which)
-    whose, order = ("parent IS NULL", _NEWEST) if parent is None else ("parent = ?", "ORDER BY number, id")
+    whose, order = (_ALONE, _NEWEST) if parent is None else ("parent = ?", "ORDER BY number, id")
     most = "" if limit is None else f" LIMIT {int(limit)}"
     values = values if parent is None else (parent, *values)
-    rows = database.query(f"SELECT {_COLUMNS} FROM runs WHERE {whose}{condition} {order}{most}", values)
+    rows = database.query(f"SELECT {_COLUMNS} FROM sessions WHERE {whose}{condition} {order}{most}", values)
     return [SessionRow._make(row) for row in rows]
 
 
 def find_session(database: Database, id: str) -> SessionRow | None:
     """Return a session by its id."""
-    rows = database.query(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (id,))
+    rows = database.query(f"SELECT {_COLUMNS} FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
     return SessionRow._make(rows[0]) if rows else None
 
 
@@ -145,7 +147,7 @@ def find_newest(database: Database) -> SessionRow | None:
 def find_by_prefix(database: Database, prefix: str) -> list[SessionRow]:
     """Return up to two sessions without a parent whose ids begin like this."""
     rows = database.query(
-        f"SELECT {_COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(prefix), prefix)
+        f"SELECT {_COLUMNS} FROM sessions WHERE substr(id, 1, ?) = ? AND {_ALONE} LIMIT 2", (len(prefix), prefix)
     )
     return [SessionRow._make(row) for row in rows]
 
@@ -153,7 +155,7 @@ def find_by_prefix(database: Database, prefix: str) -> list[SessionRow]:
 def list_rows(database: Database, parent: str, after: int, limit: int) -> list[SessionRow]:
     """Return the rows of a batch with numbers after `after`, in order."""
     rows = database.query(
-        f"SELECT {_COLUMNS} FROM runs WHERE parent = ? AND kind = 'row' AND number > ?"
+        f"SELECT {_COLUMNS} FROM sessions WHERE parent = ? AND kind = 'row' AND number > ?"
         f" ORDER BY number LIMIT {int(limit)}",
         (parent, after),
     )
@@ -163,47 +165,50 @@ def list_rows(database: Database, parent: str, after: int, limit: int) -> list[S
 def has_session(database: Database, id: str, kind: str = "") -> bool:
     """Return whether there is a session with this id, and of this kind if one is given."""
     of_kind, values = (" AND kind = ?", (id, kind)) if kind else ("", (id,))
-    return bool(database.query(f"SELECT 1 FROM runs WHERE id = ?{of_kind}", values))
+    return bool(database.query(f"SELECT 1 FROM sessions WHERE id = ? AND {IS_RUN}{of_kind}", values))
 
 
 def find_state(database: Database, id: str) -> tuple[str, str, float | None] | None:
     """Return the state, the owner and the wake time of a session."""
-    rows = database.query("SELECT state, owner, wake_at FROM runs WHERE id = ?", (id,))
+    rows = database.query(f"SELECT state, owner, wake_at FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
     return (str(rows[0][0]), str(rows[0][1]), rows[0][2]) if rows else None
 
 
 def find_launch(database: Database, id: str) -> str | None:
     """Return the stored launch data of a session."""
-    rows = database.query("SELECT begun_as FROM runs WHERE id = ?", (id,))
+    rows = database.query(f"SELECT launch FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
     return rows[0][0] if rows else None
 
 
 def find_result(database: Database, id: str) -> str | None:
     """Return how a session ended, as it is stored."""
-    rows = database.query("SELECT ending FROM runs WHERE id = ?", (id,))
+    rows = database.query("SELECT result FROM sessions WHERE id = ?", (id,))
     return rows[0][0] if rows else None
 
 
 def find_last_turn(database: Database, id: str) -> str:
     """Return the key of the last turn before the request of a session."""
-    rows = database.query("SELECT said FROM runs WHERE id = ?", (id,))
+    rows = database.query("SELECT last_turn FROM sessions WHERE id = ?", (id,))
     return (rows[0][0] or "") if rows else ""
 
 
 def list_running_owners(database: Database) -> list[str]:
     """Return the owners of the running sessions."""
-    return [str(owner) for (owner,) in database.query("SELECT owner FROM runs WHERE state = 'running'", ())]
+    return [
+        str(owner)
+        for (owner,) in database.query(f"SELECT owner FROM sessions WHERE {ACTIVE} AND state = 'running'", ())
+    ]
 
 
 def list_ids(
     database: Database, kinds: Sequence[str], limit: int, *, states: Sequence[str] = (), after: str | None = None
 ) -> list[str]:
-    """Return the ids of the newest sessions of these kinds, newest first; with `after`, those with greater ids."""
+    """Return the ids of the newest sessions of these kinds without a parent; with `after`, those with greater ids."""
     marks = ", ".join("?" * len(kinds))
     in_states = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
     later, order = (" AND id > ?", "ORDER BY id DESC") if after is not None else ("", _NEWEST)
     rows = database.query(
-        f"SELECT id FROM runs WHERE kind IN ({marks}){in_states}{later} {order} LIMIT {int(limit)}",
+        f"SELECT id FROM sessions WHERE {_ALONE} AND kind IN ({marks}){in_states}{later} {order} LIMIT {int(limit)}",
         (*kinds, *states, *(() if after is None else (after,))),
     )
     return [id for (id,) in rows]
@@ -211,14 +216,15 @@ def list_ids(
 
 def count_children(database: Database, parent: str, kind: str) -> int:
     """Return the number of children of a kind."""
-    rows = database.query("SELECT count(*) FROM runs WHERE parent = ? AND kind = ?", (parent, kind))
+    rows = database.query("SELECT count(*) FROM sessions WHERE parent = ? AND kind = ?", (parent, kind))
     return rows[0][0] if rows else 0
 
 
 def count_child_states(database: Database, parent: str, kind: str | None = None) -> list[tuple[str, str, int]]:
     """Return how many children are in each state, by owner."""
     return database.query(
-        "SELECT state, owner, count(*) FROM runs WHERE parent = ? AND kind = coalesce(?, kind) GROUP BY state, owner",
+        "SELECT state, owner, count(*) FROM sessions WHERE parent = ? AND kind = coalesce(?, kind)"
+        " GROUP BY state, owner",
         (parent, kind),
     )
 
@@ -226,14 +232,14 @@ def count_child_states(database: Database, parent: str, kind: str | None = None)
 def list_child_ids(database: Database, parent: str, after: str, limit: int) -> list[str]:
     """Return ids of children after the id `after`, in order."""
     rows = database.query(
-        f"SELECT id FROM runs WHERE parent = ? AND id > ? ORDER BY id LIMIT {int(limit)}", (parent, after)
+        f"SELECT id FROM sessions WHERE parent = ? AND id > ? ORDER BY id LIMIT {int(limit)}", (parent, after)
     )
     return [id for (id,) in rows]
 
 
 def find_last_signs(database: Database, id: str, process: str) -> list[float]:
     """Return the times of the last step of a session and, in a shared database, of its worker's last heartbeat."""
-    rows = database.query("SELECT max(began), max(ended) FROM effects WHERE run = ?", (id,))
+    rows = database.query("SELECT max(began), max(ended) FROM steps WHERE session = ?", (id,))
     rows += database.list_heartbeats(process)
     return [moment for row in rows for moment in row if isinstance(moment, int | float)]
 
@@ -241,7 +247,7 @@ def find_last_signs(database: Database, id: str, process: str) -> list[float]:
 def list_set_aside(database: Database, id: str) -> list[tuple[str, str]]:
     """Return the children with steps that a session set aside and has not replayed yet, newest first, with results."""
     return database.query(
-        "SELECT id, ending FROM runs WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+        "SELECT id, result FROM sessions WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
         " ORDER BY length(id) DESC, id DESC",
         (id,),
     )
@@ -254,7 +260,7 @@ def list_summaries(database: Database, which: SessionFilter, limit: int) -> list
     """Return sessions without a parent, newest first; with `ids`, these sessions."""
     condition, values = _make_condition(which)
     rows = database.query(
-        f"SELECT {_SUMMARY} FROM runs WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}", values
+        f"SELECT {_SUMMARY} FROM sessions WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}", values
     )
     return [SessionSummary._make(row) for row in rows]
 
@@ -262,13 +268,13 @@ def list_summaries(database: Database, which: SessionFilter, limit: int) -> list
 def list_child_summaries(database: Database, parent: str, offset: int, limit: int) -> list[SessionSummary]:
     """Return children of a session in order, from the `offset`-th on."""
     part = f"LIMIT {int(limit)} OFFSET {int(offset)}"
-    rows = database.query(f"SELECT {_SUMMARY} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
+    rows = database.query(f"SELECT {_SUMMARY} FROM sessions WHERE parent = ? ORDER BY number, id {part}", (parent,))
     return [SessionSummary._make(row) for row in rows]
 
 
 def find_summary(database: Database, id: str) -> SessionSummary | None:
     """Return a session by its id."""
-    rows = database.query(f"SELECT {_SUMMARY} FROM runs WHERE id = ?", (id,))
+    rows = database.query(f"SELECT {_SUMMARY} FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
     return SessionSummary._make(rows[0]) if rows else None
 
 
@@ -276,7 +282,8 @@ def list_heads(database: Database, which: SessionFilter, limit: int) -> list[tup
     """Return id, state, kind and title of sessions without a parent, newest first."""
     condition, values = _make_condition(which)
     return database.query(
-        f"SELECT id, state, kind, title FROM runs WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}", values
+        f"SELECT id, state, kind, title FROM sessions WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}",
+        values,
     )
 
 
@@ -284,9 +291,9 @@ def sum_descendant_costs(database: Database, parent: str) -> tuple[float | None,
     """Return the cost of all sessions below a session, and the number of requests without a known price."""
     # Superseded attempts are excluded: their reused steps are recorded again with their cost.
     rows = database.query(
-        "WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent = ? AND kind != 'earlier'"
-        " UNION SELECT runs.id FROM runs JOIN below ON parent = below.id WHERE kind != 'earlier')"
-        " SELECT sum(cost), count(*) - count(cost) FROM effects JOIN below ON run = below.id"
+        "WITH RECURSIVE below (id) AS (SELECT id FROM sessions WHERE parent = ? AND kind != 'earlier'"
+        " UNION SELECT sessions.id FROM sessions JOIN below ON parent = below.id WHERE kind != 'earlier')"
+        " SELECT sum(cost), count(*) - count(cost) FROM steps JOIN below ON session = below.id"
         " WHERE kind = 'request' AND state = 'done'",
         (parent,),
     )
@@ -299,14 +306,14 @@ def fingerprint_newest(database: Database, limit: int) -> tuple[list[Any], list[
     Each of the latter begins with state and owner.
     """
     questions = database.query(
-        "SELECT count(*), max(began) FROM effects JOIN runs ON id = run WHERE effects.state = 'waiting'"
-        " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
+        "SELECT count(*), max(began) FROM steps JOIN sessions ON id = session WHERE steps.state = 'waiting'"
+        " AND steps.kind = 'person' AND sessions.state IN ('waiting', 'ready', 'running', 'interrupted')",
         (),
     )
     newest = database.query(
-        "SELECT state, owner, id, updated, (SELECT max(seq) FROM effects WHERE run = id),"
-        " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
-        f" FROM runs WHERE parent IS NULL {_NEWEST} LIMIT {int(limit)}",
+        "SELECT state, owner, id, updated, (SELECT max(seq) FROM steps WHERE session = id),"
+        " (SELECT count(*) FROM steps WHERE session = id AND state = 'waiting' AND kind = 'person')"
+        f" FROM sessions WHERE {_ALONE} {_NEWEST} LIMIT {int(limit)}",
         (),
     )
     return questions, newest
@@ -322,17 +329,22 @@ def create(database: Database, new: NewSession, now: float, printed: Sequence[Pr
     def make(connection: Any) -> str:
         # After a lost connection this runs again, and the first attempt may have been committed.
         for each in tried:
-            if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
+            if connection.execute("SELECT 1 FROM sessions WHERE id = ? AND created = ?", (each, now)).fetchone():
                 return each
         store_text(connection, new.launch)
         launch = make_text_ref(new.launch)
         while True:
-            chosen = id or _find_unused_id(database, connection)
+            chosen = id or find_unused_id(connection)
             tried.append(chosen)
             made = connection.execute(
-                "INSERT INTO runs"
-                " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
-                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO sessions"
+                " (id, state, created, updated, epoch, owner, kind, title, launch, parent, number, last_turn)"
+                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
+                # A saved conversation becomes a run too.
+                " ON CONFLICT (id) DO UPDATE SET state = excluded.state, updated = excluded.updated, epoch = 1,"
+                " owner = excluded.owner, kind = excluded.kind, launch = excluded.launch, parent = excluded.parent,"
+                " number = excluded.number, last_turn = excluded.last_turn"
+                f" WHERE sessions.kind = '{CONVERSATION}'",
                 (chosen, new.state, now, now, new.owner, new.kind, new.title, launch, new.parent, new.number, new.turn),
             ).rowcount
             if made:
@@ -354,12 +366,12 @@ def add_rows(database: Database, batch: str, epoch: int, rows: Sequence[tuple[in
     def add(connection: Any) -> None:
         # After a lost connection, these rows may have been committed already.
         connection.execute(
-            "DELETE FROM runs WHERE parent = ? AND kind = 'row' AND number BETWEEN ? AND ?",
+            "DELETE FROM sessions WHERE parent = ? AND kind = 'row' AND number BETWEEN ? AND ?",
             (batch, rows[0][0], rows[-1][0]),
         )
         for _, body in rows:
             store_text(connection, body)
-        database.insert_rows(connection, "runs", _ROW_COLUMNS, records)
+        database.insert_rows(connection, "sessions", _ROW_COLUMNS, records)
 
     transact_at_epoch(database, batch, epoch, add)
 
@@ -370,11 +382,11 @@ def complete_batch(database: Database, batch: str, epoch: int) -> None:
     def complete(connection: Any) -> None:
         now = database.now(connection)
         connection.execute(
-            "UPDATE runs SET state = 'ready', updated = ? WHERE parent = ? AND kind = 'row' AND state = ?",
+            "UPDATE sessions SET state = 'ready', updated = ? WHERE parent = ? AND kind = 'row' AND state = ?",
             (now, batch, PREPARING),
         )
         connection.execute(
-            "UPDATE runs SET state = 'ready', owner = '', updated = ? WHERE id = ? AND state = ?",
+            "UPDATE sessions SET state = 'ready', owner = '', updated = ? WHERE id = ? AND state = ?",
             (now, batch, PREPARING),
         )
 
@@ -389,44 +401,44 @@ def set_aside(database: Database, id: str, epoch: int, about: str) -> str:
     with database.write_transaction() as connection:
         check_epoch(database, connection, id, epoch)
         ((count,),) = connection.execute(
-            "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)
+            "SELECT count(*) FROM sessions WHERE parent = ? AND kind = 'earlier'", (id,)
         ).fetchall()
         name = f"{id}~{count + 1}"
         connection.execute(
-            "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, ending)"
-            " SELECT ?, 'shelved', created, updated, 0, '', 'earlier', title, begun_as, id, ? FROM runs"
+            "INSERT INTO sessions (id, state, created, updated, epoch, owner, kind, title, launch, parent, result)"
+            " SELECT ?, 'shelved', created, updated, 0, '', 'earlier', title, launch, id, ? FROM sessions"
             " WHERE id = ?",
             (name, about, id),
         )
         connection.execute(
-            "UPDATE effects SET run = ? WHERE run = ? AND seq > coalesce("
-            "(SELECT max(seq) FROM effects WHERE run = ? AND kind = 'message'), -1)",
+            "UPDATE steps SET session = ? WHERE session = ? AND seq > coalesce("
+            "(SELECT max(seq) FROM steps WHERE session = ? AND kind = 'message'), -1)",
             (name, id, id),
         )
         # If this process dies, whoever resumes the session must not restart it again.
-        connection.execute("UPDATE runs SET ending = NULL, steps = NULL WHERE id = ?", (id,))
+        connection.execute("UPDATE sessions SET result = NULL, step_count = NULL WHERE id = ?", (id,))
     return name
 
 
 def fork(database: Database, id: str, at: str, now: float, *, launch: str | None, outcome: str | None) -> str:
     """Create a session with the steps of another before a step, whose `outcome` may be given, and return its id."""
     with database.write_transaction() as connection:
-        found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
+        found = connection.execute("SELECT seq FROM steps WHERE session = ? AND path = ?", (id, at)).fetchone()
         if found is None:
             raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon show {id}` lists them")
-        asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
+        asked = "SELECT count(*) FROM steps WHERE session = ? AND seq < ?"
         if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
             raise StoreError(f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone")
         if launch is not None:
             store_text(connection, launch)
-        name = _find_unused_id(database, connection)
+        name = find_unused_id(connection)
         connection.execute(_INSERT_FORK, (name, now, now, launch and make_text_ref(launch), at, id))
         connection.execute(_COPY_STEPS, (name, id, found[0] + (outcome is not None), at))
         connection.execute(_REOPEN_OUTER, (name, at))
         if outcome is not None:
             store_text(connection, outcome)
             connection.execute(
-                "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
+                "UPDATE steps SET state = 'done', outcome = ?, ended = ? WHERE session = ? AND path = ?",
                 (make_text_ref(outcome), now, name, at),
             )
     return name
@@ -435,9 +447,9 @@ def fork(database: Database, id: str, at: str, now: float, *, launch: str | None
 def copy_child(connection: Any, old: str, new: str, parent: str) -> None:
     """Copy a session without its steps, as a child of `parent` that nobody owns."""
     connection.execute(
-        "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, ending,"
-        " said) SELECT ?, state, created, updated, 0, '', kind, title, begun_as, ?, number, ending, said FROM runs"
-        " WHERE id = ?",
+        "INSERT INTO sessions (id, state, created, updated, epoch, owner, kind, title, launch, parent, number, result,"
+        " last_turn) SELECT ?, state, created, updated, 0, '', kind, title, launch, ?, number, result, last_turn"
+        " FROM sessions WHERE id = ?",
         (new, parent, old),
     )
 
@@ -446,33 +458,34 @@ def remove(database: Database, ids: Sequence[str]) -> None:
     """Remove sessions, their steps, their children and, in a file, the channels of teams."""
     with database.write_transaction() as connection:
         for id in ids:
-            connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
-            for table in () if database.is_shared else ("messages", "deliveries"):
+            connection.execute("DELETE FROM sessions WHERE id = ? OR parent = ?", (id, id))
+            for table in () if database.is_shared else ("posts", "deliveries"):
                 # The names of a team's channels begin with its id and a slash.
                 connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
+        database.delete_unlisted_texts(connection)
         delete_unused(connection)
 
 
-_ROW_COLUMNS = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "begun_as", "parent", "number")
-_LINE_COLUMNS = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
+_ROW_COLUMNS = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "launch", "parent", "number")
+_LINE_COLUMNS = ("session", "path", "seq", "kind", "hash", "request", "state", "outcome", "began", "ended", "attempt")
 #: A forked row of a batch becomes a program.
 _INSERT_FORK = (
-    "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
-    " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
-    " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
+    "INSERT INTO sessions (id, state, created, updated, epoch, owner, kind, title, launch, last_turn, forked_from,"
+    " forked_at) SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
+    " coalesce(?, launch), last_turn, id, ? FROM sessions WHERE id = ?"
 )
-_STEP_COLUMNS = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+_STEP_COLUMNS = "path, kind, hash, request, state, outcome, began, ended, cost, attempt, turn"
 #: Unfinished steps are not copied; the fork performs them itself.
 _COPY_STEPS = (
     # Steps are renumbered, because a gap would count as damage.
-    f"INSERT INTO effects (run, seq, {_STEP_COLUMNS})"
-    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_STEP_COLUMNS} FROM effects"
-    " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
+    f"INSERT INTO steps (session, seq, {_STEP_COLUMNS})"
+    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_STEP_COLUMNS} FROM steps"
+    " WHERE session = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
 )
 #: The enclosing steps of a step are reopened, to reach it.
 _REOPEN_OUTER = (
-    "UPDATE effects SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
-    " WHERE run = ? AND substr(?, 1, length(path) + 1) = path || '/'"
+    "UPDATE steps SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
+    " WHERE session = ? AND substr(?, 1, length(path) + 1) = path || '/'"
 )
 
 
@@ -484,15 +497,11 @@ def _insert_lines(database: Database, connection: Any, run: str, lines: Sequence
         (run, each.path, seq, "print", each.hash, make_text_ref(each.request), "done", NO_VALUE, now, now, 1)
         for seq, each in enumerate(lines)
     ]
-    database.insert_rows(connection, "effects", _LINE_COLUMNS, rows)
-
-
-def _find_unused_id(database: Database, connection: Any) -> str:
-    return find_unused_id(connection, ("runs",) if database.is_shared else ID_TABLES)
+    database.insert_rows(connection, "steps", _LINE_COLUMNS, rows)
 
 
 def _alone(which: SessionFilter) -> str:
-    return "parent IS NULL" if which.ids is None else "true"
+    return _ALONE if which.ids is None else IS_RUN
 
 
 def _make_condition(which: SessionFilter) -> tuple[str, tuple[Any, ...]]:
@@ -516,7 +525,7 @@ def _make_condition(which: SessionFilter) -> tuple[str, tuple[Any, ...]]:
         conditions.append("kind = ?")
         values.append(which.kind)
     if which.after:
-        conditions.append("(created, id) < (SELECT created, id FROM runs WHERE id = ?)")
+        conditions.append("(created, id) < (SELECT created, id FROM sessions WHERE id = ?)")
         values.append(which.after)
     if which.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(which.ids))})")

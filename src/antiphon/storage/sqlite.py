@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,10 +14,14 @@ from typing import Any, TypeVar
 
 from antiphon.errors import StoreError
 from antiphon.storage.database import Database
-from antiphon.storage.schema import APPLICATION_ID, AT_EPOCH, CREATE_INDEX, MIGRATIONS
+from antiphon.storage.schema import APPLICATION_ID, AT_EPOCH, CREATE_INDEX, MIGRATIONS, Migration
+from antiphon.storage.search import is_indexed, is_prefix
 from antiphon.storage.store_location import read_synchronous_level
 
 T = TypeVar("T")
+
+#: The place of a database in memory.
+MEMORY = ":memory:"
 
 _OTHER_FILE_HINT = "`--db FILE` uses another file, `--db off` saves nothing"
 _REASONS = {
@@ -37,11 +41,13 @@ _FAILURES = (sqlite3.Error, UnicodeDecodeError, OSError)
 class SqliteDatabase(Database):
     """A SQLite file with one connection, which threads share; transactions exclude each other."""
 
-    def __init__(self, path: Path, *, timeout: float = 5.0, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    def __init__(self, path: Path, *, timeout: float = 5.0, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         if "\0" in str(path):
             raise StoreError(f"the store of conversations cannot be {str(path)!r}: this is not a valid file name")
         self.path = path
         self.name = str(path)
+        #: Whether it lives in the memory of this process.
+        self.is_memory = str(path) == MEMORY
         #: Whether the full-text index exists.
         self.has_index = False
         self._timeout = timeout
@@ -50,6 +56,11 @@ class SqliteDatabase(Database):
         #: The chosen synchronous mode, and the current one of the connection.
         self._chosen = self._level = ""
         self._lock = RLock()
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is something to read."""
+        return self._connection is not None if self.is_memory else self.path.exists()
 
     @contextmanager
     def read_transaction(self) -> Generator[sqlite3.Connection]:
@@ -72,7 +83,7 @@ class SqliteDatabase(Database):
 
     def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Return the rows of a statement; none if the file does not exist."""
-        if not self.path.exists():
+        if not self.exists:
             return []
         with self._lock, self._translate_errors():
             return self._open().execute(statement, values).fetchall()
@@ -113,6 +124,57 @@ class SqliteDatabase(Database):
         marks = ", ".join("?" * len(columns))
         connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
+    def insert_turn_texts(self, connection: Any, texts: Sequence[str]) -> list[int]:
+        """Store the searchable texts of turns, and return their keys."""
+        keys: list[int] = []
+        for text in texts:
+            keys.append(connection.execute("INSERT INTO turn_texts (text) VALUES (?)", (text,)).lastrowid)
+            if self.has_index:
+                connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (keys[-1], text))
+            else:
+                connection.execute("INSERT INTO unindexed VALUES (?)", (keys[-1],))
+        return keys
+
+    def delete_unlisted_texts(self, connection: Any, keys: Sequence[int] | None = None) -> None:
+        """Delete the searchable texts with these keys, or of all, whose turns are in no transcript."""
+        unlisted = "FROM turn_texts WHERE NOT EXISTS (SELECT 1 FROM transcript WHERE text_key = key)"
+        for which, values in [("", ())] if keys is None else [(" AND key = ?", (key,)) for key in keys]:
+            if self.has_index:
+                # The index has no copy of the text, so a deletion must supply it.
+                connection.execute(
+                    f"INSERT INTO words (words, rowid, text) SELECT 'delete', key, text {unlisted}{which}"
+                    " AND key NOT IN (SELECT key FROM unindexed)",
+                    values,
+                )
+            connection.execute(f"DELETE FROM unindexed WHERE key IN (SELECT key {unlisted}{which})", values)
+            connection.execute(f"DELETE {unlisted}{which}", values)
+
+    def find_turns(self, connection: Any, term: str) -> Iterable[tuple[str, int]]:
+        """Return the sessions and positions of the turns that contain a term."""
+        if self.has_index and is_indexed(term):
+            quoted = f'"{term}"{"*" if is_prefix(term) else ""}'
+            return connection.execute(
+                "SELECT session, position FROM words JOIN transcript ON text_key = words.rowid WHERE words MATCH ?",
+                (quoted,),
+            )
+        # LIKE would limit the length of the pattern and has wildcards.
+        return connection.execute(
+            "SELECT session, position FROM turn_texts JOIN transcript ON text_key = key"
+            " WHERE instr(lower(text), lower(?))",
+            (term,),
+        )
+
+    def check_writable(self) -> None:
+        """Raise a StoreError if the file cannot be opened and written, or created if it does not exist."""
+        if self.is_memory or self.path.exists():
+            with self.write_transaction() as connection:
+                # For a file that can only be read, SQLite begins a transaction without an error.
+                connection.execute("DELETE FROM schema WHERE version < 0")
+            return
+        place = next(each for each in self.path.parents if each.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+            raise StoreError(f"{self.path} {_REASONS['CANTOPEN']}")
+
     def now(self, connection: Any = None) -> float:  # noqa: ARG002
         """Return the time of this machine."""
         return time.time()
@@ -127,14 +189,16 @@ class SqliteDatabase(Database):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Close the file; it is opened again when needed."""
+        """Close the file; it is opened again when needed. A database in memory stays as it is."""
+        if self.is_memory:
+            return
         with self._lock, self._translate_errors():
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
 
     def _open_or_create(self) -> sqlite3.Connection:
-        if self._connection is None:
+        if self._connection is None and not self.is_memory:
             self._make_file()
         return self._open()
 
@@ -163,8 +227,8 @@ class SqliteDatabase(Database):
 
     def _connect(self, how: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?{how}",
-            uri=True,
+            MEMORY if self.is_memory else f"{self.path.absolute().as_uri()}?{how}",
+            uri=not self.is_memory,
             timeout=self._timeout,
             isolation_level=None,
             check_same_thread=False,
@@ -216,16 +280,15 @@ class SqliteDatabase(Database):
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         self._enable_wal(connection)
-        version = 0
-        while version < len(self._migrations):
-            with _transaction(connection):
-                # Check again under the lock: another process may have migrated.
-                version = self._version(connection)
-                if version < len(self._migrations):
-                    for statement in self._migrations[version]:
-                        connection.execute(statement)
-                    version += 1
-                    connection.execute("INSERT INTO schema VALUES (?)", (version,))
+        with _transaction(connection):
+            # Check again under the lock: another process may have migrated.
+            for version in range(self._version(connection), len(self._migrations)):
+                for step in self._migrations[version]:
+                    if isinstance(step, str):
+                        connection.execute(step)
+                    else:
+                        step(connection)
+                connection.execute("INSERT INTO schema VALUES (?)", (version + 1,))
 
     def _enable_wal(self, connection: sqlite3.Connection) -> None:
         """Switch to WAL mode. SQLite does not wait for locks here, so retry until the timeout."""
@@ -316,6 +379,6 @@ def _make_index(connection: sqlite3.Connection) -> None:
 def _complete_index(connection: sqlite3.Connection) -> None:
     with _transaction(connection):
         connection.execute(
-            "INSERT INTO words (rowid, text) SELECT key, text FROM turns WHERE key IN (SELECT key FROM unindexed)"
+            "INSERT INTO words (rowid, text) SELECT key, text FROM turn_texts WHERE key IN (SELECT key FROM unindexed)"
         )
         connection.execute("DELETE FROM unindexed")

@@ -47,11 +47,11 @@ class StepCount(NamedTuple):
     stored: int
 
 
-_NAMES = ("seq", "path", "kind", "hash", "effect", "state", "outcome", "began", "ended", "cost", "attempt")
+_NAMES = ("seq", "path", "kind", "hash", "request", "state", "outcome", "began", "ended", "cost", "attempt")
 _COLUMNS = ", ".join(_NAMES)
-_JOINED_COLUMNS = ", ".join(f"effects.{each}" for each in _NAMES)
-_SELECT = f"SELECT {_COLUMNS} FROM effects WHERE run = ?"
-_OPEN_SESSION = "runs.state IN ('waiting', 'ready', 'running', 'interrupted')"
+_JOINED_COLUMNS = ", ".join(f"steps.{each}" for each in _NAMES)
+_SELECT = f"SELECT {_COLUMNS} FROM steps WHERE session = ?"
+_OPEN_SESSION = "sessions.state IN ('waiting', 'ready', 'running', 'interrupted')"
 
 
 # Queries
@@ -118,7 +118,7 @@ def iterate_step_keys(database: Database, session: str) -> Generator[tuple[str, 
     """Yield path, number, kind, hash and state of each step, in order."""
     last = -1
     while found := database.query(
-        "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT 2000",
+        "SELECT path, seq, kind, hash, state FROM steps WHERE session = ? AND seq > ? ORDER BY seq LIMIT 2000",
         (session, last),
     ):
         yield from found
@@ -128,7 +128,7 @@ def iterate_step_keys(database: Database, session: str) -> Generator[tuple[str, 
 def count_steps(database: Database, session: str) -> StepCount:
     """Return the numbers of steps of a session, which differ if steps are missing."""
     found = database.query(
-        "SELECT (SELECT steps FROM runs WHERE id = ?), max(seq) + 1, count(*) FROM effects WHERE run = ?",
+        "SELECT (SELECT step_count FROM sessions WHERE id = ?), max(seq) + 1, count(*) FROM steps WHERE session = ?",
         (session, session),
     )
     noted, last, stored = found[0] if found else (None, None, 0)
@@ -138,7 +138,8 @@ def count_steps(database: Database, session: str) -> StepCount:
 def count_done_requests(database: Database, session: str, prefix: str) -> int:
     """Return the number of answered model requests whose paths begin with `prefix`."""
     rows = database.query(
-        "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND substr(path, 1, ?) = ?",
+        "SELECT count(*) FROM steps WHERE session = ? AND kind = 'request' AND state = 'done'"
+        " AND substr(path, 1, ?) = ?",
         (session, len(prefix), prefix),
     )
     return rows[0][0] if rows else 0
@@ -147,8 +148,8 @@ def count_done_requests(database: Database, session: str, prefix: str) -> int:
 def find_first_gap(database: Database, session: str) -> str:
     """Return the path of the first step that follows a missing one, or nothing."""
     rows = database.query(
-        "SELECT path, seq FROM effects AS here WHERE run = ? AND seq > 0 AND NOT EXISTS"
-        " (SELECT 1 FROM effects WHERE run = here.run AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
+        "SELECT path, seq FROM steps AS here WHERE session = ? AND seq > 0 AND NOT EXISTS"
+        " (SELECT 1 FROM steps WHERE session = here.session AND seq = here.seq - 1) ORDER BY seq LIMIT 1",
         (session,),
     )
     return rows[0][0] if rows else ""
@@ -161,7 +162,7 @@ def list_questions(
     most = "" if limit is None else f" LIMIT {int(limit)}"
     there, values = ("", (session,)) if path is None else (" AND path = ?", (session, path))
     return database.query(
-        f"SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'{there}"
+        f"SELECT path, request FROM steps WHERE session = ? AND state = 'waiting' AND kind = 'person'{there}"
         f" ORDER BY seq{most}",
         values,
     )
@@ -170,9 +171,9 @@ def list_questions(
 def list_open_questions(database: Database, limit: int) -> list[OpenQuestionRow]:
     """Return the oldest open questions of all sessions but the turns of teams, which ask through their team."""
     rows = database.query(
-        f"SELECT id, title, {_JOINED_COLUMNS} FROM effects JOIN runs ON id = run"
-        " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
-        f" AND {_OPEN_SESSION} AND runs.kind <> 'turn' ORDER BY effects.began, id, seq LIMIT {int(limit)}",
+        f"SELECT id, title, {_JOINED_COLUMNS} FROM steps JOIN sessions ON id = session"
+        " WHERE steps.kind = 'person' AND steps.state = 'waiting'"
+        f" AND {_OPEN_SESSION} AND sessions.kind <> 'turn' ORDER BY steps.began, session, seq LIMIT {int(limit)}",
         (),
     )
     return [OpenQuestionRow(id, title, StepRow._make(row)) for id, title, *row in rows]
@@ -181,8 +182,8 @@ def list_open_questions(database: Database, limit: int) -> list[OpenQuestionRow]
 def list_answers(database: Database, session: str) -> list[tuple[str, str, str | None, str]]:
     """Return path, state and outcome of the questions of a session, newest first, each with the session's state."""
     return database.query(
-        "SELECT path, effects.state, outcome, runs.state FROM effects JOIN runs ON id = run"
-        " WHERE run = ? AND effects.kind = 'person' ORDER BY seq DESC",
+        "SELECT path, steps.state, outcome, sessions.state FROM steps JOIN sessions ON id = session"
+        " WHERE session = ? AND steps.kind = 'person' ORDER BY seq DESC",
         (session,),
     )
 
@@ -190,8 +191,8 @@ def list_answers(database: Database, session: str) -> list[tuple[str, str, str |
 def list_tool_results_with(database: Database, session: str, text: str) -> list[StepRow]:
     """Return the finished tool calls of a session whose outcome contains a text."""
     rows = database.query(
-        f"SELECT {_JOINED_COLUMNS} FROM effects LEFT JOIN texts ON outcome = '@' || texts.hash"
-        " WHERE run = ? AND kind = 'tool' AND state = 'done' AND coalesce(body, outcome) LIKE ? ORDER BY seq",
+        f"SELECT {_JOINED_COLUMNS} FROM steps LEFT JOIN blobs ON outcome = '@' || blobs.hash"
+        " WHERE session = ? AND kind = 'tool' AND state = 'done' AND coalesce(body, outcome) LIKE ? ORDER BY seq",
         (session, f"%{text}%"),
     )
     return [StepRow._make(row) for row in rows]
@@ -199,7 +200,7 @@ def list_tool_results_with(database: Database, session: str, text: str) -> list[
 
 def find_turn_of(database: Database, session: str, path: str) -> str:
     """Return the key of the last turn of a model request; nothing if it is private or missing."""
-    found = database.query("SELECT said FROM effects WHERE run = ? AND path = ?", (session, path))
+    found = database.query("SELECT turn FROM steps WHERE session = ? AND path = ?", (session, path))
     return (found[0][0] or "") if found else ""
 
 
@@ -230,34 +231,32 @@ def finish_step(path: str, state: str, outcome: str, ended: float, cost: float |
 
 def settle_step(path: str, state: str, outcome: str, ended: float) -> LeasedWrite:
     """Return a write of an outcome that was given for a step."""
-    return LeasedWrite(
-        f"UPDATE effects SET state = ?, outcome = ?, ended = ? {_AT_PATH}", (state, outcome, ended, path)
-    )
+    return LeasedWrite(f"UPDATE steps SET state = ?, outcome = ?, ended = ? {_AT_PATH}", (state, outcome, ended, path))
 
 
 def restart_step(path: str, state: str) -> LeasedWrite:
     """Return a write that begins another attempt of a step."""
-    return LeasedWrite(f"UPDATE effects SET attempt = attempt + 1, state = ? {_AT_PATH}", (state, path))
+    return LeasedWrite(f"UPDATE steps SET attempt = attempt + 1, state = ? {_AT_PATH}", (state, path))
 
 
 def suspend_step(path: str) -> LeasedWrite:
     """Return a write that marks a step as waiting."""
-    return LeasedWrite(f"UPDATE effects SET state = 'waiting' {_AT_PATH}", (path,))
+    return LeasedWrite(f"UPDATE steps SET state = 'waiting' {_AT_PATH}", (path,))
 
 
 def set_outcome(path: str, outcome: str | None) -> LeasedWrite:
     """Return a write of the preliminary outcome of an unfinished step."""
-    return LeasedWrite(f"UPDATE effects SET outcome = ? {_AT_PATH}", (outcome, path))
+    return LeasedWrite(f"UPDATE steps SET outcome = ? {_AT_PATH}", (outcome, path))
 
 
 _INSERT = (
-    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
+    "INSERT INTO steps (session, path, seq, kind, hash, request, state, outcome, began, ended, cost, attempt, turn)"
     # Without the cast, PostgreSQL takes `NULL` for a text.
-    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
+    " SELECT session, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
     " WHERE true ON CONFLICT DO NOTHING"
 )
-_AT_PATH = "WHERE run = (SELECT run FROM at) AND path = ?"
-_FINISH = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_AT_PATH}"
+_AT_PATH = "WHERE session = (SELECT session FROM at) AND path = ?"
+_FINISH = f"UPDATE steps SET state = ?, outcome = ?, ended = ?, cost = ? {_AT_PATH}"
 
 
 def remove_failed_request(database: Database, session: str, epoch: int) -> None:
@@ -265,12 +264,12 @@ def remove_failed_request(database: Database, session: str, epoch: int) -> None:
 
     def remove(connection: Any) -> None:
         removed = connection.execute(
-            "DELETE FROM effects WHERE run = ? AND kind = 'request' AND state = 'failed'"
-            " AND seq = (SELECT max(seq) FROM effects WHERE run = ?)",
+            "DELETE FROM steps WHERE session = ? AND kind = 'request' AND state = 'failed'"
+            " AND seq = (SELECT max(seq) FROM steps WHERE session = ?)",
             (session, session),
         )
         if removed.rowcount:
-            connection.execute("UPDATE runs SET steps = steps - 1 WHERE id = ?", (session,))
+            connection.execute("UPDATE sessions SET step_count = step_count - 1 WHERE id = ?", (session,))
 
     transact_at_epoch(database, session, epoch, remove)
 
@@ -279,13 +278,13 @@ def answer_question(database: Database, session: str, path: str, outcome: str) -
     """Answer an open question of a session and make the session ready. Return False if there is no such question."""
     with database.write_transaction() as connection:
         # The lock orders this before or after an acquisition of the session, which then sees the answer.
-        connection.execute("SELECT 1 FROM runs WHERE id = ?" + database.lock_clause, (session,))
+        connection.execute("SELECT 1 FROM sessions WHERE id = ?" + database.lock_clause, (session,))
         changed = connection.execute(
-            "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
-            " WHERE run = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
+            "UPDATE steps SET state = 'done', outcome = ?, ended = ?"
+            " WHERE session = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
             (outcome, database.now(connection), session, path),
         ).rowcount
-        connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (session,))
+        connection.execute("UPDATE sessions SET state = 'ready' WHERE id = ? AND state = 'waiting'", (session,))
         database.announce_ready(connection, session)
     return changed > 0
 
@@ -305,13 +304,13 @@ class UsageRow(NamedTuple):
 def list_child_usage(database: Database, parent: str, numbers: Iterable[int] | None = None) -> list[UsageRow]:
     """Return the usage of some or all children; failed requests are counted without a cost."""
     chosen = () if numbers is None else tuple(numbers)
-    which = "" if numbers is None else f" AND runs.number IN ({', '.join('?' * len(chosen))})"
+    which = "" if numbers is None else f" AND sessions.number IN ({', '.join('?' * len(chosen))})"
     rows = database.query(
-        "SELECT runs.number, count(*), coalesce(sum(effects.cost), 0.0),"
-        " sum(effects.state = 'done' AND effects.cost IS NULL)"
-        " FROM effects JOIN runs ON runs.id = effects.run"
-        " WHERE runs.parent = ? AND effects.kind = 'request' AND effects.state IN ('done', 'failed')"
-        f"{which} GROUP BY runs.number",
+        "SELECT sessions.number, count(*), coalesce(sum(steps.cost), 0.0),"
+        " sum(steps.state = 'done' AND steps.cost IS NULL)"
+        " FROM steps JOIN sessions ON sessions.id = steps.session"
+        " WHERE sessions.parent = ? AND steps.kind = 'request' AND steps.state IN ('done', 'failed')"
+        f"{which} GROUP BY sessions.number",
         (parent, *chosen),
     )
     return [UsageRow._make(row) for row in rows]
@@ -319,8 +318,8 @@ def list_child_usage(database: Database, parent: str, numbers: Iterable[int] | N
 
 #: The cost of the answered requests of a batch's rows, and how many of them have no known price.
 COST_OF_ROWS = (
-    "SELECT coalesce(sum(effects.cost), 0), count(*) - count(effects.cost) FROM effects JOIN runs ON id = run"
-    " WHERE parent = ? AND runs.kind = 'row' AND effects.kind = 'request' AND effects.state = 'done'"
+    "SELECT coalesce(sum(steps.cost), 0), count(*) - count(steps.cost) FROM steps JOIN sessions ON id = session"
+    " WHERE parent = ? AND sessions.kind = 'row' AND steps.kind = 'request' AND steps.state = 'done'"
 )
 
 

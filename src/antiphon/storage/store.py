@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from antiphon._base.json import dump_json, load_json, sanitize_unicode
 from antiphon.conversation import Conversation
 from antiphon.conversation.serialization import conversation_to_json
 from antiphon.errors import ContentError, NotSavedError, StoreError
-from antiphon.storage import conversation_rows
 from antiphon.storage.conversation_entry import (
     ENTRY_COLUMNS,
-    ID_TABLES,
     ConversationEntry,
     find_unused_id,
     make_title,
     parse_model_names,
+    parse_tool_choice,
 )
-from antiphon.storage.conversation_rows import SavedState
+from antiphon.storage.places import get_local_path, open_cipher, open_database
+from antiphon.storage.schema import CONVERSATION, SAVED
 from antiphon.storage.search import find_matches, make_excerpt, parse_search_query
 from antiphon.storage.secret_matcher import SecretMatcher, find_known_secrets, make_secret_matcher
+from antiphon.storage.secret_refs import SecretRefs
 from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.store_location import DATABASE_VARIABLE, get_store_path, is_saving_off
+from antiphon.storage.store_location import DATABASE_VARIABLE, is_saving_off
+from antiphon.storage.texts import delete_unused
+from antiphon.storage.transcripts import SavedState, TranscriptRows
 
 if TYPE_CHECKING:
     from antiphon.wire import CacheReport, Usage
@@ -42,24 +43,30 @@ _MAX_TOKENS = 2**61
 
 
 class Store:
-    """The conversations of a user in one SQLite file.
+    """The conversations of a user in one SQLite file, or in PostgreSQL for many machines.
 
-    The file is `path`, or the default one, and is created by the first save. Several processes and threads may use it
-    at once. API keys and environment variables with the name of a secret are not saved; their names replace the values.
-    With `ANTIPHON_DB=off` and no `path`, nothing is saved or found. Errors are `StoreError`. A conversation is named by
-    the beginning of its id, or by `"last"`, the one that was changed last.
+    The place is `path`, a URL, `":memory:"` or the default file, which the first save creates. Several processes and
+    threads may use it at once. API keys and environment variables with the name of a secret are not saved; their names
+    replace the values. With `ANTIPHON_DB=off` and no `path`, nothing is saved or found. Errors are `StoreError`. A
+    conversation is named by the beginning of its id, or by `"last"`, the one that was changed last.
     """
 
     def __init__(self, path: str | PathLike[str] | None = None, *, timeout: float = 5.0) -> None:
-        self.path = Path(path) if path is not None else get_store_path()
+        self.database = open_database(path, timeout=timeout)
+        #: The file; for another database the default file, beside which other data of this machine lies.
+        self.path = get_local_path(self.database)
         #: False if saving is off.
         self.is_saving = path is not None or not is_saving_off()
-        self._database = SqliteDatabase(self.path, timeout=timeout)
 
     @cached_property
     def _secrets(self) -> SecretMatcher:
         """The matcher for secrets, which are not saved."""
         return make_secret_matcher({value: name for name, value in find_known_secrets().items()})
+
+    @cached_property
+    def _transcripts(self) -> TranscriptRows:
+        refs = SecretRefs(open_cipher(self.database), self._secrets)
+        return TranscriptRows(self.database, self._secrets, refs)
 
     def __enter__(self) -> Store:
         return self
@@ -69,9 +76,13 @@ class Store:
     ) -> None:
         self.close()
 
+    def check_writable(self) -> None:
+        """Raise a StoreError with advice if the place cannot be opened and written."""
+        self.database.check_writable()
+
     def close(self) -> None:
         """Close the file; it is opened again when needed."""
-        self._database.close()
+        self.database.close()
 
     def save(
         self,
@@ -98,57 +109,78 @@ class Store:
             return ""
         # A run may change the conversation meanwhile, so save a snapshot.
         conversation = conversation.fork_for_request()
-        with self._database.write_transaction() as connection:
-            written = SavedState.find(conversation, self.path, id)
-            if id is not None and is_new and _get_revision(connection, id) is None:
-                id, written = _insert_conversation(connection, command, id=id), None
-            else:
-                id, written = self._choose_row(connection, conversation, id, written, command)
-            same = conversation_rows.count_unchanged_turns(connection, id, conversation.turns, written, self._secrets)
-            conversation_rows.write_turns(
-                connection, id, conversation.turns, same, self._secrets, indexed=self._database.has_index
+        change = _Change(model, command, usage, cost, tools, reports)
+
+        def write(connection: Any) -> tuple[str, int, tuple[str, ...]]:
+            return self._write(connection, conversation, id, is_new, change)
+
+        saved, revision, keys = self.database.transact(write)
+        SavedState.attach(conversation, self.database.name, saved, revision, keys)
+        return saved
+
+    def _write(
+        self, connection: Any, conversation: Conversation, id: str | None, is_new: bool, change: _Change
+    ) -> tuple[str, int, tuple[str, ...]]:
+        """Save a conversation; return its id, its new revision and the keys of its turns."""
+        rows = self._transcripts
+        written = SavedState.find(conversation, self.database.name, id)
+        if id is not None and is_new and self._get_revision(connection, id) is None:
+            id, written = self._insert(connection, change.command, id=id), None
+        else:
+            id, written = self._choose_row(connection, conversation, id, written, change.command)
+        _, keys = rows.count_unchanged(connection, id, conversation.turns, written)
+        keys = rows.write_turns(connection, id, conversation.turns, keys)
+        head = rows.encode_head(connection, conversation, written)
+        rows.write_full_results(connection, id, conversation.kept, written)
+        title = self._secrets.redact(make_title(conversation))
+        revision = self._update(connection, id, title, len(conversation.turns), head, change)
+        for name, report in change.reports:
+            connection.execute(
+                "INSERT INTO cache_reports (session, model, report) VALUES (?, ?, ?)",
+                (id, name, dump_json(asdict(report))),
             )
-            conversation_rows.write_head(connection, id, conversation, written, self._secrets)
-            conversation_rows.write_full_results(connection, id, conversation.kept, written, self._secrets)
-            revision = _update_entry(
-                connection, id, self._secrets.redact(make_title(conversation)), conversation, model
-            )
-            _add_usage(connection, id, usage, cost)
-            connection.executemany(
-                "INSERT INTO cache_reports (conversation, model, report) VALUES (?, ?, ?)",
-                [(id, name, dump_json(asdict(report))) for name, report in reports],
-            )
-            if tools is not None:
-                sql = "UPDATE conversations SET tools = json_patch(coalesce(tools, '{}'), ?) WHERE id = ?"
-                connection.execute(sql, (dump_json(dict(tools)), id))
-        SavedState.attach(conversation, self.path, id, revision)
-        return id
+        return id, revision, keys
 
     def fork(self, which: str, turns: int | None = None) -> str:
         """Save a second conversation that starts with the first `turns` turns of this one (default: all)."""
         self._require_file(which)
-        with self._database.write_transaction() as connection:
+
+        def copy(connection: Any) -> str:
             entry = _find_entry(connection, which)
             count = entry.turns if turns is None else turns
             if not 0 <= count <= entry.turns:
                 raise ContentError(f"there are {entry.turns} turns, so a fork cannot start with {count}")
-            id = _insert_conversation(connection, entry.command, parent=entry.id, parent_turns=count)
-            conversation_rows.copy_conversation(connection, entry.id, id, count, indexed=self._database.has_index)
+            id = self._insert(connection, entry.command, parent=entry.id, parent_turns=count)
+            self._transcripts.copy(connection, entry.id, id, count)
             connection.execute(
-                "UPDATE conversations SET title = ?, models = ?, turns = ?, tools = ? WHERE id = ?",
-                (entry.title, dump_json(entry.models), count, entry.tools and dump_json(dict(entry.tools)), id),
+                "UPDATE sessions SET title = ?, models = ?, turn_count = ?, tools = ?,"
+                " head = (SELECT head FROM sessions AS other WHERE other.id = ?) WHERE id = ?",
+                (
+                    entry.title,
+                    dump_json(entry.models),
+                    count,
+                    dump_json(dict(entry.tools)) if entry.tools else None,
+                    entry.id,
+                    id,
+                ),
             )
-        return id
+            return id
+
+        return self.database.transact(copy)
 
     def remove(self, *which: str) -> None:
         """Remove conversations, all or none of them, and overwrite their texts in the file."""
         self._require_file(*which)
-        with self._database.write_transaction() as connection:
+
+        def delete(connection: Any) -> None:
             for id in {_find_entry(connection, each).id for each in which}:
-                conversation_rows.delete_turns(connection, id, 0, indexed=self._database.has_index)
-                connection.execute("DELETE FROM conversations WHERE id = ?", (id,))
+                connection.execute("DELETE FROM sessions WHERE id = ?", (id,))
+            self.database.delete_unlisted_texts(connection)
+            delete_unused(connection)
+
+        self.database.transact(delete)
         try:
-            self._database.vacuum()
+            self.database.vacuum()
         except StoreError as error:
             raise StoreError(f"removed, but traces of it are still in the file: {error}") from None
 
@@ -166,17 +198,15 @@ class Store:
         `model` is a part of a model's name, `since` the earliest time of the last change. `after` is the last entry of
         the previous page.
         """
-        if not self._has_file():
+        if not self._exists:
             return []
         wanted = parse_search_query(query or "")
-        with self._database.read_transaction() as connection:
+        with self.database.read_transaction() as connection:
             if not wanted:
-                return [
-                    ConversationEntry.from_row(row)
-                    for row in islice(_select_newest(connection, model, since, after), limit)
-                ]
-            places = find_matches(connection, wanted, indexed=self._database.has_index)
-            chosen = (row for row in _select_newest(connection, model, since, after) if row[0] in places)
+                rows = self._select_newest(connection, model, since, after, limit)
+                return [ConversationEntry.from_row(tuple(row)) for row in rows]
+            places = find_matches(self.database, connection, wanted)
+            chosen = (tuple(row) for row in self._select_newest(connection, model, since, after) if row[0] in places)
             return [
                 ConversationEntry.from_row(
                     row, make_excerpt(_load_turn_text(connection, row[0], places[row[0]]), wanted)
@@ -187,7 +217,7 @@ class Store:
     def find(self, which: str) -> ConversationEntry:
         """Return the metadata of a conversation."""
         self._require_file(which)
-        with self._database.read_transaction() as connection:
+        with self.database.read_transaction() as connection:
             return _find_entry(connection, which)
 
     def cache_reports(self, which: str) -> Sequence[tuple[str, CacheReport]]:
@@ -195,18 +225,19 @@ class Store:
         from antiphon.wire import CacheReport
 
         self._require_file(which)
-        sql = "SELECT model, report FROM cache_reports WHERE conversation = ? ORDER BY key"
-        with self._database.read_transaction() as connection:
+        sql = "SELECT model, report FROM cache_reports WHERE session = ? ORDER BY key"
+        with self.database.read_transaction() as connection:
             found = connection.execute(sql, (_find_entry(connection, which).id,)).fetchall()
         return [(model, CacheReport.from_json(load_json(report))) for model, report in found]
 
     def load(self, which: str) -> Conversation:
         """Return a conversation as it was saved, without secrets. A `FormatError` says what is damaged."""
         self._require_file(which)
-        with self._database.read_transaction() as connection:
+        with self.database.read_transaction() as connection:
             entry = _find_entry(connection, which)
-            conversation = conversation_rows.read_conversation(connection, entry.id, entry.turns, self._secrets)
-            SavedState.attach(conversation, self.path, entry.id, _get_revision(connection, entry.id) or 0)
+            conversation, keys = self._transcripts.read(connection, entry.id, entry.turns)
+            revision = self._get_revision(connection, entry.id) or 0
+        SavedState.attach(conversation, self.database.name, entry.id, revision, keys)
         return conversation
 
     def export(self, which: str) -> dict[str, Any]:
@@ -214,117 +245,178 @@ class Store:
         entry = self.find(which)
         return {**entry.to_json(), "conversation": conversation_to_json(self.load(entry.id))}
 
+    @property
+    def _exists(self) -> bool:
+        return self.is_saving and (not isinstance(self.database, SqliteDatabase) or self.database.exists)
+
     def _require_file(self, *which: str) -> None:
         """Raise a NotSavedError if the file does not exist, instead of creating it."""
-        if not self._has_file():
+        if not self._exists:
             names = ", ".join(map(repr, which))
             reason = f"{self.path} does not exist" if self.is_saving else f"`{DATABASE_VARIABLE}` is off"
             raise NotSavedError(f"there is no session {names}: {reason}")
 
-    def _has_file(self) -> bool:
-        return self.is_saving and self.path.exists()
-
     def _choose_row(
-        self,
-        connection: sqlite3.Connection,
-        conversation: Conversation,
-        id: str | None,
-        written: SavedState | None,
-        command: str,
+        self, connection: Any, conversation: Conversation, id: str | None, written: SavedState | None, command: str
     ) -> tuple[str, SavedState | None]:
         """Return the id to save under and the saved state there; insert a row if needed."""
-        revision = None if id is None else _get_revision(connection, id)
         if id is None:
-            return _insert_conversation(connection, command), None
+            return self._insert(connection, command), None
+        # Of two machines that save it, the second sees the revision of the first.
+        revision = self._get_revision(connection, id, self.database.lock_clause)
         if revision is None and written is None:
             raise NotSavedError(f"there is no session {id!r}, so it cannot be saved again under this id")
         if revision is None:
             # It was removed in the meantime. The id is still free, because ids are unique.
-            return _insert_conversation(connection, command, id=id), None
-        if written and written.revision != revision:
-            shared = conversation_rows.count_unchanged_turns(connection, id, conversation.turns, None, self._secrets)
-            return _insert_conversation(connection, command, parent=id, parent_turns=shared), None
+            return self._insert(connection, command, id=id), None
+        if written is not None and written.revision != revision:
+            shared, _ = self._transcripts.count_unchanged(connection, id, conversation.turns, None)
+            fork = self._insert(connection, command, parent=id, parent_turns=shared)
+            self._transcripts.copy(connection, id, fork, shared)
+            return fork, None
         return id, written
 
+    def _get_revision(self, connection: Any, id: str, lock: str = "") -> int | None:
+        row = connection.execute(f"SELECT revision FROM sessions WHERE id = ?{lock}", (id,)).fetchone()
+        return row[0] if row else None
 
-def _insert_conversation(
-    connection: sqlite3.Connection,
-    command: str,
-    *,
-    id: str = "",
-    parent: str | None = None,
-    parent_turns: int | None = None,
-) -> str:
-    now = time.time()
-    if not id or _get_revision(connection, id) is not None:
-        id = find_unused_id(connection, ID_TABLES)
-    connection.execute(
-        "INSERT INTO conversations VALUES (?, '', '[]', ?, ?, ?, 0, NULL, NULL, NULL, ?, ?, 0, NULL)",
-        (id, sanitize_unicode(command), now, now, parent, parent_turns),
-    )
-    return id
+    def _insert(
+        self,
+        connection: Any,
+        command: str,
+        *,
+        id: str = "",
+        parent: str | None = None,
+        parent_turns: int | None = None,
+    ) -> str:
+        """Insert a conversation, under this id if no other has it, and return its id."""
+        now = time.time()
+        if id and self._get_revision(connection, id) is not None:
+            id = ""
+        while True:
+            chosen = id or find_unused_id(connection)
+            made = connection.execute(
+                "INSERT INTO sessions (id, kind, state, owner, epoch, launch, title, models, command, created, updated,"
+                " turn_count, forked_from, shared_turns, revision)"
+                f" VALUES (?, '{CONVERSATION}', '{SAVED}', '', 0, '{{}}', '', '[]', ?, ?, ?, 0, ?, ?, 0)"
+                " ON CONFLICT (id) DO UPDATE SET models = excluded.models, command = excluded.command, turn_count = 0,"
+                " shared_turns = excluded.shared_turns, revision = 0 WHERE sessions.revision IS NULL",
+                (chosen, sanitize_unicode(command), now, now, parent, parent_turns),
+            ).rowcount
+            if made:
+                return chosen
+            id = ""
+
+    def _update(self, connection: Any, id: str, title: str, turns: int, head: str | None, change: _Change) -> int:
+        """Update the metadata of a conversation, and return its new revision."""
+        models, tools, read, written, cost, revision = connection.execute(
+            "SELECT models, tools, input_tokens, output_tokens, cost, revision FROM sessions WHERE id = ?", (id,)
+        ).fetchone()
+        newest = sanitize_unicode(change.model)
+        names = [*(name for name in parse_model_names(models) if name != newest), *([newest] if newest else [])]
+        used = (change.usage.input_tokens, change.usage.output_tokens) if change.usage else (None, None)
+        if change.tools is not None:
+            tools = dump_json(_merge(parse_tool_choice(tools) or {}, change.tools))
+        changed = {
+            "title": title,
+            "models": dump_json(names),
+            "turn_count": turns,
+            "tools": tools,
+            "input_tokens": _add_tokens(read, used[0]),
+            "output_tokens": _add_tokens(written, used[1]),
+            "cost": _add_cost(cost, change.cost),
+            "revision": revision + 1,
+            **({} if head is None else {"head": head}),
+        }
+        columns = ", ".join(f"{column} = ?" for column in changed)
+        # While somebody runs the session, `updated` is the time from which answers are new.
+        connection.execute(
+            f"UPDATE sessions SET {columns}, updated = CASE owner WHEN '' THEN ? ELSE updated END WHERE id = ?",
+            (*changed.values(), time.time(), id),
+        )
+        return revision + 1
+
+    def _select_newest(
+        self, connection: Any, model: str | None, since: datetime | None, after: str | None, limit: int | None = None
+    ) -> Iterable[Any]:
+        conditions, values = ["revision IS NOT NULL"], list[Any]()
+        if model:
+            conditions.append(f"{self.database.position_function}(lower(models), lower(?)) > 0")
+            values.append(sanitize_unicode(model))
+        if since is not None:
+            conditions.append("updated >= ?")
+            values.append(since.timestamp())
+        if after:
+            conditions.append("(updated, id) < (SELECT updated, id FROM sessions WHERE id = ?)")
+            values.append(after)
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        return connection.execute(
+            f"SELECT {ENTRY_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)}"
+            f" ORDER BY updated DESC, id DESC{most}",
+            tuple(values),
+        )
 
 
-def _get_revision(connection: sqlite3.Connection, id: str) -> int | None:
-    row = connection.execute("SELECT revision FROM conversations WHERE id = ?", (id,)).fetchone()
-    return row[0] if row else None
+class _Change(NamedTuple):
+    """What a save adds to the metadata of a conversation."""
+
+    model: str
+    command: str
+    usage: Usage | None
+    cost: float | None
+    tools: Mapping[str, Any] | None
+    reports: Sequence[tuple[str, CacheReport]]
 
 
-def _update_entry(connection: sqlite3.Connection, id: str, title: str, conversation: Conversation, model: str) -> int:
-    """Update the metadata of a conversation, and return its new revision."""
-    (stored,) = connection.execute("SELECT models FROM conversations WHERE id = ?", (id,)).fetchone()
-    newest = sanitize_unicode(model)
-    names = [*(name for name in parse_model_names(stored) if name != newest), *([newest] if newest else [])]
-    connection.execute(
-        "UPDATE conversations SET title = ?, models = ?, updated = ?, turns = ?, revision = revision + 1 WHERE id = ?",
-        (title, dump_json(names), time.time(), len(conversation.turns), id),
-    )
-    return _get_revision(connection, id) or 0
+def _add_tokens(known: object, more: int | None) -> object:
+    """Add a known count; an unknown one changes nothing."""
+    if more is None:
+        return known
+    return min((known if isinstance(known, int) else 0) + more, _MAX_TOKENS)
 
 
-def _add_usage(connection: sqlite3.Connection, id: str, usage: Usage | None, cost: float | None) -> None:
-    """Add known usage and cost; unknown values change nothing."""
-    tokens = (usage.input_tokens, usage.output_tokens) if usage else (None, None)
-    spent = {
-        "input_tokens": None if tokens[0] is None else min(tokens[0], _MAX_TOKENS),
-        "output_tokens": None if tokens[1] is None else min(tokens[1], _MAX_TOKENS),
-        "cost": cost if cost is not None and math.isfinite(cost) else None,
-    }
-    for column, amount in spent.items():
-        if amount is not None:
-            sql = f"UPDATE conversations SET {column} = coalesce({column}, 0) + ? WHERE id = ?"
-            connection.execute(sql, (amount, id))
+def _add_cost(known: object, more: float | None) -> object:
+    """Add a known cost; an unknown one changes nothing."""
+    if more is None or not math.isfinite(more):
+        return known
+    return (known if isinstance(known, int | float) else 0.0) + more
 
 
-def _select_newest(
-    connection: sqlite3.Connection, model: str | None, since: datetime | None, after: str | None
-) -> Iterator[tuple[Any, ...]]:
-    rest = " AND (updated, id) < (SELECT updated, id FROM conversations WHERE id = :after)" if after else ""
-    return connection.execute(
-        f"SELECT {ENTRY_COLUMNS} FROM conversations"
-        " WHERE (:model IS NULL OR instr(lower(models), lower(:model))) AND (:since IS NULL OR updated >= :since)"
-        f"{rest} ORDER BY updated DESC, id DESC",
-        {"model": model and sanitize_unicode(model), "since": since and since.timestamp(), "after": after},
-    )
+def _merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of both, of the new ones if both have them; None removes a field."""
+    merged = dict(old)
+    for name, value in new.items():
+        if isinstance(value, Mapping) and isinstance(before := merged.get(name), Mapping):
+            value = _merge(cast(Mapping[str, Any], before), cast(Mapping[str, Any], value))
+        merged[name] = value
+    return {name: value for name, value in merged.items() if value is not None}
 
 
-def _find_entry(connection: sqlite3.Connection, which: str) -> ConversationEntry:
+def _find_entry(connection: Any, which: str) -> ConversationEntry:
     wanted = sanitize_unicode(which).strip().lower()
+    asked = f"SELECT {ENTRY_COLUMNS} FROM sessions WHERE revision IS NOT NULL"
     if wanted == "last":
-        found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations ORDER BY updated DESC, id DESC LIMIT 1")
+        found = connection.execute(f"{asked} ORDER BY updated DESC, id DESC LIMIT 1").fetchall()
     else:
-        # Every id with this prefix sorts between the two bounds.
-        where = "id >= ? AND id < ? || '~' ORDER BY id != ?, id DESC LIMIT 6"
-        found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations WHERE {where}", (wanted,) * 3)
-    entries = [ConversationEntry.from_row(row) for row in found]
+        found = connection.execute(f"{asked} AND id = ?", (wanted,)).fetchall()
+        found = (
+            found
+            or connection.execute(
+                f"{asked} AND substr(id, 1, ?) = ? ORDER BY id DESC LIMIT 6", (len(wanted), wanted)
+            ).fetchall()
+        )
+    entries = [ConversationEntry.from_row(tuple(row)) for row in found]
     if not entries or not wanted:
         raise NotSavedError(f"there is no session {which!r}; `antiphon list` lists them")
-    if len(entries) > 1 and entries[0].id != wanted:
+    if len(entries) > 1:
         ids = ", ".join(entry.id for entry in entries[:5]) + (", …" if len(entries) > 5 else "")
         raise NotSavedError(f"several sessions begin with {which!r}: {ids}")
     return entries[0]
 
 
-def _load_turn_text(connection: sqlite3.Connection, id: str, number: int) -> str:
-    row = connection.execute("SELECT text FROM turns WHERE conversation = ? AND number = ?", (id, number)).fetchone()
+def _load_turn_text(connection: Any, id: str, position: int) -> str:
+    row = connection.execute(
+        "SELECT text FROM transcript JOIN turn_texts ON key = text_key WHERE session = ? AND position = ?",
+        (id, position),
+    ).fetchone()
     return row[0] if row and isinstance(row[0], str) else ""

@@ -31,7 +31,7 @@ class Chats:
 
     def __init__(self, journal: Journal) -> None:
         self._place = get_journal_location(journal)
-        self._store = Store(None if journal.is_shared else self._place)
+        self._store = Store(self._place)
         self._service = ChatService()
 
     def listed(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def routes(journal: Journal) -> list[Route]:
     """Return the routes of saved conversations: those beside the journal, or else the user's own."""
     from starlette.routing import Route
 
-    store = Store() if journal.is_shared else Store(journal.file.path)
+    store = Store(journal.location)
 
     def listed(request: Request) -> Response:
         asked = request.query_params

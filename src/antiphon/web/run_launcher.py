@@ -46,12 +46,12 @@ class RunLauncher:
     def go_on(self, id: str) -> bool:
         """Resume a run unless a process is at work on it; return whether one was started.
 
-        Runs of a shared journal are left to its workers.
+        Runs of a shared journal are left to its workers. No other process can read a journal in memory.
         """
         entry = self._journal.find(id)
         if (here := self.here.get(entry.kind)) is not None and here(entry):
             return True
-        if entry.kind not in _RESUMABLE_KINDS or self._journal.is_shared:
+        if entry.kind not in _RESUMABLE_KINDS or not self._journal.is_file:
             return False
         with self._lock:
             at_it = self._begun.get(entry.id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
-from antiphon.durable.encryption import ENCRYPTED_MARK
 from antiphon.durable.run_owner import is_owner_alive
-from antiphon.durable.secret_refs import parse_redacted_json
 from antiphon.errors import NotSavedError, StoreError
+from antiphon.storage.encryption import ENCRYPTED_MARK
 from antiphon.storage.posts import find_last_post
+from antiphon.storage.secret_refs import parse_redacted_json
 from antiphon.storage.sessions import (
     ALL,
     SessionFilter,

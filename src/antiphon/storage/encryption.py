@@ -24,9 +24,9 @@ ENCRYPTED_MARK = "!"
 
 
 class JournalCipher:
-    """Encrypts texts with a key from a private file, which is created on first use."""
+    """Encrypts texts with a key from a private file, which is created on first use; without a file, with a new key."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path | None) -> None:
         self._file = file
 
     def encrypt(self, text: str) -> str:
@@ -67,7 +67,9 @@ class JournalCipher:
 
     @cached_property
     def _key(self) -> bytes:
-        key = os.environ.get(KEY_VARIABLE, "").encode() or self._read_key_file()
+        key = os.environ.get(KEY_VARIABLE, "").encode()
+        if not key:
+            key = urlsafe_b64encode(os.urandom(32)) if self._file is None else _read_key_file(self._file)
         try:
             if len(urlsafe_b64decode(key)) == 32:
                 return key
@@ -75,22 +77,24 @@ class JournalCipher:
             pass
         raise StoreError(f"{self._describe_key_source()} has no valid key; it must be 32 bytes in URL-safe base64")
 
-    def _read_key_file(self) -> bytes:
-        try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not self._file.exists():
-                self._create_key_file()
-            return self._file.read_bytes().strip()
-        except OSError as error:
-            raise StoreError(f"the key of the journal, {self._file}, cannot be used: {error.strerror}") from None
 
-    def _create_key_file(self) -> None:
-        """Create the file with a complete key at once, unless another process was faster."""
-        handle, new = tempfile.mkstemp(prefix=f".{self._file.name}.", dir=self._file.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(urlsafe_b64encode(os.urandom(32)))
-            with suppress(FileExistsError):
-                os.link(new, self._file)
-        finally:
-            os.unlink(new)
+def _read_key_file(file: Path) -> bytes:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not file.exists():
+            _create_key_file(file)
+        return file.read_bytes().strip()
+    except OSError as error:
+        raise StoreError(f"the key of the journal, {file}, cannot be used: {error.strerror}") from None
+
+
+def _create_key_file(file: Path) -> None:
+    """Create the file with a complete key at once, unless another process was faster."""
+    handle, new = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(urlsafe_b64encode(os.urandom(32)))
+        with suppress(FileExistsError):
+            os.link(new, file)
+    finally:
+        os.unlink(new)

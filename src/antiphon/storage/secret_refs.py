@@ -28,7 +28,7 @@ from antiphon.storage.secret_matcher import (
 
 if TYPE_CHECKING:
     from antiphon.conversation import Turn
-    from antiphon.durable.encryption import JournalCipher
+    from antiphon.storage.encryption import JournalCipher
 
 #: The prefix of JSON texts with references.
 REFERENCES_MARK = "~"
@@ -70,6 +70,10 @@ class SecretRefs:
     def hash(self, value: str) -> str:
         """Return a keyed hash of a value, to compare it later."""
         return self._cipher.hash(f"environment {value}")
+
+    def redact(self, text: str) -> str:
+        """Return a text with the names of variables in place of secret values."""
+        return self._matcher.redact(text)
 
     def insert_references(self, text: str) -> str:
         """Return a text of JSON with references in place of secret values."""
@@ -154,7 +158,7 @@ class SecretRefs:
 
 def parse_redacted_json(text: str, what: str) -> dict[str, Any]:
     """Parse a JSON object, with names of variables in place of secret values."""
-    return _parse_json(text, what, _name_references)
+    return _parse_json(text, what, name_references)
 
 
 def is_public_variable(name: str) -> bool:
@@ -173,7 +177,8 @@ def _parse_json(text: str, what: str, change: Callable[[Any], Any]) -> dict[str,
     return cast(dict[str, Any], found)
 
 
-def _name_references(leaf: Any) -> Any:
+def name_references(leaf: Any) -> Any:
+    """Return a text with the names of variables in place of references."""
     if not isinstance(leaf, str) or _DELIMITER not in leaf:
         return leaf
     return _REFERENCE.sub(lambda match: f"[${unquote(match[3])}]" if match[1] else _DELIMITER, leaf)
