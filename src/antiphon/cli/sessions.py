@@ -353,8 +353,8 @@ def get_shown_path(run: RunEntry, path: str) -> str:
 
 def get_message_number(run: RunEntry) -> int:
     """Return the number of the message that a run answers in its conversation, from 1."""
-    turn = run.begun_as.get("turn", 0)
-    return (turn if isinstance(turn, int) else 0) // 2 + 1
+    number = run.begun_as.get("message")
+    return number if isinstance(number, int) else 1
 
 
 def _determine_state(run: RunEntry) -> State:
