@@ -153,5 +153,5 @@ def test_the_demonstration_of_a_team_runs_from_a_failing_test_to_a_merge(monkeyp
         assert line in ("…", "$ python examples/team/demo.py") or line in shown, line
     script = load_script(EXAMPLES / "team" / "script.json")
     assert isinstance(script, dict)
-    assert f"in all  {sum(map(len, script.values()))} requests" in shown
+    assert f"in total  {sum(map(len, script.values()))} requests" in shown
     assert re.search(r"^9 passed", shown, re.MULTILINE)
