@@ -131,7 +131,7 @@ def test_waiting_sessions_are_listed_with_rows_and_questions() -> None:
     assert f"    {batch['id']}.2:1  What of 2?" in out
     told = antiphon("answer", "last", "x")
     assert (told.code, f"answer one of its rows: {batch['id']}.1 (What of 1?)" in told.err) == (2, True)
-    told = antiphon("answer", f"{batch['id']}.1", "one")
+    told = antiphon("answer", "last.1", "one")
     assert (told.code, f"`antiphon resume {batch['id']}` runs all open rows" in told.err) == (0, True)
 
 

@@ -124,6 +124,9 @@ class Sessions:
         if run is not None:
             owner = self._find_owner(run) if run.id != which else None
             return self._make_chat(owner, self.message_runs(owner.id)) if owner is not None else self.make_entry(run)
+        base, dot, number = which.rpartition(".")
+        if base and dot and number.isdigit() and self.journal.has_run(child := f"{self.find(base).id}.{number}"):
+            return self.make_entry(self.journal.find(child))
         raise NotSavedError(self._describe_missing(which))
 
     def resolve(self, address: str) -> tuple[SessionEntry, str | None]:
