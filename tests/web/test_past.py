@@ -304,7 +304,7 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
         ("map", None, "each row of it is a run of its own"),
         ("python", None, "only the code that started it"),
         ("session", None, "only the code that started it"),
-        ("earlier", "first", "the steps of run first before its restart"),
+        ("earlier", "first", "the steps of session first before its restart"),
         ("program", None, "is not a program; resume it"),
     ],
 )
