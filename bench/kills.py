@@ -125,7 +125,7 @@ class Life:
         if run.waiting:
             question = self.random.choice(run.waiting)
             words = question.text.split()[-1]
-            return ["answer", run.id, question.path, f"a{words[-2]}"]
+            return ["answer", f"{run.id}:{question.path}", f"a{words[-2]}"]
         return ["resume", run.id, *(self._decisions(run) if not rows else [])]
 
     def _decisions(self, run: RunEntry) -> list[str]:

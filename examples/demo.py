@@ -27,7 +27,7 @@ EXTRACT = ("antiphon", "run", "examples/extract.vibe", *MODEL)
 NOTES = ("antiphon", "run", "examples/notes.vibe", *MODEL)
 # One mail at a time: whoever is killed in the middle has done something, and has something left.
 TRIAGE = ("antiphon", "run", "--max-parallel", "1", "examples/mail_triage.vibe", *MODEL)
-TRUST = ("antiphon", "trust", "--yes")
+TRUST = ("antiphon", "setup", "trust", "--yes")
 PROGRAMS = (EXTRACT, NOTES, TRIAGE)
 #: For so many seconds somebody at a terminal may say that he wants to see the page.
 PATIENCE = 20

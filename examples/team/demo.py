@@ -113,22 +113,20 @@ def _repository(home: Path) -> Path:
 def _perform(stage: Stage, options: tuple[str, ...]) -> None:
     """Show one command after another."""
     stage.show("A small shop; it has a test that fails:", *TESTS, codes=(1,))
-    stage.show("Its `team.toml` may run and spend, so you trust it first:", "antiphon", "trust", "--yes")
+    stage.show("Its `team.toml` may run and spend, so you trust it first:", "antiphon", "setup", "trust", "--yes")
     stage.show(
         "A team: somebody who asks what you want, an architect, two coders:",
-        *("antiphon", "team", "run", WANTED, "--model", MODEL, *options),
+        *("antiphon", "team", WANTED, "--model", MODEL, *options),
         codes=(WAITS,),
     )
     stage.show("It waits for you, and no process has to. Answer when you like:", *_answer(stage, "The customer gains."))
-    stage.show("It goes on where it was:", "antiphon", "team", "resume", codes=(WAITS,))
+    stage.show("It goes on where it was:", "antiphon", "resume", codes=(WAITS,))
     stage.show(
         "Accept the plan. A coder says that all tests pass; the machine runs them itself, and sends the work back:",
         *_answer(stage, "yes"),
         "--resume",
     )
-    stage.show(
-        "How it went, with one attempt sent back by the tests, one by the reviewer:", "antiphon", "team", "status"
-    )
+    stage.show("How it went, with one attempt sent back by the tests, one by the reviewer:", "antiphon", "show")
     branch = f"antiphon/{_team(stage).id}/main"
     stage.show("Your branch and your files are as they were:", "git", "status", "--short", "--branch")
     stage.show("Theirs is one to look at:", "git", "log", "--oneline", "--graph", branch)
@@ -140,7 +138,7 @@ def _perform(stage: Stage, options: tuple[str, ...]) -> None:
 def _answer(stage: Stage, text: str) -> tuple[str, ...]:
     """The command that answers the question that is open."""
     (number,) = _team(stage).state.questions
-    return "antiphon", "team", "answer", str(number), text
+    return "antiphon", "answer", f"last:{number}", text
 
 
 def _team(stage: Stage) -> Team:

@@ -288,7 +288,7 @@ class TestChangedPrograms:
         program(self.OLD.replace('"Who?"', '"Which?"'))
         ran = antiphon("resume")
         assert (ran.code, ran.out) == (2, "")
-        assert re.search(r"(?s)V0930.*step 2 of run.*then:.*Who\?.*now:.*Which\?", ran.err)
+        assert re.search(r"(?s)V0930.*step 2 of session.*then:.*Who\?.*now:.*Which\?", ran.err)
         program(self.OLD)
         assert antiphon("resume").out == "hi Ada\n"
 
@@ -402,7 +402,7 @@ class TestForks:
         (tmp_path / "rows.jsonl").write_text('{"n": 1}\n')
         antiphon("map", program("let n = 0\nprint(n)\n"), str(tmp_path / "rows.jsonl"))
         refused = antiphon("resume", "--fork", "--at", "1")
-        assert (refused.code, "each row of it is a run of its own" in refused.err) == (2, True)
+        assert (refused.code, "it is a batch; fork one of its rows" in refused.err) == (2, True)
 
 
 class TestLooking:
@@ -456,7 +456,7 @@ class TestEnding:
         assert child.stdout is not None
         assert "ready\n" in iter(child.stdout.readline, "")
         busy = antiphon("resume")
-        assert (busy.code, "is being run by process" in busy.err) == (2, True)
+        assert (busy.code, "is running in process" in busy.err) == (2, True)
         assert antiphon("stop", "--final", "last").code == 0
         _, err = child.communicate()
         assert (child.returncode, "was stopped for good" in err) == (130, True)
@@ -486,7 +486,7 @@ class TestEnding:
         file = program('print("before")\npy() { open("done", "w").close() }\nprint("after")\n')
         ran = antiphon("--db", place, "run", file)
         assert (ran.code, ran.out, Path("done").exists()) == (2, "before\n", False)
-        assert "the journal cannot be written" in ran.err
+        assert "the database cannot be written" in ran.err
         assert "run it without saving with `--no-save`" in ran.err
         assert antiphon("--db", place, "run", "--no-save", file).out == "before\nafter\n"
         assert Path("done").exists()

@@ -27,7 +27,7 @@ def test_all_that_is_wrong_in_all_files_is_told_at_once(here: Path):
     (here / "b.vibe").write_text("print(1)")
     (here / "notes.txt").write_text("prnt(1)")
     ran = antiphon("check", ".")
-    assert ran.code == 2
+    assert ran.code == 1
     assert re.findall(r"error\[(V\d+)\]", ran.out) == ["V0301", "V0201"]
     assert "--> inner/a.vibe:2:1" in ran.out
     assert ran.out.endswith("2 files: 2 errors\n")
@@ -48,20 +48,20 @@ def test_check_as_data(here: Path):
         "V0201": "a.vibe",
         "V0601": "nosuch.vibe",
     }
-    assert antiphon("check", "-", "--untrusted", input="print(py() { return 1 })").code == 2
+    assert antiphon("check", "-", "--untrusted", input="print(py() { return 1 })").code == 1
 
 
 def test_modules_that_import_each_other_are_told(here: Path):
     (here / "a.vibe").write_text('import { b } from "./b.vibe"\nexport const a = b')
     (here / "b.vibe").write_text('import { a } from "./a.vibe"\nexport const b = a')
     ran = antiphon("check", "a.vibe")
-    assert ran.code == 2
+    assert ran.code == 1
     assert "a.vibe → b.vibe → a.vibe" in ran.out
 
 
 def test_names_of_modules_may_be_anything(here: Path):
     (here / "a.vibe").write_text('import { a } from "./x\\u{0}y.vibe"\nimport { b } from "py:\\u{0}"\nprint(a, b)')
-    assert antiphon("check", "a.vibe").code == 2
+    assert antiphon("check", "a.vibe").code == 1
 
 
 def test_fmt_writes_in_place_and_keeps_the_mode(here: Path):
@@ -109,7 +109,7 @@ def test_a_code_that_is_none_is_not_explained():
 
 def test_the_help_lists_every_command_with_its_line():
     shown = antiphon("--help").out
-    for name in ("run", "check", "fmt", "repl", "test", "explain", "show", "models"):
+    for name in ("run", "check", "show", "setup"):
         assert re.search(rf"^  {name} +\w", shown, re.MULTILINE), name
     assert cli.get_command(cli.make_context("antiphon", ["--help"], resilient_parsing=True), "nosuch") is None
 

@@ -227,7 +227,7 @@ def test_a_batch_that_somebody_still_writes_is_not_taken_from_him():
     told: list[Any] = []
     begun = LaunchSpec(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
     begin_batch(journal, program, begun, rows())
-    assert (told[0].code, "is being run by process" in told[0].err) == (2, True)
+    assert (told[0].code, "is running in process" in told[0].err) == (2, True)
     assert "is being created with 500 rows so far" in told[1].out
 
 
@@ -267,7 +267,7 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     assert "--max-cost USD` continues" in ran.err
     # Rows that were not begun are as they were, and what was spent counts when it is gone on with.
     assert json.loads(antiphon("list", "--in", "last", "--json").out)[-1]["state"] == "ready"
-    assert antiphon("resume", "last").code == 1
+    assert antiphon("resume", "last").code == 4
     assert len(fake.requests) == asked
     ran = antiphon("resume", "last", "--max-cost", "9")
     assert (ran.code, {each["outcome"] for each in lines(ran.out)}) == (0, {"done"})

@@ -39,8 +39,8 @@ class ChatRun(SessionRun):
             return super().begin_request(conversation, mode, prompt, title)
         except StoreError as error:
             raise JournalFailed(
-                f"no request was sent, because the journal cannot be written: {error};"
-                " ask without a journal with `--no-journal`"
+                f"no request was sent, because the database cannot be written: {error};"
+                " ask without saving with `--no-save`"
             ) from error
 
     def close(self) -> None:

@@ -31,7 +31,9 @@ def parse_pairs(values: Iterable[str], flag: str) -> dict[str, str]:
 
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 JSON_REPORT_OPTION = click.option("--json", "as_json", is_flag=True, help="Print only one JSON object, at the end.")
-MODEL_OPTION = click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model for requests that name none.")
+MODEL_OPTION = click.option(
+    "-m", "--model", metavar="NAME", type=MODEL_PARAM, help="The model for requests that name none."
+)
 MAX_COST_OPTION = click.option("--max-cost", type=click.FloatRange(min=0), callback=check_finite_cost, metavar="USD",
                                help="Stop before spending more in total.")  # fmt: skip
 WAIT_OPTION = click.option("--wait", is_flag=True, help="Wait for answers and times instead of exiting.")

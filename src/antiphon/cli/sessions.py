@@ -114,7 +114,7 @@ class Sessions:
         """Return the session with this id or name, or the only one that begins with it; `last` is the newest."""
         if which == "last":
             if not (newest := next(iter(self.list(limit=1)), None)):
-                raise NotSavedError(f"there is no session yet in {self._describe_place()}")
+                raise NotSavedError(f"there is no session yet in {self.describe_place()}")
             return newest
         run, conversation = self._find_run(which), self._find_conversation(which)
         if conversation is not None and (run is None or conversation.id == which or self._is_of(run, conversation)):
@@ -124,6 +124,9 @@ class Sessions:
         if run is not None:
             owner = self._find_owner(run) if run.id != which else None
             return self._make_chat(owner, self.message_runs(owner.id)) if owner is not None else self.make_entry(run)
+        base, dot, number = which.rpartition(".")
+        if base and dot and number.isdigit() and self.journal.has_run(child := f"{self.find(base).id}.{number}"):
+            return self.make_entry(self.journal.find(child))
         raise NotSavedError(self._describe_missing(which))
 
     def resolve(self, address: str) -> tuple[SessionEntry, str | None]:
@@ -148,7 +151,7 @@ class Sessions:
             if str(get_message_number(run)) == number:
                 return run.id, f"1{slash}{rest}"
         raise NotSavedError(
-            f"session {session.id} has no step {step!r}; `antiphon show {session.id} --steps` lists its steps"
+            f"session {session.id} has no step {step!r}; `antiphon show {session.id} --steps` lists them"
         )
 
     def message_runs(self, conversation: str) -> list[RunEntry]:
@@ -312,7 +315,8 @@ class Sessions:
     def _is_of(self, run: RunEntry, conversation: ConversationEntry) -> bool:
         return run.kind in MESSAGE_KINDS and run.begun_as.get("conversation") == conversation.id
 
-    def _describe_place(self) -> str:
+    def describe_place(self) -> str:
+        """Return where the sessions are."""
         from antiphon.storage.store_location import is_saving_off
 
         return "memory, because saving is off" if is_saving_off() else self.journal.name
@@ -353,8 +357,8 @@ def get_shown_path(run: RunEntry, path: str) -> str:
 
 def get_message_number(run: RunEntry) -> int:
     """Return the number of the message that a run answers in its conversation, from 1."""
-    turn = run.begun_as.get("turn", 0)
-    return (turn if isinstance(turn, int) else 0) // 2 + 1
+    number = run.begun_as.get("message")
+    return number if isinstance(number, int) else 1
 
 
 def _determine_state(run: RunEntry) -> State:

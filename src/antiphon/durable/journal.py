@@ -164,7 +164,7 @@ class Journal(JournalWriter):
         if not steps.answer_question(self.database, id, path, body):
             found = [each.path for each in self.list_questions(id, 11)]
             open_paths = ", ".join([*found[:10], "…"] if len(found) > 10 else found) or "none"
-            raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
+            raise NotReadyError(f"session {id!r} has no open question {path!r}; open: {open_paths}")
 
     def cancel(self, id: str) -> None:
         """Cancel a run. Its owner can write no more, and stops at its next effect."""

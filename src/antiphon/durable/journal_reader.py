@@ -132,12 +132,12 @@ class JournalReader:
         if which == "last":
             newest = sessions.find_newest(self.database)
             if newest is None:
-                raise NotSavedError("there is no run yet")
+                raise NotSavedError("there is no session yet")
             return read_run_entry(self, newest)
         exact = sessions.find_session(self.database, which)
         rows = [exact] if exact is not None else sessions.find_by_prefix(self.database, which)
         if len(rows) != 1 or not which:
-            raise NotSavedError(f"{'several runs begin' if rows else 'no run begins'} with {which!r}")
+            raise NotSavedError(f"{'several sessions begin' if rows else 'no session begins'} with {which!r}")
         return read_run_entry(self, rows[0])
 
     def load_ending(self, id: str) -> dict[str, Any]:
@@ -153,9 +153,9 @@ class JournalReader:
             return {}
         text = self.load_text(kept)
         try:
-            return self.secret_refs.parse_with_values(text, f"run {id}")
+            return self.secret_refs.parse_with_values(text, f"session {id}")
         except SecretMissing:
-            return parse_redacted_json(text, f"run {id}")
+            return parse_redacted_json(text, f"session {id}")
 
     def has_run(self, id: str) -> bool:
         """Return whether a run with this id exists."""
@@ -169,7 +169,7 @@ class JournalReader:
         """Return one step of a run."""
         found = steps.find_step(self.database, id, path)
         if found is None:
-            raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon show {id}` lists them")
+            raise NotReadyError(f"session {id!r} has no step {path!r}; `antiphon show {id}` lists them")
         return read_effect_entry(self, found)
 
     def load_outcome(self, id: str, path: str) -> Outcome:
@@ -213,10 +213,10 @@ class JournalReader:
             else steps.find_step(self.database, entry.id, message)
         )
         if found is not None:
-            data = self.secret_refs.parse_with_values(self.load_text(found.request), f"a message of run {id}")
+            data = self.secret_refs.parse_with_values(self.load_text(found.request), f"a message of session {id}")
             return load_session_request(self, data, steps.find_turn_of(self.database, entry.id, found.path) or "")
         if "mode" not in entry.begun_as:
-            raise NotReadyError(f"run {id!r} was not started by a session")
+            raise NotReadyError(f"session {id!r} has no request of a model")
         return load_session_request(self, self.load_launch(entry.id), sessions.find_last_turn(self.database, entry.id))
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:

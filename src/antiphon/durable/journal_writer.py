@@ -58,7 +58,7 @@ class JournalWriter(JournalReader):
                 leases.require_epoch(self.database, run, epoch)
         except StoreError as error:
             raise JournalFailed(
-                f"run {run!r} stops, because its effects cannot be written to the journal: {error}"
+                f"session {run!r} stops, because its steps cannot be written to the database: {error}"
             ) from error
 
     def add_rows(

@@ -123,7 +123,7 @@ class SessionRun:
         self.move(id)
         active = self._acquire("")
         if not self._count:
-            raise NotReadyError(f"run {id!r} has no message that could be resumed")
+            raise NotReadyError(f"session {id!r} has no message that could be resumed")
         active.start_message()
         active.start_replay(other_model=bool(self.journal.find(id).begun_as.get("every_model")))
         # The step is there already, so what it says is not needed.

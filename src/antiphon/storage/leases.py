@@ -68,17 +68,17 @@ def acquire(
         asked = f"SELECT epoch, owner, state, parent FROM sessions WHERE id = ? AND {IS_RUN}" + database.lock_clause
         found = connection.execute(asked, (id,)).fetchone()
         if found is None:
-            raise NotSavedError(f"there is no run {id!r}; `antiphon list` lists them")
+            raise NotSavedError(f"there is no session {id!r}; `antiphon list` lists them")
         epoch, other, state, parent = found
         if not isinstance(epoch, int):
-            raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
+            raise StoreError(f"the database is damaged: session {id!r} has {epoch!r} for its epoch")
         if state == "cancelled" and not reopens:
-            raise RunInUse(f"run {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
+            raise RunInUse(f"session {id!r} was stopped for good; `antiphon resume {id} --fork` continues a copy")
         if other and other != owner and not by_force and (alive := describe_alive(other)):
-            raise RunInUse(f"run {id!r} is being run by {alive}")
+            raise RunInUse(f"session {id!r} is running in {alive}")
         if state == PREPARING and into != PREPARING:
             raise RunInUse(
-                f"run {id!r} cannot run yet: not all rows of its batch are written;"
+                f"session {id!r} cannot run yet: not all rows of its batch are written;"
                 f" `antiphon resume {parent or id}` writes the rest"
             )
         connection.execute(
@@ -142,9 +142,9 @@ def cancel(database: Database, id: str) -> None:
         asked = f"SELECT state FROM sessions WHERE id = ? AND {IS_RUN}" + database.lock_clause
         found = connection.execute(asked, (id,)).fetchone()
         if found is None:
-            raise NotSavedError(f"there is no run {id!r}")
+            raise NotSavedError(f"there is no session {id!r}")
         if found[0] in ENDED_STATES:
-            raise NotReadyError(f"run {id!r} has already ended: {found[0]}")
+            raise NotReadyError(f"session {id!r} has already ended: {found[0]}")
         connection.execute(
             "UPDATE sessions SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
             " WHERE id = ?",

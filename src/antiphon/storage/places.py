@@ -16,7 +16,8 @@ from antiphon.storage.store_location import get_database_url, get_store_path, is
 def open_database(place: str | PathLike[str] | None, *, timeout: float = 5.0) -> Database:
     """Return the database at a file, at a URL or at `":memory:"`; without a place, at the user's location.
 
-    If saving is off, that is the memory.     All users of `":memory:"` in a process share one database, which lives as long as the process.
+    If saving is off, that is the memory. All users of `":memory:"` in a process share one database, which lives as
+    long as the process.
     """
     if place is None:
         place = MEMORY if is_saving_off() else get_database_url()

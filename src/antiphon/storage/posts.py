@@ -93,7 +93,7 @@ def add_post(database: Database, post: NewPost, fence: tuple[str, int] | None) -
         if fence is not None:
             found = connection.execute("SELECT epoch FROM sessions WHERE id = ?", (fence[0],)).fetchone()
             if found is None or found[0] != fence[1]:
-                raise LeaseLost(f"run {fence[0]!r} is gone on with elsewhere")
+                raise LeaseLost(f"run {fence[0]!r} is continued elsewhere")
         known = (
             post.key is not None
             and connection.execute(f"SELECT {_COLUMNS} FROM posts WHERE key = ?", (post.key,)).fetchone()

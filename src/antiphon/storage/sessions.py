@@ -351,7 +351,7 @@ def create(database: Database, new: NewSession, now: float, printed: Sequence[Pr
                 _insert_lines(database, connection, chosen, printed, now)
                 return chosen
             if id:
-                raise RunInUse(f"another process has just started run {id!r}; resume that one")
+                raise RunInUse(f"another process has just started session {id!r}; resume that one")
 
     return database.transact(make)
 
@@ -425,10 +425,12 @@ def fork(database: Database, id: str, at: str, now: float, *, launch: str | None
     with database.write_transaction() as connection:
         found = connection.execute("SELECT seq FROM steps WHERE session = ? AND path = ?", (id, at)).fetchone()
         if found is None:
-            raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon show {id}` lists them")
+            raise NotReadyError(f"session {id!r} has no step {at!r}; `antiphon show {id}` lists them")
         asked = "SELECT count(*) FROM steps WHERE session = ? AND seq < ?"
         if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
-            raise StoreError(f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone")
+            raise StoreError(
+                f"session {id!r} cannot be forked at {at}: the database is damaged, a step before it is gone"
+            )
         if launch is not None:
             store_text(connection, launch)
         name = find_unused_id(connection)

@@ -92,7 +92,7 @@ def get_step(database: Database, session: str, path: str) -> StepRow:
     """Return a step by its path, or raise NotSavedError."""
     found = find_step(database, session, path)
     if found is None:
-        raise NotSavedError(f"run {session!r} has no step {path!r}")
+        raise NotSavedError(f"session {session!r} has no step {path!r}")
     return found
 
 

@@ -76,19 +76,19 @@ def read_text(connection: Any, reference: str) -> str:
     """Return the text of a reference."""
     found = connection.execute("SELECT body FROM blobs WHERE hash = ?", (reference[1:],)).fetchone()
     if found is None or not isinstance(found[0], str):
-        raise StoreError(f"the journal is damaged: the text {reference[1:13]}… is gone")
+        raise StoreError(f"the database is damaged: the text {reference[1:13]}… is gone")
     return found[0]
 
 
 def load_text(database: Database, kept: str) -> str:
     """Return a text that may be stored apart."""
     if not isinstance(kept, str):  # type: ignore[unreachable]
-        raise StoreError(f"the journal is damaged: {kept!r} is not a text")
+        raise StoreError(f"the database is damaged: {kept!r} is not a text")
     if not kept.startswith(REFERENCE_MARK):
         return kept
     found = database.query("SELECT body FROM blobs WHERE hash = ?", (kept[1:],))
     if not found:
-        raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
+        raise StoreError(f"the database is damaged: the text {kept[1:13]}… is gone")
     return found[0][0]
 
 
@@ -113,7 +113,7 @@ def iterate_turn_bodies(database: Database, key: str) -> Generator[tuple[str, st
     while key:
         found = database.query("SELECT previous, body FROM turns WHERE hash = ?", (key,))
         if not found:
-            raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
+            raise StoreError(f"the database is damaged: the turn {key[:12]}… is gone")
         key = found[0][0]
         yield found[0]
 

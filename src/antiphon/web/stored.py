@@ -44,7 +44,7 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
     """Return a run as JSON."""
     found = find_summary(journal.database, id)
     if found is None:
-        raise NotSavedError(f"run {id!r} does not exist")
+        raise NotSavedError(f"session {id!r} does not exist")
     known = _run(journal, found)
     return {**known, **_parts(journal, id)} if known["parts"] else known
 
@@ -97,7 +97,7 @@ def _ending(journal: Journal, id: str, state: str, kept: str | None) -> dict[str
     try:
         if is_sealed(journal, kept):
             return {"isPrivate": True}
-        ending = parse_redacted_json(journal.load_text(kept), f"run {id}")
+        ending = parse_redacted_json(journal.load_text(kept), f"session {id}")
     except StoreError as error:
         return {"failure": str(error)}
     error = as_object(ending.get("error")) if state not in _GOING else {}
