@@ -264,14 +264,14 @@ class Chat:
 
         return self._begin(start, key)
 
-    def ask_again(self) -> Reply:
+    def ask_again(self, *, key: str = "") -> Reply:
         """Undo the last message, and send it again."""
         with self._not_answering():
             message = self._find_last_message()
             if message is None:
                 raise OptionError("there is no message to send again")
             self.undo()
-            return self.send(message.parts)
+            return self.send(message.parts, key=key)
 
     def continue_answer(self, *, key: str = "") -> Reply:
         """Continue where the answer was stopped or has failed; finished steps are not repeated."""
@@ -498,7 +498,7 @@ class Chat:
     def _follow(self, reply: Reply, run: Run[Any]) -> None:
         spent: UsageChanged | None = None
         said: list[str] = []
-        place, position, is_suspended = self._find_place(), 0, True
+        place, position, is_suspended = self.find_place(), 0, True
         try:
             while is_suspended:
                 is_suspended = False
@@ -509,7 +509,7 @@ class Chat:
                         self.live = self.live.take(event, self.conversation)
                         is_suspended = isinstance(body, RunWaits)
                     if isinstance(body, RequestStarted) and event.run == run.id and body.number == 1:
-                        place = self._find_place()
+                        place = self.find_place()
                         self.accounts.begin(place, self.run_id, body.model)
                     if isinstance(body, UsageChanged) and event.run == run.id:
                         spent = body
@@ -585,7 +585,7 @@ class Chat:
                 return _SentMessage(turn.visible_parts, self.conversation.fork(place))
         return None
 
-    def _find_place(self) -> int:
+    def find_place(self) -> int:
         """Return the turn number of the last message."""
         turns = self.conversation.turns
         return max(

@@ -351,7 +351,7 @@ class Session(Generic[Deps]):
         conversation = self.conversation
         dropped = conversation.compaction(0).dropped
         if not dropped:
-            raise NotReadyError("there is nothing to compact: the conversation has no older turns")
+            raise NotReadyError("there is nothing to compact: a summary would not be shorter")
         conversation.claim(self)
         try:
             asked = build_summary_request(dropped, focus)
