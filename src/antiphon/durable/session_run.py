@@ -63,7 +63,7 @@ class MessageStep:
             self._save(Outcome(error=AntiphonError(reason)))
         elif state == "waiting":
             self._save(Outcome(error=Suspended(reason)))
-        self._session.end_message(self._active, state, told)
+        self._session.end_message(self._active, state, told, spent)
 
     def _save(self, outcome: Outcome) -> None:
         self._active.middleware.after(self._call, outcome)
@@ -86,7 +86,7 @@ class SessionRun:
         is_held: bool = False,
     ) -> None:
         self.journal = journal
-        self.id = id
+        self.id: str = id
         self.is_held = is_held
         #: Whether a client runs tools, and sends their results with another message.
         self.is_client_kept = False
@@ -105,7 +105,7 @@ class SessionRun:
         self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
     ) -> MessageStep | None:
         """Save that the next message begins."""
-        active = self._acquire(title)
+        active = self.acquire(title)
         self._close_open_steps(active, "left")
         about, asked, turns = self._about(), session_request_to_json(conversation, mode, prompt), conversation.turns
         place = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
@@ -122,7 +122,7 @@ class SessionRun:
     def resume(self, id: str) -> MessageStep:
         """Acquire the run `id` to resume its last message."""
         self.move(id)
-        active = self._acquire("")
+        active = self.acquire("")
         if not self._count:
             raise NotReadyError(f"run {id!r} has no message that could be resumed")
         active.start_message()
@@ -141,8 +141,9 @@ class SessionRun:
             return {"outcome": "done", "value": None}, "done"
         return ending, state
 
-    def end_message(self, active: ActiveRun, state: str, ending: Mapping[str, Any]) -> None:
+    def end_message(self, active: ActiveRun, state: str, ending: Mapping[str, Any], spent: Spending | None) -> None:
         """Release the run in this state, unless it is held."""
+        del spent
         active.finish(state, ending, is_held=self.is_held)
         if not self.is_held:
             self._own = None
@@ -172,7 +173,7 @@ class SessionRun:
             self._own.let_go()
             self._own = None
 
-    def _acquire(self, title: str) -> ActiveRun:
+    def acquire(self, title: str) -> ActiveRun:
         """Return the run, which belongs to this process from now on."""
         if self._own is None and self.id and self.journal.has_run(self.id):
             self._own = self._explain_lease(lambda: self.journal.resume(self.id, reopens=True))
@@ -194,6 +195,10 @@ class SessionRun:
             raise RunInUse(
                 f"session {self.id} is in use by {who}: wait until it ends there, or continue in a copy with `--fork`"
             ) from error
+
+    def count_saved(self) -> int:
+        """Return the number of saved messages."""
+        return self._count_messages() if self.id else 0
 
     def _count_messages(self) -> int:
         last = self.journal.find_last_message(self.id)
