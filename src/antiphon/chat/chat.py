@@ -185,9 +185,11 @@ class Chat:
         """The state: `answering`, `elsewhere` if another process answers, `interrupted`, or `idle`."""
         if self.is_answering:
             return "answering"
-        if not self.unfinished_run or self.saved_run is None or not (state := self.saved_run.find_state()):
+        run = self.saved_run
+        state = run.find_state(is_answered=self._is_answered) if run is not None and self.unfinished_run else ""
+        if run is None or not state:
             return "idle"
-        return "elsewhere" if state == "running" and not self.saved_run.is_owned else "interrupted"
+        return "elsewhere" if state == "running" and not run.is_owned else "interrupted"
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -245,7 +247,14 @@ class Chat:
         if self.saved_run is not None:
             if self.id and not self.saved_run.is_owned:
                 self.saved_run.move(self.id)
-            self.unfinished_run = self.saved_run.id if self.saved_run.find_state() else ""
+            is_unfinished = bool(self.saved_run.find_state(is_answered=self._is_answered))
+            self.unfinished_run = self.saved_run.id if is_unfinished else ""
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether the last message has its answer; a client's calls are answered by the client."""
+        conversation = self.conversation
+        return self.is_client_kept or not (conversation.open_calls or conversation.ready())
 
     # Messages
 

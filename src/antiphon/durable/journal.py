@@ -184,12 +184,32 @@ class Journal(JournalWriter):
         """Acquire a run without changing its state, so that no other process can."""
         return ActiveRun(self, id, self._acquire(id, into=self.find(id).state, reopens=True))
 
-    def release(self, id: str, epoch: int, state: str, body: str | None = None, *, is_held: bool = False) -> None:
-        """Release a run that this process still owns, unless it `is_held`; `body` is the stored form of its ending."""
+    def release(
+        self,
+        id: str,
+        epoch: int,
+        state: str,
+        body: str | None = None,
+        *,
+        is_held: bool = False,
+        step: tuple[str, Outcome] | None = None,
+    ) -> None:
+        """Release a run that this process still owns, unless it `is_held`; `body` is the stored form of its ending.
+
+        `step` is a path and the outcome of this step; `Suspended` says that it waits.
+        """
+        closed: tuple[Any, ...] | None = None
+        if step is not None:
+            path, outcome = step
+            is_waiting = isinstance(outcome.error, Suspended)
+            ended = "waiting" if is_waiting else "done" if outcome.error is None else "failed"
+            closed = ended, None if is_waiting else self.encode_outcome(id, path, outcome), path
 
         def let_go(connection: Any) -> None:
             if body is not None:
                 self._store_text(connection, body)
+            if closed is not None:
+                connection.execute(_CLOSE_STEP, (*closed[:2], self._database.now(connection), id, closed[2], id, epoch))
             as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
             now, wakes = self._database.now(connection), self._compute_wake_time(connection, id)
             connection.execute(_RELEASE, (as_now, is_held, now, body and make_text_ref(body), wakes, id, epoch))
@@ -328,6 +348,10 @@ _RELEASE = (
     " steps = (SELECT CASE"
     " WHEN runs.steps > coalesce(max(seq), -1) THEN runs.steps ELSE max(seq) + 1 END FROM effects WHERE run = runs.id)"
     " WHERE id = ? AND epoch = ?"
+)
+_CLOSE_STEP = (
+    "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = ? AND path = ?"
+    " AND EXISTS (SELECT 1 FROM runs WHERE id = ? AND epoch = ?)"
 )
 _LINE_COLUMNS = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
 #: A forked row of a batch becomes a program.

@@ -14,7 +14,7 @@ from antiphon.durable.journal import Journal
 from antiphon.durable.journal_middleware import ReplayDiverged
 from antiphon.durable.postgres import is_postgres_url
 from antiphon.durable.session_run import MessageStep, SessionRun
-from antiphon.effects import EffectCall, SendMessage
+from antiphon.effects import Outcome
 from antiphon.storage import Store as ConversationStore
 
 if TYPE_CHECKING:
@@ -116,10 +116,12 @@ class StoredSession(SessionRun):
             if last is not None and last.state == "failed":
                 active.clear_failure()
         active.start_message()
-        return MessageStep(self, active, EffectCall(str(self._position), SendMessage("", "", None, None, 0)))
+        return MessageStep(self, active, str(self._position))
 
-    def end_message(self, active: ActiveRun, state: str, ending: Mapping[str, Any], spent: Spending | None) -> None:
-        """Save the conversation, and set the state of the run."""
+    def settle(
+        self, active: ActiveRun, state: str, ending: dict[str, Any], spent: Spending | None
+    ) -> tuple[dict[str, Any], str]:
+        """Save the conversation before the message ends."""
         if self._conversation is not None and self._position >= (self._saved or 0):
             self._store.save(
                 self._conversation,
@@ -130,10 +132,17 @@ class StoredSession(SessionRun):
                 usage=None if spent is None else spent.usage,
                 cost=None if spent is None else spent.cost,
             )
-        self._ending = dict(ending)
-        if state != "done":
-            self._ending = {}
-            super().end_message(active, state, ending, spent)
+        return super().settle(active, state, ending, spent)
+
+    def end_message(
+        self, active: ActiveRun, state: str, ending: Mapping[str, Any], message: tuple[str, Outcome] | None
+    ) -> None:
+        """Save the outcome of a message. The run goes on until `close`, unless nothing can follow."""
+        self._ending = dict(ending) if state == "done" else {}
+        if state == "done" and message is not None:
+            active.record_outcome(*message)
+        else:
+            super().end_message(active, state, ending, message)
 
     def close(self) -> None:
         """Release the session. It is running until then, so that a script that dies between two messages can go on."""
