@@ -8,6 +8,7 @@ import pytest
 
 from antiphon import Session, Store
 from antiphon.chat.service import ChatOptions, ChatService
+from antiphon.conversation import Text
 from antiphon.durable import ReplayDiverged, RunInUse
 from antiphon.effects import HumanAnswer
 from antiphon.errors import OptionError, RequestRejected
@@ -153,3 +154,18 @@ def test_the_steps_of_a_script_are_called_once(store: Store) -> None:
         with store.session("nightly-7") as script:
             assert script.step(count, "step") == 1
     assert [each.path for each in store.journal.iterate_effects("nightly-7")] == ["1"]
+
+
+def test_sessions_are_in_postgres_too(tmp_path: Path, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    done.clear()
+    store = Store(postgres)
+    assert script(store, Scripted(calls("note", text="a"), "One."), "First.") == ["One."]
+    assert script(store, Scripted("Two."), "First.", "Second.") == ["One.", "Two."]
+    with ChatService().open(ChatOptions(model=Scripted("Three."), resume="mine", location=postgres)) as chat:
+        assert chat.send("Third.").result() == "Three."
+    assert [each.path for each in store.journal.list_messages("mine")] == ["1", "2", "3"]
+    conversation, mode, prompt = store.journal.load_request("mine", "2")
+    assert (len(conversation.turns), mode, prompt) == (3, "vibe", (Text("Second."),))
+    assert done == ["a"]
+    store.close()
