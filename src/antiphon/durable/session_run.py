@@ -99,29 +99,37 @@ class SessionRun:
         self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
     ) -> MessageStep | None:
         """Save that the next message begins."""
-        active = self.acquire(title)
+        # A run that is created says what was asked, for when the process dies before the message is a step of it.
+        asked = session_request_to_json(conversation, mode, prompt)
+        active = self.acquire(title, asked, conversation)
         self._close_open_steps(active, "left")
-        about, asked, turns = self._about(), session_request_to_json(conversation, mode, prompt), conversation.turns
-        place = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
-        effect = SendMessage(
-            title, mode, asked["prompt"], asked["head"], place, str(about.get("model", "")), self.key, turns
-        )
-        self._count, self.key = self._count + 1, ""
-        call = EffectCall(str(self._count), effect)
-        active.start_message(about)
-        active.middleware.skip_replay()
-        active.middleware.before(call)
-        return MessageStep(self, active, call.path)
+        return self._insert_message(active, asked, conversation, title)
 
     def resume(self, id: str) -> MessageStep:
         """Acquire the run `id` to resume its last message."""
         self.move(id)
         active = self.acquire("")
         if not self._count:
-            raise NotReadyError(f"run {id!r} has no message that could be resumed")
+            conversation, mode, prompt = self.journal.load_request(id)
+            asked = session_request_to_json(conversation, mode, prompt)
+            return self._insert_message(active, asked, conversation, self.journal.find(id).title)
         active.start_message()
         active.start_replay(other_model=bool(self.journal.find(id).begun_as.get("every_model")))
         return MessageStep(self, active, str(self._count))
+
+    def _insert_message(
+        self, active: ActiveRun, asked: Mapping[str, Any], conversation: Conversation, title: str
+    ) -> MessageStep:
+        about, turns = self._about(), conversation.turns
+        place = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
+        model = str(about.get("model", ""))
+        effect = SendMessage(title, asked["mode"], asked["prompt"], asked["head"], place, model, self.key, turns)
+        self._count, self.key = self._count + 1, ""
+        call = EffectCall(str(self._count), effect)
+        active.middleware.skip_replay()
+        active.middleware.before(call)
+        active.start_message(about)
+        return MessageStep(self, active, call.path)
 
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
         """Return what was asked in the last message: the conversation before it, the mode and the prompt."""
@@ -170,13 +178,16 @@ class SessionRun:
             self._own.let_go()
             self._own = None
 
-    def acquire(self, title: str) -> ActiveRun:
+    def acquire(
+        self, title: str, asked: Mapping[str, Any] | None = None, conversation: Conversation | None = None
+    ) -> ActiveRun:
         """Return the run, which belongs to this process from now on."""
         if self._own is None and self.id and self.journal.has_run(self.id):
             self._own = self._explain_lease(lambda: self.journal.resume(self.id, reopens=True))
             self._count = self._count_messages()
         elif self._own is None:
-            self._own = self.journal.begin(self._kind, title, self._about(), id=self.id)
+            said = None if conversation is None else self.journal.save_turns(conversation.turns)
+            self._own = self.journal.begin(self._kind, title, {**self._about(), **(asked or {})}, id=self.id, said=said)
             self.id, self._count = self._own.id, 0
         self._last = self._own
         return self._own
@@ -215,9 +226,9 @@ class SessionRun:
         """
         entry = self.entry
         last = None if entry is None else self.journal.find_last_message(self.id)
-        if entry is None or last is None:
+        if entry is None or (last is None and "mode" not in entry.begun_as):
             return ""
-        if last.state in _CLOSED_STEPS:
+        if last is not None and last.state in _CLOSED_STEPS:
             match last.outcome:
                 case Outcome(value={"outcome": "done"}) if not is_answered:
                     return "interrupted"
