@@ -114,7 +114,8 @@ class Life:
             return begin
         run, *rows = found
         if self.case.work is not None:
-            return begin if run.state != "done" else []
+            self._look_for_unsure(run)
+            return begin if run.state != "done" or self._lacks_messages(run) else []
         if rows and run.state in ENDED_STATES:
             for row in rows:
                 if row.state != "done":
@@ -127,6 +128,20 @@ class Life:
             words = question.text.split()[-1]
             return ["answer", f"{run.id}:{question.path}", f"a{words[-2]}"]
         return ["resume", run.id, *(self._decisions(run) if not rows else [])]
+
+    def _look_for_unsure(self, run: RunEntry) -> None:
+        """Note whether a model was told that it is not known whether its call took effect."""
+        journal = Journal(self.place / "logs.db")
+        steps = [*journal.iterate_effects(run.id)] if journal.list_messages(run.id) else []
+        self.is_told |= any(each.kind == "tool" and is_indeterminate(each.outcome) for each in steps)
+        journal.close()
+
+    def _lacks_messages(self, run: RunEntry) -> bool:
+        """Whether a chat has not sent all of its messages, which are as many as what it leaves."""
+        journal = Journal(self.place / "logs.db")
+        sent = journal.list_messages(run.id)
+        journal.close()
+        return bool(sent) and len({each.asked["turn"] for each in sent}) < len(self.case.trace)
 
     def _decisions(self, run: RunEntry) -> list[str]:
         """Return what somebody says of interrupted steps who has looked at what they left."""

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from antiphon import Session, connect, tool
+from antiphon import Session, Store, connect, tool
+from antiphon.chat.service import ChatOptions, ChatService
+from antiphon.conversation import UserTurn
 from antiphon.durable import Journal
 from antiphon.effects import IndeterminateEffect
 from antiphon.fakes import Answer, Call, Received
 
 ROWS = 24
-SUMS = 6
+SUMS, CHATS = 6, 3
 MODEL = "openai/gpt-5"
 
 
@@ -106,6 +108,9 @@ def answer(received: Received) -> Any:
         return Answer(calls=[Call("pay", {"what": "asked"}, "call_1")])
     if "use shell" in body and results < 3:
         return Answer(calls=[Call("run_shell", {"command": f"echo shell{results} >> trace"}, f"call_{results}")])
+    chats = body.count("use chat")
+    if chats and results < chats:
+        return Answer(calls=[Call("_put", {"what": f"chat {results}"}, f"call_{results}")])
     return "All is done." if results else "Said."
 
 
@@ -116,6 +121,23 @@ def run_nightly() -> list[str]:
         sums = [_add_once(journal, number) for number in range(SUMS)]
         said = [str(Session(model, [_put]).vibe(f"use nothing {number}")) for number in range(2)]
         return sums + said
+
+
+def run_messages() -> list[str]:
+    """Send messages in a session with a store, all of them in each process."""
+    with Session(connect(MODEL), [_put], store=Store("logs.db"), id="kept") as session:
+        return [str(session.vibe(f"use chat {number}")) for number in range(CHATS)]
+
+
+def run_chat() -> None:
+    """Open a chat, continue what was interrupted in it, and send what was not sent."""
+    with ChatService().open(ChatOptions(model=connect(MODEL), id="kept", location="logs.db", tools=[_put])) as chat:
+        if chat.unfinished_run:
+            chat.continue_answer().result()
+        elif chat.is_unanswered:
+            chat.ask_again().result()
+        while (count := sum(isinstance(turn, UserTurn) for turn in chat.conversation.turns)) < CHATS:
+            chat.send(f"use chat {count}").result()
 
 
 def _add_once(journal: Journal, number: int) -> str:
@@ -175,6 +197,8 @@ CASES = (
         ("ask", "--tools", "all", "--yes", "use shell"),
     ),
     Case("session in Python", [f"sum {n}" for n in range(SUMS)], None, work=run_nightly),
+    Case("messages in Python", [f"chat {n}" for n in range(CHATS)], None, work=run_messages),
+    Case("chat", [f"chat {n}" for n in range(CHATS)], None, work=run_chat),
     Case(
         "waiting and answered",
         ["first", *_ROUNDS[:3], "last"],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
+    from antiphon.durable import Store
     from antiphon.effects import Limits
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime import install_importer, load, loads, run
@@ -37,6 +38,7 @@ _HOMES = {
     "Result": "antiphon.results",
     "ReturnError": "antiphon.session",
     "Session": "antiphon.session",
+    "Store": "antiphon.durable",
     "Text": "antiphon.conversation",
     "ToolCall": "antiphon.conversation",
     "ToolContext": "antiphon.tools",
@@ -64,6 +66,7 @@ __all__ = [
     "Result",
     "ReturnError",
     "Session",
+    "Store",
     "Text",
     "ToolCall",
     "ToolContext",

@@ -189,9 +189,11 @@ class Chat:
         """The state: `answering`, `elsewhere` if another process answers, `interrupted`, or `idle`."""
         if self.is_answering:
             return "answering"
-        if not self.unfinished_run or self.saved_run is None or not (state := self.saved_run.find_state()):
+        run = self.saved_run
+        state = run.find_state(is_answered=self._is_answered) if run is not None and self.unfinished_run else ""
+        if run is None or not state:
             return "idle"
-        return "elsewhere" if state == "running" and not self.saved_run.is_owned else "interrupted"
+        return "elsewhere" if state == "running" and not run.is_owned else "interrupted"
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -249,7 +251,14 @@ class Chat:
         if self.saved_run is not None:
             if self.id and not self.saved_run.is_owned:
                 self.saved_run.move(self.id)
-            self.unfinished_run = self.saved_run.id if self.saved_run.find_state() else ""
+            is_unfinished = bool(self.saved_run.find_state(is_answered=self._is_answered))
+            self.unfinished_run = self.saved_run.id if is_unfinished else ""
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether the last message has its answer; a client's calls are answered by the client."""
+        conversation = self.conversation
+        return self.is_client_kept or not (conversation.open_calls or conversation.ready())
 
     # Messages
 
@@ -266,14 +275,14 @@ class Chat:
             self._messages.append(_SentMessage(parts, self.conversation.fork()))
             return self._begin(lambda: self.session.start(parts, mode=mode, returns=returns), key)
 
-    def ask_again(self) -> Reply:
+    def ask_again(self, *, key: str = "") -> Reply:
         """Undo the last message, and send it again."""
         with self._not_answering():
             message = self._find_last_message()
             if message is None:
                 raise OptionError("there is no message to send again")
             self.undo()
-            return self.send(message.parts)
+            return self.send(message.parts, key=key)
 
     def continue_answer(self, *, key: str = "") -> Reply:
         """Continue where the answer was stopped or has failed; finished steps are not repeated."""
@@ -531,7 +540,7 @@ class Chat:
     def _follow(self, reply: Reply, run: Run[Any]) -> None:
         spent: UsageChanged | None = None
         said: list[str] = []
-        place, position, is_suspended = self._find_place(), 0, True
+        place, position, is_suspended = self.find_place(), 0, True
         try:
             while is_suspended:
                 is_suspended = False
@@ -542,7 +551,7 @@ class Chat:
                         self.live = self.live.take(event, self.conversation)
                         is_suspended = isinstance(body, RunWaits)
                     if isinstance(body, RequestStarted) and event.run == run.id and body.number == 1:
-                        place = self._find_place()
+                        place = self.find_place()
                         self.accounts.begin(place, self.run_id, body.model)
                     if isinstance(body, UsageChanged) and event.run == run.id:
                         spent = body
@@ -621,7 +630,7 @@ class Chat:
                 return _SentMessage(turn.visible_parts, self.conversation.fork(place))
         return None
 
-    def _find_place(self) -> int:
+    def find_place(self) -> int:
         """Return the turn number of the last message."""
         turns = self.conversation.turns
         return max(

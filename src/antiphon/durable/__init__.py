@@ -18,8 +18,15 @@ if TYPE_CHECKING:
     from antiphon.durable.dispatcher import Dispatcher
     from antiphon.durable.metrics import Metrics, WorkerEntry
     from antiphon.durable.rate_limits import RateLimits
+    from antiphon.durable.stored_session import Store
 
-_HOMES = {"Dispatcher": "dispatcher", "RateLimits": "rate_limits", "Metrics": "metrics", "WorkerEntry": "metrics"}
+_HOMES = {
+    "Store": "stored_session",
+    "Dispatcher": "dispatcher",
+    "RateLimits": "rate_limits",
+    "Metrics": "metrics",
+    "WorkerEntry": "metrics",
+}
 
 __all__ = [
     "ActiveRun",
@@ -32,6 +39,7 @@ __all__ = [
     "RateLimits",
     "ReplayDiverged",
     "RunEntry",
+    "Store",
     "WorkerEntry",
 ]
 

@@ -90,7 +90,11 @@ class ActiveRun:
         *,
         spent: Spending | None = None,  # noqa: ARG002  (the steps have it)
         is_held: bool = False,
+        step: tuple[str, Outcome] | None = None,
     ) -> None:
-        """Release the run in a state, unless it `is_held`; `ending` describes how it ended, as JSON data."""
+        """Release the run in a state, unless it `is_held`; `ending` describes how it ended, as JSON data.
+
+        The outcome of a `step` is saved in the same transaction.
+        """
         body = None if ending is None else self.middleware.protect(dump_ascii_json(ending))
-        self.journal.release(self.id, self._epoch, state, body, is_held=is_held)
+        self.journal.release(self.id, self._epoch, state, body, is_held=is_held, step=step)

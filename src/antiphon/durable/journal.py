@@ -25,7 +25,7 @@ from antiphon.effects import (
 )
 from antiphon.errors import NotReadyError, StoreError, Suspended
 from antiphon.storage import leases, sessions, steps, texts
-from antiphon.storage.leases import PREPARING
+from antiphon.storage.leases import PREPARING, ClosedStep
 from antiphon.storage.sessions import NewSession, PrintedRow
 
 P = ParamSpec("P")
@@ -154,9 +154,27 @@ class Journal(JournalWriter):
         """Acquire a run without changing its state, so that no other process can."""
         return ActiveRun(self, id, self._acquire(id, into=self.find(id).state, reopens=True))
 
-    def release(self, id: str, epoch: int, state: str, body: str | None = None, *, is_held: bool = False) -> None:
-        """Release a run that this process still owns, unless it `is_held`; `body` is the stored form of its ending."""
-        leases.release(self.database, id, epoch, state, body, self._compute_wake_time, is_held=is_held)
+    def release(
+        self,
+        id: str,
+        epoch: int,
+        state: str,
+        body: str | None = None,
+        *,
+        is_held: bool = False,
+        step: tuple[str, Outcome] | None = None,
+    ) -> None:
+        """Release a run that this process still owns, unless it `is_held`; `body` is the stored form of its ending.
+
+        `step` is a path and the outcome of this step; `Suspended` says that it waits.
+        """
+        closed: ClosedStep | None = None
+        if step is not None:
+            path, outcome = step
+            is_waiting = isinstance(outcome.error, Suspended)
+            ended = "waiting" if is_waiting else "done" if outcome.error is None else "failed"
+            closed = ClosedStep(path, ended, None if is_waiting else self.encode_outcome(id, path, outcome))
+        leases.release(self.database, id, epoch, state, body, self._compute_wake_time, is_held=is_held, step=closed)
 
     def answer(self, id: str, path: str, said: HumanAnswer) -> None:
         """Answer an open question of a run. The run reads the answer when it is resumed."""

@@ -26,20 +26,16 @@ _CLOSED_STEPS = ("done", "failed")
 class MessageStep:
     """A message that this process works on, until `finish`."""
 
-    def __init__(self, session: SessionRun, active: ActiveRun, call: EffectCall) -> None:
+    def __init__(self, session: SessionRun, active: ActiveRun, path: str) -> None:
         self._session = session
         self._active = active
-        self._call = call
+        #: The number of the message.
+        self.path = path
 
     @property
     def id(self) -> str:
         """The id of the run."""
         return self._active.id
-
-    @property
-    def path(self) -> str:
-        """The number of the message, which is the path of its step."""
-        return self._call.path
 
     @property
     def middleware(self) -> JournalMiddleware:
@@ -53,19 +49,17 @@ class MessageStep:
 
     def finish(self, state: str, ending: Mapping[str, Any] | None = None, *, spent: Spending | None = None) -> None:
         """Save how the message ended, and release the run in this state."""
-        told, state = self._session.settle(self._active, state, dict(ending or {}))
+        told, state = self._session.settle(self._active, state, dict(ending or {}), spent)
         reason = str(told.get("error", ""))
+        outcome: Outcome | None = None
         if state == "done":
             used = None if spent is None else [spent.usage.input_tokens, spent.usage.output_tokens, spent.cost]
-            self._save(Outcome({"outcome": str(told.get("outcome", state)), "used": used}))
+            outcome = Outcome({"outcome": str(told.get("outcome", state)), "used": used})
         elif state == "failed":
-            self._save(Outcome(error=AntiphonError(reason)))
+            outcome = Outcome(error=AntiphonError(reason))
         elif state == "waiting":
-            self._save(Outcome(error=Suspended(reason)))
-        self._session.end_message(self._active, state, told)
-
-    def _save(self, outcome: Outcome) -> None:
-        self._active.middleware.after(self._call, outcome)
+            outcome = Outcome(error=Suspended(reason))
+        self._session.end_message(self._active, state, told, None if outcome is None else (self.path, outcome))
 
 
 class SessionRun:
@@ -85,7 +79,7 @@ class SessionRun:
         is_held: bool = False,
     ) -> None:
         self.journal = journal
-        self.id = id
+        self.id: str = id
         self.is_held = is_held
         #: Whether a client runs tools, and sends their results with another message.
         self.is_client_kept = False
@@ -104,45 +98,57 @@ class SessionRun:
         self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
     ) -> MessageStep | None:
         """Save that the next message begins."""
-        active = self._acquire(title)
+        # A run that is created says what was asked, for when the process dies before the message is a step of it.
+        asked = session_request_to_json(conversation, mode, prompt)
+        active = self.acquire(title, asked, conversation)
         self._close_open_steps(active, "left")
-        about, asked, turns = self._about(), session_request_to_json(conversation, mode, prompt), conversation.turns
-        place = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
-        effect = SendMessage(
-            title, mode, asked["prompt"], asked["head"], place, str(about.get("model", "")), self.key, turns
-        )
-        self._count, self.key = self._count + 1, ""
-        call = EffectCall(str(self._count), effect)
-        active.start_message(about)
-        active.middleware.skip_replay()
-        active.middleware.before(call)
-        return MessageStep(self, active, call)
+        return self._insert_message(active, asked, conversation, title)
 
     def resume(self, id: str) -> MessageStep:
         """Acquire the run `id` to resume its last message."""
         self.move(id)
-        active = self._acquire("")
+        active = self.acquire("")
         if not self._count:
-            raise NotReadyError(f"session {id!r} has no message that could be resumed")
+            conversation, mode, prompt = self.journal.load_request(id)
+            asked = session_request_to_json(conversation, mode, prompt)
+            return self._insert_message(active, asked, conversation, self.journal.find(id).title)
         active.start_message()
         active.start_replay(other_model=bool(self.journal.find(id).begun_as.get("every_model")))
-        # The step is there already, so what it says is not needed.
-        return MessageStep(self, active, EffectCall(str(self._count), SendMessage("", "", None, None, 0)))
+        return MessageStep(self, active, str(self._count))
+
+    def _insert_message(
+        self, active: ActiveRun, asked: Mapping[str, Any], conversation: Conversation, title: str
+    ) -> MessageStep:
+        about, turns = self._about(), conversation.turns
+        place = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
+        model = str(about.get("model", ""))
+        effect = SendMessage(title, asked["mode"], asked["prompt"], asked["head"], place, model, self.key, turns)
+        self._count, self.key = self._count + 1, ""
+        call = EffectCall(str(self._count), effect)
+        active.middleware.skip_replay()
+        active.middleware.before(call)
+        active.start_message(about)
+        return MessageStep(self, active, call.path)
 
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
         """Return what was asked in the last message: the conversation before it, the mode and the prompt."""
         return self.journal.load_request(id)
 
-    def settle(self, active: ActiveRun, state: str, ending: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    def settle(
+        self, active: ActiveRun, state: str, ending: dict[str, Any], spent: Spending | None
+    ) -> tuple[dict[str, Any], str]:
         """Return how a message has ended, and its state."""
+        del spent
         if state == "waiting" and self.is_client_kept and not self.journal.list_questions(active.id, 1):
             # It waits only for results of the client's tools, which come with another message.
             return {"outcome": "done", "value": None}, "done"
         return ending, state
 
-    def end_message(self, active: ActiveRun, state: str, ending: Mapping[str, Any]) -> None:
-        """Release the run in this state, unless it is held."""
-        active.finish(state, ending, is_held=self.is_held)
+    def end_message(
+        self, active: ActiveRun, state: str, ending: Mapping[str, Any], message: tuple[str, Outcome] | None
+    ) -> None:
+        """Save the outcome of a message, and release the run in this state, unless it is held."""
+        active.finish(state, ending, is_held=self.is_held, step=message)
         if not self.is_held:
             self._own = None
 
@@ -171,13 +177,16 @@ class SessionRun:
             self._own.let_go()
             self._own = None
 
-    def _acquire(self, title: str) -> ActiveRun:
+    def acquire(
+        self, title: str, asked: Mapping[str, Any] | None = None, conversation: Conversation | None = None
+    ) -> ActiveRun:
         """Return the run, which belongs to this process from now on."""
         if self._own is None and self.id and self.journal.has_run(self.id):
             self._own = self._explain_lease(lambda: self.journal.resume(self.id, reopens=True))
             self._count = self._count_messages()
         elif self._own is None:
-            self._own = self.journal.begin(self._kind, title, self._about(), id=self.id)
+            said = None if conversation is None else self.journal.save_turns(conversation.turns)
+            self._own = self.journal.begin(self._kind, title, {**self._about(), **(asked or {})}, id=self.id, said=said)
             self.id, self._count = self._own.id, 0
         self._last = self._own
         return self._own
@@ -194,6 +203,10 @@ class SessionRun:
                 f"session {self.id} is in use by {who}: wait until it ends there, or continue in a copy with `--fork`"
             ) from error
 
+    def count_saved(self) -> int:
+        """Return the number of saved messages."""
+        return self._count_messages() if self.id else 0
+
     def _count_messages(self) -> int:
         last = self.journal.find_last_message(self.id)
         return 0 if last is None else int(last.path)
@@ -205,12 +218,22 @@ class SessionRun:
         """The saved run, if it exists."""
         return self.journal.find(self.id) if self.id and self.journal.has_run(self.id) else None
 
-    def find_state(self) -> str:
-        """Return the state of a run whose last message has not ended, or an empty string."""
+    def find_state(self, *, is_answered: bool = True) -> str:
+        """Return the state of a run whose last message can be resumed, or an empty string.
+
+        If the conversation does not have the answer, the process died before it was saved, and it is replayed.
+        """
         entry = self.entry
-        state = "" if entry is None else entry.state
-        last = self.journal.find_last_message(self.id) if state in _OPEN_STATES else None
-        return state if last is not None and last.state not in _CLOSED_STEPS else ""
+        last = None if entry is None else self.journal.find_last_message(self.id)
+        if entry is None or (last is None and "mode" not in entry.begun_as):
+            return ""
+        if last is not None and last.state in _CLOSED_STEPS:
+            match last.outcome:
+                case Outcome(value={"outcome": "done"}) if not is_answered:
+                    return "interrupted"
+                case _:
+                    return ""
+        return entry.state if entry.state in _OPEN_STATES else ""
 
     def stop(self) -> None:
         """End the last message for good: it is not resumed, and its questions are closed."""

@@ -57,6 +57,10 @@ def _is_journal(value: object) -> bool:
     return callable(getattr(value, "begin_request", None)) and callable(getattr(value, "resume", None))
 
 
+def _is_store(value: object) -> bool:
+    return callable(getattr(value, "open_session", None))
+
+
 def _is_human_input(value: object) -> bool:
     return isinstance(value, HumanInput) or callable(value)
 
@@ -69,7 +73,7 @@ def _make_type_check(kind: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_REQUIRED_ARGUMENTS = ("system", "attempts", "raise_tool_bugs", "name")
+_REQUIRED_ARGUMENTS = ("system", "attempts", "raise_tool_bugs", "name", "id")
 #: For each argument: the check, and the description of a valid value.
 _ARGUMENT_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "system": (_make_type_check(str), "a text"),
@@ -84,6 +88,8 @@ _ARGUMENT_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "before_request": (callable, "a function of the conversation"),
     "name": (_make_type_check(str), "a text"),
     "journal": (_is_journal, "a `Journal`"),
+    "store": (_is_store, "a `Store`"),
+    "id": (_make_type_check(str), "a text"),
     "record": (_is_path, "the path of a file"),
     "replay": (_is_path, "the path of a file"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from os import PathLike
@@ -21,7 +22,14 @@ from antiphon.session.output_spec import RunMode
 from antiphon.session.pending_answers import list_pending_questions, record_answer
 from antiphon.session.result import AIResult
 from antiphon.session.run import Run
-from antiphon.session.settings import BeforeRequestHook, JournalProtocol, ModelProtocol, SessionSettings
+from antiphon.session.settings import (
+    BeforeRequestHook,
+    JournalProtocol,
+    ModelProtocol,
+    SessionSettings,
+    StoredMessages,
+    StoreProtocol,
+)
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, start_task
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
@@ -50,7 +58,9 @@ class Session(Generic[Deps]):
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
     `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being
     reported to the model. `context` controls the compaction of a long conversation. `before_request` is
-    called with the conversation before each request. `name` is shown as the asker of questions.
+    called with the conversation before each request. `name` is shown as the asker of questions. With a `store`, each
+    message is saved as a step of the session `id`. If the program is run again, the N-th message is the saved one, and
+    nothing of it is repeated; `Session.open` adds messages instead.
     `configuration` provides the keys; the default is that of the current directory. `record` and `replay`
     name a file of exchanges. `options` are sent with every request.
     """
@@ -73,6 +83,8 @@ class Session(Generic[Deps]):
         before_request: BeforeRequestHook | None = None,
         name: str = "",
         journal: JournalProtocol | None = None,
+        store: StoreProtocol | None = None,
+        id: str = "",
         configuration: Configuration | None = None,
         record: str | PathLike[str] | None = None,
         replay: str | PathLike[str] | None = None,
@@ -92,6 +104,8 @@ class Session(Generic[Deps]):
                 "before_request": before_request,
                 "name": name,
                 "journal": journal,
+                "store": store,
+                "id": id,
                 "record": record,
                 "replay": replay,
             }
@@ -124,6 +138,32 @@ class Session(Generic[Deps]):
             provided,
         )
         self._settings.resolve()
+        #: The saved messages, if the session has a store.
+        self._stored: StoredMessages | None = None
+        if store is not None:
+            self._use_store(store, id, appends=False)
+        elif id:
+            raise OptionError("`id` names a saved session, which needs a store: `Session(store=Store(), id=…)`")
+
+    @classmethod
+    def open(cls, id: str, model: str | ModelProtocol | None = None, *, store: StoreProtocol, **more: Any) -> Self:
+        """Open a saved session, to add messages to it. The other arguments are those of a session."""
+        session = cls(model, **more)
+        session.conversation = session._use_store(store, id, appends=True).load_conversation()
+        return session
+
+    def _use_store(self, store: StoreProtocol, id: str, *, appends: bool) -> StoredMessages:
+        settings = self._settings
+        stored = store.open_session(id, lambda: settings.model.name, appends=appends)
+        settings.journal = self._stored = stored
+        # Release the session when nobody uses it any more, at the latest at the end of the program.
+        weakref.finalize(self, stored.close)
+        return stored
+
+    @property
+    def id(self) -> str:
+        """The id of the session in its store; empty without one, and before the first message without a name."""
+        return "" if self._stored is None else self._stored.id
 
     @property
     def model(self) -> ModelProtocol:
@@ -351,7 +391,7 @@ class Session(Generic[Deps]):
         conversation = self.conversation
         dropped = conversation.compaction(0).dropped
         if not dropped:
-            raise NotReadyError("there is nothing to compact: the conversation has no older turns")
+            raise NotReadyError("there is nothing to compact: a summary would not be shorter")
         conversation.claim(self)
         try:
             asked = build_summary_request(dropped, focus)
@@ -392,12 +432,16 @@ class Session(Generic[Deps]):
     # Closing
 
     def close(self) -> None:
-        """Close the connections of the model if this session created it."""
+        """Release the saved session, and close the connections of the model if this session created it."""
+        if self._stored is not None:
+            self._stored.close()
         if self._owns_model and (close := getattr(self.model, "aclose", None)) is not None:
             _run_blocking("close", close())
 
     async def aclose(self) -> None:
         """Like `close`, but asynchronous: close the connections that this event loop opened."""
+        if self._stored is not None:
+            self._stored.close()
         if self._owns_model and (close := getattr(self.model, "aclose", None)) is not None:
             await close()
 

@@ -66,6 +66,21 @@ class JournalProtocol(Protocol):
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]: ...
 
 
+class StoredMessages(JournalProtocol, Protocol):
+    """The saved messages of one session."""
+
+    @property
+    def id(self) -> str: ...
+    def load_conversation(self) -> Conversation: ...
+    def close(self) -> None: ...
+
+
+class StoreProtocol(Protocol):
+    """The interface that a session requires of a store. `antiphon.Store` implements it."""
+
+    def open_session(self, id: str, model: Callable[[], str], *, appends: bool = False) -> StoredMessages: ...
+
+
 #: Called with the conversation before each request; it may add to the conversation or shorten it.
 BeforeRequestHook = Callable[[Conversation], Awaitable[None] | None]
 

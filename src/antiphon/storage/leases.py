@@ -23,6 +23,14 @@ class LeasedWrite(NamedTuple):
     values: tuple[Any, ...]
 
 
+class ClosedStep(NamedTuple):
+    """The state and the outcome that a step gets when its session is released."""
+
+    path: str
+    state: str
+    outcome: str | None
+
+
 def set_launch(launch: str) -> LeasedWrite:
     """Return a write of the launch data."""
     return LeasedWrite("UPDATE sessions SET launch = ? WHERE id = (SELECT session FROM at)", (launch,))
@@ -99,16 +107,20 @@ def release(
     compute_wake_time: Callable[[list[tuple[float, str]]], float | None],
     *,
     is_held: bool = False,
+    step: ClosedStep | None = None,
 ) -> None:
     """Release a session that is still owned at this epoch; one that was answered in the meantime is ready.
 
-    One that `is_held` keeps its owner.
+    One that `is_held` keeps its owner. `step` is closed in the same transaction.
     `compute_wake_time` takes the beginnings and requests of its unfinished sleeps.
     """
 
     def let_go(connection: Any) -> None:
         if result is not None:
             store_text(connection, result)
+        if step is not None:
+            ended = database.now(connection)
+            connection.execute(_CLOSE_STEP, (step.state, step.outcome, ended, id, step.path, id, epoch))
         as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
         now = database.now(connection)
         sleeps = connection.execute(
@@ -177,6 +189,10 @@ def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> Non
         raise LeaseLost(f"session {id!r} {how}")
 
 
+_CLOSE_STEP = (
+    "UPDATE steps SET state = ?, outcome = ?, ended = ? WHERE session = ? AND path = ?"
+    " AND EXISTS (SELECT 1 FROM sessions WHERE id = ? AND epoch = ?)"
+)
 #: The number of steps never decreases, so that a lost last step is noticed.
 _RELEASE = (
     "UPDATE sessions SET state = ?, owner = CASE WHEN ? THEN owner ELSE '' END, updated = ?, result = ?, wake_at = ?,"

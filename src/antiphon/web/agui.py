@@ -36,8 +36,8 @@ from starlette.responses import StreamingResponse
 
 from antiphon.errors import AntiphonError, NotReadyError, OptionError
 from antiphon.web.agui_history import HistoryMismatch, conversation_to_agui
-from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA, parse_run_input, resume_answer_json
-from antiphon.web.agui_runs import ThreadRun, connected, find_message, load_thread
+from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA, parse_run_input, parse_wishes, resume_answer_json
+from antiphon.web.agui_runs import ThreadRun, change_thread, connected, find_message, load_thread
 from antiphon.web.inbox import settle_as
 from antiphon.web.json_response import dump_redacted_json, read_json_object
 from antiphon.web.steps import get_pending_call, load_effect_entry
@@ -112,8 +112,13 @@ class AguiEndpoint:
         state = self._journal.find(name).state if self._journal.has_run(name) else ""
         if state not in ("waiting", "ready"):
             known = find_message(self._journal, name, given.run_id)
-            # A request that is sent again has its answer already.
-            return self._make_answered(name, given) if known else ThreadRun.begin(self._journal, agent, name, given)
+            if known is not None:
+                # The request was sent before.
+                return self._make_answered(name, given)
+            if (wishes := parse_wishes(given)).action in ("undo", "compact"):
+                change_thread(self._journal, agent, name, given, wishes)
+                return self._make_answered(name, given)
+            return ThreadRun.begin(self._journal, agent, name, given)
         if self._journal.list_questions(name, 1):
             # The pending questions still need answers of a person.
             return [_start_event(given), _finish_event(given, self._make_interrupt_outcome(name))]

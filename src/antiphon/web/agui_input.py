@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ag_ui.core import (
@@ -55,6 +56,30 @@ def parse_run_input(data: dict[str, Any]) -> RunAgentInput:
     if major.isdecimal() and int(major) > 1:
         raise OptionError(f"AG-UI {given.protocol_version} is not supported; send a request of AG-UI 1.0")
     return given
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadWishes:
+    """What a client wants besides its messages, from `forwardedProps.antiphon`.
+
+    The `action` is `retry`, `undo` or `compact`, with a `focus`; `model` is another model for this thread.
+    """
+
+    action: str = ""
+    focus: str = ""
+    model: str = ""
+
+
+def parse_wishes(given: RunAgentInput) -> ThreadWishes:
+    """Parse what a client wants besides its messages."""
+    wanted = as_object(as_object(given.forwarded_props).get("antiphon"))
+    names = [each.name for each in fields(ThreadWishes)]
+    if wrong := [name for name, value in wanted.items() if name not in names or not isinstance(value, str)]:
+        raise OptionError(f"`forwardedProps.antiphon.{wrong[0]:.60}` must be a string; known: {', '.join(names)}")
+    wishes = ThreadWishes(**wanted)
+    if wishes.action not in ("", "retry", "undo", "compact"):
+        raise OptionError(f"`action` must be retry, undo or compact, not {wishes.action[:60]!r}")
+    return wishes
 
 
 def build_system_prompt(given: RunAgentInput) -> str:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import BaseEvent, RunAgentInput, ToolMessage
+from ag_ui.core import BaseEvent, MessagesSnapshotEvent, RunAgentInput, ToolMessage
 from ag_ui.core import Tool as AguiTool
 
 from antiphon.chat.chat import Chat
@@ -21,8 +21,14 @@ from antiphon.storage import Store
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.web.agui_events import AguiEventEncoder
-from antiphon.web.agui_history import HistoryMismatch, NewMessages, find_new_messages, import_thread
-from antiphon.web.agui_input import build_system_prompt, convert_result, convert_tool
+from antiphon.web.agui_history import (
+    HistoryMismatch,
+    NewMessages,
+    conversation_to_agui,
+    find_new_messages,
+    import_thread,
+)
+from antiphon.web.agui_input import ThreadWishes, build_system_prompt, convert_result, convert_tool, parse_wishes
 
 if TYPE_CHECKING:
     from antiphon.durable import EffectEntry, Journal
@@ -54,11 +60,15 @@ class ThreadRun:
             conversation, new = _match(ours, given, unfinished)
             conversation.system = build_system_prompt(given) or conversation.system
         _add_results(conversation, new.results)
-        if not new.said and not conversation.ready():
+        wishes, key = parse_wishes(given), given.run_id
+        if not new.said and not wishes.action and not conversation.ready():
             raise OptionError(f"the request has no new message or result: {conversation.ready().reason}")
         known = conversation.fork()
         chat = _open_chat(journal, agent, name, given, given.tools or (), {}, conversation)
-        key = given.run_id
+        if wishes.action == "retry":
+            known = known.fork(chat.find_place() + 1)
+            snapshot = MessagesSnapshotEvent(messages=conversation_to_agui(known, name))
+            return cls(chat, chat.ask_again(key=key), AguiEventEncoder(key, chat, known, 0), [snapshot])
         reply = chat.send(list(new.said), key=key) if new.said else chat.continue_answer(key=key)
         return cls(chat, reply, AguiEventEncoder(key, chat, known, 0))
 
@@ -160,6 +170,18 @@ def load_thread(journal: Journal, name: str) -> Conversation | None:
             return None
 
 
+def change_thread(journal: Journal, agent: Agent, name: str, given: RunAgentInput, wishes: ThreadWishes) -> None:
+    """Undo the last message of a thread, or compact it."""
+    ours = load_thread(journal, name)
+    if ours is None:
+        raise OptionError(f"thread {given.thread_id!r} is not saved, so there is nothing to {wishes.action}")
+    with _open_chat(journal, agent, name, given, given.tools or (), {}, ours) as chat:
+        if wishes.action == "undo":
+            chat.undo()
+        else:
+            chat.compact(wishes.focus)
+
+
 def find_message(journal: Journal, name: str, key: str) -> EffectEntry | None:
     """Return the message of a thread with this key."""
     return next((each for each in journal.list_messages(name) if each.asked.get("key") == key), None)
@@ -198,6 +220,8 @@ def _open_chat(
     conversation: Conversation,
 ) -> Chat:
     model, tools = agent
+    if other := parse_wishes(given).model:
+        model = connected(other)
     named, mine = (tools, _load_bundle(tools)) if isinstance(tools, str) else ("", list(tools))
     try:
         every = as_tools([*mine, *(_make_client_tool(convert_tool(each), answers) for each in offered)])

@@ -69,6 +69,13 @@ class Chats:
             raise
         return self._service.keep(other)
 
+    def copy(self, id: str) -> Chat:
+        """Open a copy of a conversation."""
+        chat = self.open(id)
+        if not chat.id:
+            raise NotSavedError("this conversation is not saved and cannot be copied")
+        return self._service.keep(self._open(ChatOptions(resume=chat.id, fork=True)))
+
     def send(self, id: str, given: dict[str, Any]) -> Chat:
         """Send a message in a conversation."""
         chat = self.open(id)

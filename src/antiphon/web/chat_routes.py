@@ -29,6 +29,7 @@ def routes(journal: Journal, chats: Chats) -> list[Route]:
         "/api/chats/new": lambda _, given: chats.begin(given),
         f"{chat}/say": lambda request, given: chats.send(_id(request), given),
         f"{chat}/fork": lambda request, given: chats.fork(_id(request), _number(request, "turn"), given),
+        f"{chat}/copy": lambda request, _: chats.copy(_id(request)),
         f"{chat}/model": lambda request, given: chats.change(_id(request), given),
         f"{chat}/again": lambda request, _: _do(chats, request, Chat.ask_again),
         f"{chat}/go": lambda request, _: _do(chats, request, Chat.continue_answer),
