@@ -525,11 +525,14 @@ class Chat:
                 log.exception("a chat ended without an answer")
             result = error
         self.error = result if isinstance(result, BaseException) else None
-        with suppress(AntiphonError):
+        try:
             self._find_unfinished()
             self._remember_save()
-        reply.finish(result)
-        self._changed()
+        except Exception:
+            log.exception("the state of a chat cannot be read")
+        finally:
+            reply.finish(result)
+            self._changed()
 
     def _before_request(self, conversation: Conversation) -> None:
         if self.before_request is not None:

@@ -134,6 +134,8 @@ def chat_json(chat: Chat) -> dict[str, Any]:
         "error": _error_json(chat),
         "notes": chat.notes,
         "isSaved": bool(chat.id),
+        # It changes with each answer, so that pages hear of the end of one that took no time.
+        "number": chat.live.number,
         "isInterrupted": state != "answering" and chat.is_interrupted,
         "isUnanswered": state == "idle" and chat.is_unanswered,
     }
