@@ -85,14 +85,14 @@ def memory() -> None:
 def start_up() -> None:
     """CPU of `antiphon run`."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["ANTIPHON_LOGS"] = f"{folder}/logs.db"
+        os.environ["ANTIPHON_DB"] = f"{folder}/logs.db"
         (Path(folder) / "journal_client.py").write_text((BENCH / "journal_client.py").read_text())
         for name, source in HELLO.items():
             file = Path(folder) / name
             file.write_text(source)
             command = [sys.executable, "-m", "antiphon", "run", str(file)]
             kept = min(cpu(command) for _ in range(7))
-            bare = min(cpu([*command, "--no-journal"]) for _ in range(7))
+            bare = min(cpu([*command, "--no-save"]) for _ in range(7))
             print(f"`antiphon run {name}`: {kept:.3f} s of CPU, {bare:.3f} s with `--no-journal`", end="")
             print(f"; goal 0.25 s: {_met(kept <= 0.25)}." if name == "hello.vibe" else ", with one effect.")
 

@@ -118,15 +118,15 @@ class Life:
         if rows and run.state in ENDED_STATES:
             for row in rows:
                 if row.state != "done":
-                    return ["runs", "resume", row.id, *self._decisions(row)]
+                    return ["resume", row.id, *self._decisions(row)]
             return []
         if run.state == "done":
             return []
         if run.waiting:
             question = self.random.choice(run.waiting)
             words = question.text.split()[-1]
-            return ["runs", "answer", run.id, question.path, f"a{words[-2]}"]
-        return ["runs", "resume", run.id, *(self._decisions(run) if not rows else [])]
+            return ["answer", run.id, question.path, f"a{words[-2]}"]
+        return ["resume", run.id, *(self._decisions(run) if not rows else [])]
 
     def _decisions(self, run: RunEntry) -> list[str]:
         """Return what somebody says of interrupted steps who has looked at what they left."""
@@ -232,7 +232,7 @@ def _begin(work: Callable[[], object], place: Path) -> NoReturn:
     for number, name in ((0, os.devnull), (1, "out"), (2, "err")):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), number)
     forks.open_streams()
-    os.environ |= {"ANTIPHON_LOGS": str(place / "logs.db"), "XDG_CONFIG_HOME": str(place / "config")}
+    os.environ |= {"ANTIPHON_DB": str(place / "logs.db"), "XDG_CONFIG_HOME": str(place / "config")}
     forks.end(work)
 
 

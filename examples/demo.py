@@ -97,8 +97,8 @@ def kill_and_resume(stage: Stage) -> None:
         # What moved on the last line moves no more.
         terminal.file.write("\r\x1b[K")
     print(f"(kill -9 {process.pid})", flush=True)
-    stage.show("It goes on; the first mail is not asked about again:", "antiphon", "runs", "resume", "last")
-    stage.show("All that it did, in both lives:", "antiphon", "runs", "show", "last")
+    stage.show("It goes on; the first mail is not asked about again:", "antiphon", "resume", "last")
+    stage.show("All that it did, in both lives:", "antiphon", "show", "last")
 
 
 def _wait_for_a_request(stage: Stage, process: subprocess.Popen[bytes]) -> None:
@@ -121,7 +121,7 @@ def look_at_the_page(stage: Stage) -> None:
         "Every run, call and result of this demonstration, in a browser: runs, the team, and what it cost.",
     )
     place = stage.database.relative_to(ROOT)
-    stage.say("Look at it:", f"ANTIPHON_LOGS={place} antiphon serve --open")
+    stage.say("Look at it:", f"ANTIPHON_DB={place} antiphon serve --open")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     print(f"Enter opens it now; without it, this ends in {PATIENCE} seconds. ", end="", flush=True)

@@ -123,7 +123,7 @@ def test_the_demonstration_kills_a_program_and_goes_on_with_it(
     # Whether the second was under way when it was killed, is chance.
     assert mails in ([["Maria"], ["Sven"], ["Sven"], ["Aiko"]], [["Maria"], ["Sven"], ["Aiko"]])
     shown = capfd.readouterr().out
-    assert shown.index("(kill -9") < shown.index("$ antiphon runs resume last") < shown.index("Ada  ")
+    assert shown.index("(kill -9") < shown.index("$ antiphon resume last") < shown.index("Ada  ")
     assert "■" not in shown
 
 
@@ -135,7 +135,7 @@ def _triaged(received: Received) -> Step:
 def test_the_demonstration_ends_where_nobody_sits(demo: Any, capfd: pytest.CaptureFixture[str]):
     demo.look_at_the_page(demo.Stage(demo.ROOT, demo.ROOT / "build" / "demo" / "demo.db", {}))
     shown = capfd.readouterr().out
-    assert "$ ANTIPHON_LOGS=build/demo/demo.db antiphon serve --open\n" in shown
+    assert "$ ANTIPHON_DB=build/demo/demo.db antiphon serve --open\n" in shown
     assert "Enter" not in shown
 
 

@@ -273,7 +273,7 @@ def in_vibe(name: str, flags: list[str], human: str) -> Ended:
     """As a program. One that waits for an answer has ended; it gets it later, and goes on."""
     commands = [["run", "--model", "openai/gpt-5-mini", f"{name}.vibe", *flags]]
     if human:
-        commands += [["runs", "answer", "last", human], ["runs", "resume", "last"]]
+        commands += [["answer", "last", human], ["resume", "last"]]
     done = [CliRunner().invoke(cli, each) for each in commands]
     assert not human or done[0].exit_code == 3
     return Ended(done[-1].exit_code, done[0].stdout + done[-1].stdout * (len(done) > 1), done[-1].stderr)
@@ -307,7 +307,7 @@ def ended(run: Callable[[str, list[str], str], Ended], case: Case, place: Path, 
         patch.setenv("OPENAI_BASE_URL", stage.fake.base_url("openai-responses"))
         patch.setenv("OPENAI_API_KEY", "any")
         patch.setenv("GITHUB_TOKEN", "ghp_4711")
-        patch.setenv("ANTIPHON_LOGS", f"{place}.db")
+        patch.setenv("ANTIPHON_DB", f"{place}.db")
         end = run(case.name, flags, case.human)
     after = left(place)
     end.files = {name: after.get(name, "removed") for name in before | after if before.get(name) != after.get(name)}

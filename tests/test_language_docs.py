@@ -160,7 +160,7 @@ def test_a_program_of_the_documentation_runs_from_the_command_and_from_python(
             printed = capsys.readouterr().out
         else:
             given = [part for name, value in inputs.items() for part in ("--set", f"{name}={json.dumps(value)}")]
-            result = CliRunner().invoke(cli, ["run", "program.vibe", "--yes", "--no-journal", *given])
+            result = CliRunner().invoke(cli, ["run", "program.vibe", "--yes", "--no-save", *given])
             assert result.exit_code == 0, result.output
             printed = result.stdout
     assert printed.rstrip("\n") == (example.output or "").rstrip("\n")

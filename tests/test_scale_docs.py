@@ -50,7 +50,7 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
     Path("triage.vibe").write_text('let mail = ""\nsleep(0)\nmail\n')
     Path("mails.csv").write_text("mail\nfirst\nsecond\n")
     commands = [shlex.split(line, comments=True) for line in blocks("sh")[0].splitlines() if "antiphon " in line]
-    monkeypatch.setenv("ANTIPHON_LOGS", "logs.db")
+    monkeypatch.setenv("ANTIPHON_DB", "logs.db")
     with working(postgres):
         until(lambda: Dispatcher(postgres).metrics().workers)
         ran = 0

@@ -445,15 +445,15 @@ def test_an_index_that_is_behind_catches_up(tmp_path: Path):
         ("darwin", {}, "home/Library/Application Support/antiphon/logs.db"),
         ("win32", {"LOCALAPPDATA": "{}/local"}, "local/antiphon/logs.db"),
         ("win32", {}, "home/AppData/Local/antiphon/logs.db"),
-        ("linux", {"ANTIPHON_LOGS": "{}/my.db"}, "my.db"),
-        ("linux", {"ANTIPHON_LOGS": "~/my.db"}, "home/my.db"),
-        ("linux", {"ANTIPHON_LOGS": "off"}, "home/.local/share/antiphon/logs.db"),
+        ("linux", {"ANTIPHON_DB": "{}/my.db"}, "my.db"),
+        ("linux", {"ANTIPHON_DB": "~/my.db"}, "home/my.db"),
+        ("linux", {"ANTIPHON_DB": "off"}, "home/.local/share/antiphon/logs.db"),
     ],
 )
 def test_the_place_follows_platform_and_environment(
     platform: str, environment: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    for name in ("XDG_DATA_HOME", "LOCALAPPDATA", "ANTIPHON_LOGS"):
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA", "ANTIPHON_DB"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name, value in environment.items():
@@ -464,12 +464,12 @@ def test_the_place_follows_platform_and_environment(
 
 def test_saving_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setenv("ANTIPHON_LOGS", "Off")
+    monkeypatch.setenv("ANTIPHON_DB", "Off")
     assert save(Store(), talk("hi")) == ""
     assert os.listdir(tmp_path) == []
-    monkeypatch.delenv("ANTIPHON_LOGS")
+    monkeypatch.delenv("ANTIPHON_DB")
     id = save(Store(), talk("hi"))
-    monkeypatch.setenv("ANTIPHON_LOGS", "off")
+    monkeypatch.setenv("ANTIPHON_DB", "off")
     assert Store().load(id) == talk("hi"), "what was saved before can be read"
 
 

@@ -28,7 +28,7 @@ _PYTHON = re.compile(r"(?<!-->\n)^```python\n(.*?)^```", re.MULTILINE | re.DOTAL
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     files = dict(_FILE.findall(PAGE.read_text(encoding="utf-8")))
     made = make_repository(tmp_path / "calc", files)
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs" / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs" / "logs.db"))
     monkeypatch.setenv("ANTIPHON_MODEL", MODEL)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

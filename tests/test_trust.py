@@ -50,7 +50,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     directory = tmp_path / "cloned"
     (directory / ".git").mkdir(parents=True)
     monkeypatch.chdir(directory)
@@ -95,7 +95,7 @@ class TestFiles:
         configuration = load_configuration()
         (note,) = configuration.notes
         assert "antiphon.toml, .env, .mcp.json" in note
-        assert "`antiphon trust`" in note
+        assert "`antiphon setup trust`" in note
         assert not VARIABLES & configuration.environment.keys()
         assert default_model(load_configuration()).source == "local"
         assert (configuration.model, configuration.mcp_servers()) == ("", [])
@@ -395,14 +395,14 @@ class TestCommand:
             ("test", str(tested)),
             ("run", str(wrong)),
             ("run", str(tested)),
-            ("doctor", str(repository / "d\nforged.json")),
+            ("check", str(repository / "d\nforged.json")),
             ("trust",),
             ("trust", "--yes"),
             ("test", str(tested)),
         ):
             ran = antiphon(*command)
             seen += ran.out + ran.err
-        done = forks.run("doctor", "c\nforged.json", text=True)
+        done = forks.run("check", "c\nforged.json", text=True)
         seen += done.stdout + done.stderr
         assert seen.count("forged") > 10
         assert [line for line in seen.splitlines() if line.startswith("forged")] == []
@@ -419,7 +419,7 @@ class TestCommand:
     def test_commands_say_in_one_line_what_is_ignored(self, repository: Path) -> None:
         (repository / ".env").write_text("OPENAI_BASE_URL=http://evil")
         for command in (["models"], ["keys", "list"], ["test"]):
-            assert antiphon(*command).err.count("review and trust it with `antiphon trust`") == 1
+            assert antiphon(*command).err.count("review and trust it with `antiphon setup trust`") == 1
         assert antiphon("explain", "V0603").err == ""
 
     def test_in_a_terminal_it_is_asked_once(self, repository: Path) -> None:
@@ -755,7 +755,7 @@ def test_a_hostile_repository_starts_nothing_whatever_is_run_in_it(
             ["keys", "list"],
             ["check", str(repository)],
             ["test", str(repository)],
-            ["doctor", str(repository / "history.json")],
+            ["check", str(repository / "history.json")],
             ["fmt", "--check", str(repository)],
             ["trust"],
             ["run", str(repository / "x.vibe")],

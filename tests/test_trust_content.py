@@ -23,7 +23,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     directory = tmp_path / "cloned"
     (directory / ".git").mkdir(parents=True)
     monkeypatch.chdir(directory)
@@ -215,7 +215,7 @@ class TestTeams:
         ran = antiphon("team", "run", "Add a test.")
         assert ran.code != 0
         assert "team.toml sets models, limits and commands" in ran.err
-        assert "`antiphon trust`" in ran.err
+        assert "`antiphon setup trust`" in ran.err
 
 
 def test_what_was_typed_before_the_question_is_no_answer(repository: Path) -> None:

@@ -36,7 +36,7 @@ class Stage:
         kept = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
         self.place = place
         self.database = database
-        self.variables = kept | {"ANTIPHON_LOGS": str(database)} | variables
+        self.variables = kept | {"ANTIPHON_DB": str(database)} | variables
         self._console = make_console()
 
     def head(self, title: str, about: str) -> None:

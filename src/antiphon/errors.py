@@ -172,7 +172,7 @@ class StoreUnreachable(StoreError):
 class SessionAborted(AntiphonError):
     """A run must stop. Neither a program nor a tool may catch this and continue."""
 
-    #: The option that `antiphon runs resume` needs to get past this error; empty if it needs none.
+    #: The option that `antiphon resume` needs to get past this error; empty if it needs none.
     option: str = ""
 
 

@@ -16,7 +16,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     with Fake() as fake:
         monkeypatch.setenv("OPENAI_API_KEY", "any")
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+        monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
         monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

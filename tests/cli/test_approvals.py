@@ -68,7 +68,7 @@ def terminal(tmp_path: Path, program: str) -> Iterator[Terminal]:
             "HOME": str(tmp_path),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
-            "ANTIPHON_LOGS": str(tmp_path / "logs.db"),
+            "ANTIPHON_DB": str(tmp_path / "logs.db"),
             "OPENAI_API_KEY": "any",
             "OPENAI_BASE_URL": fake.base_url("openai"),
         }

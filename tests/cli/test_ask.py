@@ -162,9 +162,9 @@ def test_exit_codes_say_how_it_went(fake: Fake, step: Answer | Fail, code: int, 
 def test_half_an_answer_is_not_lost(fake: Fake) -> None:
     half = Answer("Half an ans", stop="length")
     fake.play(half, half, half, "All of it.", half)
-    assert ask("a").stderr.endswith(f"; `antiphon logs show {Store().find('last').id}` shows it\n")
-    assert "Half an ans" in CliRunner().invoke(cli, ["logs", "show", "last"]).stdout
-    assert ask("a", "--no-log").stderr.endswith("it is not saved; this is the text:\nHalf an ans\n")
+    assert ask("a").stderr.endswith(f"; `antiphon show {Store().find('last').id}` shows it\n")
+    assert "Half an ans" in CliRunner().invoke(cli, ["show", "last"]).stdout
+    assert ask("a", "--no-save").stderr.endswith("it is not saved; this is the text:\nHalf an ans\n")
     streamed = ask("a", "--stream")
     assert (streamed.stdout, streamed.stderr.count("\n"), "shows it" in streamed.stderr) == ("Half an ans\n", 1, False)
     ask("b")
@@ -175,7 +175,7 @@ def test_half_an_answer_is_not_lost(fake: Fake) -> None:
 def test_limits_are_kept(fake: Fake) -> None:
     fake.play(*[call("now")] * 5)
     result = ask("Go.", "--tools", "read", "--max-turns", "2")
-    assert (result.exit_code, result.stderr) == (1, "antiphon: limit: the limit of 2 requests is reached\n")
+    assert (result.exit_code, result.stderr) == (4, "antiphon: limit: the limit of 2 requests is reached\n")
     assert len(fake.requests) == 2
     fake.play(*[call("now")] * 5)
     assert "limit of $1e-06 is reached" in ask("Go.", "--tools", "read", "--max-cost", "0.000001").stderr
@@ -245,7 +245,7 @@ def test_whatever_goes_wrong_json_is_one_object(arguments: list[str]) -> None:
 
 def test_without_a_log_nothing_is_saved(fake: Fake, tmp_path: Path) -> None:
     fake.play("A.")
-    assert json.loads(ask("a", "--no-log", "--json").stdout)["id"] is None
+    assert json.loads(ask("a", "--no-save", "--json").stdout)["id"] is None
     assert not (tmp_path / "logs.db").exists()
 
 
@@ -318,7 +318,7 @@ def test_what_waits_is_asked_about_by_the_chat_that_it_names(fake: Fake, tmp_pat
     fake.play(call("write_file", path="a.txt", content="x"), "Written.")
     done = ask("Write.", "--tools", "all")
     assert done.exit_code == 3
-    (command,) = re.findall("`antiphon (chat .*?)` asks you", done.stderr)
+    (command,) = re.findall("`antiphon (resume .*?)` asks you", done.stderr)
     env = os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLUMNS": "", "HOME": str(tmp_path)}
     with Terminal(*command.split(), env=env, cwd=tmp_path) as terminal:
         terminal.expect("May `write_file` run?")

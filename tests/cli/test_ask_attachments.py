@@ -120,7 +120,7 @@ def test_a_pdf_goes_to_whom_it_may_in_the_form_of_his_api(
     other = "openai/gpt-5" if model.startswith("anthropic") else "anthropic/claude-sonnet-5"
     assert ask("And?", "-c", "-m", other).code == 0
     assert f"[the PDF report.pdf, which was shown to {model} alone]" in json.dumps(fake.requests[-1].body)
-    assert "Sum up." in antiphon("logs", "show", "last").out
+    assert "Sum up." in antiphon("show", "last").out
 
 
 @pytest.mark.parametrize(

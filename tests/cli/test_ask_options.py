@@ -74,8 +74,8 @@ def test_an_option_inside_of_a_value_is_told() -> None:
 def test_an_ask_that_is_gone_on_with_has_its_options_again(fake: Fake) -> None:
     fake.play(call("run_shell", command="true"), "```\ndone\n```\n")
     assert ask("Make it.", "--tools", "all", "-o", "max_tokens=50", "-x").code == 3
-    antiphon("runs", "allow", "last")
-    assert antiphon("runs", "resume", "last").out == "done\n"
+    antiphon("answer", "last", "yes")
+    assert antiphon("resume", "last").out == "done\n"
     assert fake.requests[-1].body["max_output_tokens"] == 50
 
 
@@ -105,9 +105,9 @@ def test_an_answer_without_a_code_block_is_not_lost(fake: Fake) -> None:
     fake.play("Just `words`.", "Just words.")
     ran = ask("Write it.", "--extract")
     assert (ran.code, ran.out) == (1, "")
-    assert f"the answer has no code block; `antiphon logs show {Store().find('last').id}` shows it" in ran.err
-    assert "Just words." in antiphon("logs", "show", "last").out
-    assert "\nJust words.\n" in ask("Write it.", "--extract", "--no-log").err
+    assert f"the answer has no code block; `antiphon show {Store().find('last').id}` shows it" in ran.err
+    assert "Just words." in antiphon("show", "last").out
+    assert "\nJust words.\n" in ask("Write it.", "--extract", "--no-save").err
 
 
 def test_two_ways_to_print_an_answer_are_refused(fake: Fake) -> None:
@@ -149,7 +149,7 @@ def test_any_conversation_can_be_gone_on_with(fake: Fake) -> None:
 def test_a_conversation_that_is_not_there_is_told(fake: Fake) -> None:
     ran = ask("c", "--resume", "nope")
     assert (ran.code, fake.requests) == (2, [])
-    assert "no saved conversation" in ran.err
+    assert "there is no session 'nope'" in ran.err
     assert "use one of them" in ask("c", "--resume", "nope", "-c").err
 
 
@@ -259,5 +259,5 @@ def test_a_schema_that_is_none_is_told_before_anything_is_asked(fake: Fake) -> N
 def test_an_ask_that_is_gone_on_with_has_its_schema_again(fake: Fake) -> None:
     fake.play(call("run_shell", command="true"), '{"name": "Ada", "age": 36}')
     ask("Who?", "--tools", "all", "--schema", "person.json")
-    antiphon("runs", "allow", "last")
-    assert json.loads(antiphon("runs", "resume").out) == {"name": "Ada", "age": 36}
+    antiphon("answer", "last", "yes")
+    assert json.loads(antiphon("resume").out) == {"name": "Ada", "age": 36}

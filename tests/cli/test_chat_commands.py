@@ -123,7 +123,7 @@ def test_the_models_that_could_be_used_are_listed(fake: Fake) -> None:
     shown = chat("/model", "/model anthropic/claude-sonnet-5", "hello")
     assert "model: openai/gpt-5\n" in shown
     assert "openai/gpt-6.1-sol  (OPENAI_API_KEY in the environment)" in shown
-    assert "no key for anthropic: `antiphon keys set anthropic`" in shown
+    assert "no key for anthropic: `antiphon setup keys set anthropic`" in shown
     assert "You said: hello" in shown, "the model is still the one before"
     assert len(fake.requests) == 1
 
@@ -151,7 +151,7 @@ def test_with_yes_calls_just_run(fake: Fake, tmp_path: Path) -> None:
 
 def test_without_a_log_nothing_is_saved(fake: Fake, tmp_path: Path) -> None:
     fake.play("A.")
-    assert "saved" not in chat("a", arguments=("--no-log",))
+    assert "saved" not in chat("a", arguments=("--no-save",))
     assert not (tmp_path / "logs.db").exists()
 
 
@@ -159,15 +159,14 @@ def test_a_store_that_cannot_be_written_is_told_once(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "file" / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "file" / "logs.db"))
     fake.play("A.", "B.")
     shown = chat("a", "b")
     assert "no request was sent" in shown
-    assert "`ANTIPHON_LOGS=off` saves nothing" in " ".join(shown.split())
+    assert "`--db off` saves nothing" in " ".join(shown.split())
     assert fake.requests == []
-    shown = chat("a", "b", arguments=("--no-journal",))
-    assert shown.count("from here on nothing is saved") == 1
-    assert "B." in shown
+    shown = chat("a", "b", arguments=("--no-save",))
+    assert ("B." in shown, "is saved" in shown) == (True, False)
 
 
 def test_a_chat_is_resumed_by_its_id_with_its_model(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +205,7 @@ def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path)
     (tmp_path / "antiphon.toml").write_text(f'[mcp.evil]\ncommand = "touch"\nargs = ["{tmp_path}/started"]\n')
     result = CliRunner().invoke(cli, ["chat", "--tools", "all", "-y"], input="hi")
     assert "antiphon.toml" in result.stderr
-    assert "not trusted, and ignored; review and trust it with `antiphon trust`" in result.stderr
+    assert "not trusted, and ignored; review and trust it with `antiphon setup trust`" in result.stderr
     assert not (tmp_path / "started").exists()
 
 
@@ -256,7 +255,7 @@ def test_an_answer_that_broke_off_stays_and_is_continued(
 def test_an_answer_that_broke_off_is_marked_where_it_is_shown(fake: Fake) -> None:
     fake.play(Answer(LONG, cut_after=7))
     chat("Count.")
-    for command in (("logs", "show", "last"), ("runs", "show", "last")):
+    for command in (("show", "last"), ("show", "last")):
         shown = CliRunner().invoke(cli, [*command]).stdout
         assert "One two three" in shown
         assert "This answer was interrupted before its end." in shown

@@ -262,9 +262,11 @@ class TestRepository:
         told = "tools: none `--tools read` lets the model read this directory"
         shown = " ".join(chat("a").split())
         assert told in shown
-        assert "antiphon trust" not in shown
+        assert "antiphon setup trust" not in shown
         (place / ".git").mkdir()
-        assert f"{told}; `antiphon trust` allows it for every chat in this repository" in " ".join(chat("b").split())
+        assert f"{told}; `antiphon setup trust` allows it for every chat in this repository" in " ".join(
+            chat("b").split()
+        )
         record_trust_decision(find_project(), False)
         assert told in " ".join(chat("c").split())
         assert tools_sent(fake) == []

@@ -75,7 +75,7 @@ class TestDoctor:
     def test_it_says_what_is_wrong_and_what_repair_would_do(self, broken: tuple[str, Path]):
         name, path = broken
         before = path.read_bytes()
-        code, output = invoke("doctor", str(path))
+        code, output = invoke("check", str(path))
         assert code == 1
         assert f"{name}, 1 problem\n" in output
         assert "to `f` has no result\n    repair: it is answered as interrupted" in output
@@ -84,7 +84,7 @@ class TestDoctor:
     def test_write_repairs_in_place_and_keeps_a_backup(self, broken: tuple[str, Path]):
         name, path = broken
         before = path.read_bytes()
-        code, output = invoke("doctor", "--write", str(path))
+        code, output = invoke("check", "--fix", str(path))
         assert code == 1
         assert "repaired; the old file was saved as" in output
         backup = path.with_name("history.json.bak")
@@ -98,27 +98,27 @@ class TestDoctor:
             message.pop("content" if name == "gemini" else "parts", None)
         assert rules.check(body, name) == []
         assert path.read_text().count("\n") > 5, "it stays as readable as it was"
-        assert invoke("doctor", str(path))[0] == 0
+        assert invoke("check", str(path))[0] == 0
 
     def test_a_second_backup_does_not_replace_the_first(self, tmp_path: Path):
         path = tmp_path / "h.json"
         for _ in range(2):
             path.write_text(json.dumps(HISTORIES["anthropic"]))
-            invoke("doctor", "--write", str(path))
+            invoke("check", "--fix", str(path))
         assert sorted(os.listdir(tmp_path)) == ["h.json", "h.json.bak", "h.json.bak2"]
 
     def test_a_clean_file_is_left_alone(self, tmp_path: Path):
         path = tmp_path / "h.json"
         path.write_bytes(b' [ {"role":"user","content":"hi"} ]')
         before = path.stat().st_mtime_ns, path.read_bytes()
-        assert invoke("doctor", "--write", str(path)) == (0, f"{path}: openai-chat, 1 turn, nothing to repair\n")
+        assert invoke("check", "--fix", str(path)) == (0, f"{path}: openai-chat, 1 turn, nothing to repair\n")
         assert (path.stat().st_mtime_ns, path.read_bytes()) == before
         assert os.listdir(tmp_path) == ["h.json"]
 
     def test_json(self, broken: tuple[str, Path]):
         name, path = broken
-        code, output = invoke("doctor", "--json", str(path))
-        report = json.loads(output)
+        code, output = invoke("check", "--json", str(path))
+        (report,) = json.loads(output)["histories"]
         assert code == 1
         assert report["format"] == name
         (problem,) = report["problems"]
@@ -130,7 +130,7 @@ class TestDoctor:
         conversation.add_user("hi")
         conversation.add_assistant_tool_calls([ToolCall("c1", "f")])
         conversation.save(tmp_path / "c.json")
-        code, output = invoke("doctor", "--write", str(tmp_path / "c.json"))
+        code, output = invoke("check", "--fix", str(tmp_path / "c.json"))
         assert code == 1
         assert "turn 2: call 'c1' to `f` has no result" in output
         assert Conversation.load(tmp_path / "c.json").ready()
@@ -153,14 +153,14 @@ class TestDoctor:
     def test_what_cannot_be_read(self, tmp_path: Path, content: bytes, message: str):
         path = tmp_path / "h.json"
         path.write_bytes(content)
-        code, output, errors = run("doctor", str(path))
+        code, output, errors = run("check", str(path))
         assert (code, output) == (2, "")
         assert errors.startswith("antiphon: ")
         assert message in errors
         assert "Traceback" not in errors
 
     def test_no_such_file(self, tmp_path: Path):
-        code, _, errors = run("doctor", str(tmp_path / "none.json"))
+        code, _, errors = run("check", str(tmp_path / "none.json"))
         assert code == 2
         assert "No such file or directory" in errors
 
@@ -168,7 +168,7 @@ class TestDoctor:
         path = tmp_path / "h\x1b[31m.json"
         hostile = "\x1b]0;owned\x07\u202e"
         path.write_text(json.dumps([{"role": "tool", "tool_call_id": hostile, "content": hostile}]))
-        code, output, _ = run("doctor", str(path))
+        code, output, _ = run("check", str(path))
         assert code == 1
         assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", output)
         assert "\\x1b]0;owned\\x07" in output
@@ -178,12 +178,12 @@ class TestConvert:
     @pytest.mark.parametrize("target", [*HISTORIES, "antiphon"])
     def test_every_shape_into_every_other(self, broken: tuple[str, Path], target: str, tmp_path: Path):
         _, path = broken
-        code, output, errors = run("convert", str(path), "--to", target)
+        code, output, errors = run("export", str(path), "--format", target)
         assert code == 0
         assert "has no result; it is answered as interrupted" in errors
         converted = tmp_path / "converted.json"
         converted.write_text(output)
-        assert invoke("doctor", str(converted))[0] == 0
+        assert invoke("check", str(converted))[0] == 0
         if target != "antiphon":
             again = read(json.loads(output), target).conversation
             assert [turn.text for turn in again.turns][::2] == ["hi", "never mind"]
@@ -197,12 +197,12 @@ class TestConvert:
             {"role": "assistant", "content": [block, {"type": "text", "text": "x"}]},
         ]
         (tmp_path / "a.json").write_text(json.dumps({"model": "claude-sonnet-5", "messages": history}))
-        _, saved, _ = run("convert", str(tmp_path / "a.json"), "--to", "antiphon")
+        _, saved, _ = run("export", str(tmp_path / "a.json"), "--format", "antiphon")
         (tmp_path / "b.json").write_text(saved)
-        _, back, errors = run("convert", str(tmp_path / "b.json"), "--to", "anthropic")
+        _, back, errors = run("export", str(tmp_path / "b.json"), "--format", "anthropic")
         assert errors == ""
         assert json.loads(back)["messages"][1]["content"][0] == block
-        _, other, errors = run("convert", str(tmp_path / "b.json"), "--to", "openai-chat")
+        _, other, errors = run("export", str(tmp_path / "b.json"), "--format", "openai-chat")
         assert "c2ln" not in other
         assert errors == "antiphon: turn 2: reasoning that only claude-sonnet-5 can read; left out\n"
 
@@ -212,7 +212,7 @@ class TestConvert:
         conversation.add_tool_calls_and_results([ToolCall("c1", "f", {"a": "é"})], [ToolResult("c1", "no", True)])
         conversation.save(tmp_path / "c.json")
         for target in HISTORIES:
-            code, output, _ = run("convert", str(tmp_path / "c.json"), "--to", target)
+            code, output, _ = run("export", str(tmp_path / "c.json"), "--format", target)
             assert code == 0
             assert "é" in output
 
@@ -259,5 +259,5 @@ class TestFake:
 def test_help_and_version():
     code, output = invoke("--help")
     assert code == 0
-    assert all(command in output for command in ("doctor", "convert", "fake"))
+    assert all(command in output for command in ("check", "export", "serve"))
     assert re.fullmatch(r"antiphon \d+\.\d+\.\d+\n", invoke("--version")[1])

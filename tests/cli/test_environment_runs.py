@@ -35,7 +35,7 @@ def shout(text):
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "data" / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "data" / "logs.db"))
     monkeypatch.setenv("TOKEN", TOKEN)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
@@ -59,7 +59,7 @@ def forms(value: str) -> list[str]:
 
 def looked_at() -> str:
     ways = ("list", "--json"), ("show",), ("show", "--full"), ("show", "--json"), ("export", "last")
-    return "".join(antiphon("runs", *each).out for each in ways)
+    return "".join(antiphon(*each).out for each in ways)
 
 
 def left(fake: Fake) -> None:
@@ -70,8 +70,8 @@ def left(fake: Fake) -> None:
 
 def test_a_value_is_in_no_file_and_no_listing_wherever_it_went(fake: Fake, tmp_path: Path) -> None:
     left(fake)
-    assert antiphon("runs", "answer", "last", "Ada").code == 0
-    assert antiphon("runs", "resume").code == 0
+    assert antiphon("answer", "last", "Ada").code == 0
+    assert antiphon("resume").code == 0
     out = looked_at()
     content = written(tmp_path)
     assert [each for each in forms(TOKEN) if each in out or each.encode() in content] == []
@@ -81,8 +81,8 @@ def test_a_value_is_in_no_file_and_no_listing_wherever_it_went(fake: Fake, tmp_p
 
 def test_and_is_there_again_when_the_run_goes_on(fake: Fake) -> None:
     left(fake)
-    antiphon("runs", "answer", "last", "Ada")
-    ran = antiphon("runs", "resume", "--json")
+    antiphon("answer", "last", "Ada")
+    ran = antiphon("resume", "--json")
     assert (ran.code, len(fake.requests)) == (0, 2)
     report = json.loads(ran.out)
     assert report["value"] == {"value": TOKEN, "loud": report["variables"]["loud"]}
@@ -91,14 +91,14 @@ def test_and_is_there_again_when_the_run_goes_on(fake: Fake) -> None:
 
 def test_another_value_is_told_of_and_not_used(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     left(fake)
-    antiphon("runs", "answer", "last", "Ada")
+    antiphon("answer", "last", "Ada")
     monkeypatch.setenv("TOKEN", "another one")
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, ran.out) == (2, "")
     assert "the environment variable 'TOKEN' has another value than when step 1" in ran.err
     assert "--edited" in ran.err
     monkeypatch.setenv("TOKEN", TOKEN)
-    assert antiphon("runs", "resume").code == 0
+    assert antiphon("resume").code == 0
 
 
 def test_with_another_value_what_used_it_is_done_again_where_that_is_wanted(
@@ -107,7 +107,7 @@ def test_with_another_value_what_used_it_is_done_again_where_that_is_wanted(
     left(fake)
     monkeypatch.setenv("TOKEN", "another one")
     fake.play("Thanks.")
-    ran = antiphon("runs", "resume", "--edited")
+    ran = antiphon("resume", "--edited")
     assert (ran.code, "printed another one" in ran.out) == (3, True)
     assert "TOKEN has changed" in ran.err
     assert b"another one" not in written(tmp_path)
@@ -116,7 +116,7 @@ def test_with_another_value_what_used_it_is_done_again_where_that_is_wanted(
 def test_a_variable_that_is_gone_is_another_value(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     left(fake)
     monkeypatch.delenv("TOKEN")
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, "'TOKEN' has another value" in ran.err) == (2, True)
 
 
@@ -126,10 +126,10 @@ def test_what_could_stand_anywhere_by_chance_is_not_looked_for(fake: Fake, monke
         monkeypatch.setenv("MODE", value)
         Path("m.vibe").write_text('print("text 1 print true", env("MODE"))\nask "on?"', encoding="utf-8")
         assert antiphon("run", "m.vibe").code == 3
-        shown = antiphon("runs", "show").out
+        shown = antiphon("show").out
         assert "text 1 print true" in shown
-        antiphon("runs", "answer", "last", "on")
-        assert antiphon("runs", "resume").code == 0
+        antiphon("answer", "last", "on")
+        assert antiphon("resume").code == 0
 
 
 def test_a_short_value_is_one_only_where_it_stands_by_itself(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_a_short_value_is_one_only_where_it_stands_by_itself(fake: Fake, monkeyp
     monkeypatch.setenv("PIN", "4711")
     Path("m.vibe").write_text('const pin = env("PIN")\nprint("pin {pin}, not 47110")\nask "?"', encoding="utf-8")
     antiphon("run", "m.vibe")
-    assert 'print "pin [$PIN], not 47110"' in antiphon("runs", "show").out
+    assert 'print "pin [$PIN], not 47110"' in antiphon("show").out
 
 
 def test_where_something_runs_is_no_secret_and_is_as_it_was(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,10 +145,10 @@ def test_where_something_runs_is_no_secret_and_is_as_it_was(fake: Fake, monkeypa
     monkeypatch.setenv("LANG", "de_DE.UTF-8")
     Path("m.vibe").write_text('print(env("LANG"))\nask "?"\nprint(env("LANG"))', encoding="utf-8")
     antiphon("run", "m.vibe")
-    assert "de_DE.UTF-8" in antiphon("runs", "show").out
+    assert "de_DE.UTF-8" in antiphon("show").out
     monkeypatch.setenv("LANG", "C")
-    antiphon("runs", "answer", "last", "go")
-    assert antiphon("runs", "resume").out == "C\n"
+    antiphon("answer", "last", "go")
+    assert antiphon("resume").out == "C\n"
 
 
 def test_the_key_of_a_model_is_in_no_file_though_nobody_read_it(fake: Fake, tmp_path: Path) -> None:
@@ -158,8 +158,8 @@ def test_the_key_of_a_model_is_in_no_file_though_nobody_read_it(fake: Fake, tmp_
         encoding="utf-8",
     )
     assert antiphon("run", "k.vibe").code == 3
-    antiphon("runs", "answer", "last", "yes")
-    ran = antiphon("runs", "resume")
+    antiphon("answer", "last", "yes")
+    ran = antiphon("resume")
     assert (ran.code, ran.out) == (0, f'["{KEY}",1]\n')
     assert KEY.encode() not in written(tmp_path)
     assert KEY not in looked_at()
@@ -184,11 +184,11 @@ def test_what_was_written_down_without_a_value_that_is_gone_is_told_of(
         encoding="utf-8",
     )
     antiphon("run", "k.vibe")
-    antiphon("runs", "answer", "last", "yes")
+    antiphon("answer", "last", "yes")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-next-key")
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, "'OPENAI_API_KEY', which has another value" in ran.err, "--retry 1" in ran.err) == (2, True, True)
-    assert antiphon("runs", "resume", "--retry", "1").out == "sk-the-next-key\n"
+    assert antiphon("resume", "--retry", "1").out == "sk-the-next-key\n"
 
 
 def test_an_exported_run_plays_without_the_value(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,10 +196,10 @@ def test_an_exported_run_plays_without_the_value(fake: Fake, monkeypatch: pytest
     text = 'const token = env("TOKEN")\nconst made = py(token) { return token + "!" }\nprint(made)\n'
     Path("x.vibe").write_text(text, encoding="utf-8")
     assert antiphon("run", "x.vibe").out == f"{TOKEN}!\n"
-    assert antiphon("runs", "export", "last", "x.jsonl").code == 0
+    assert antiphon("export", "last", "x.jsonl").code == 0
     assert TOKEN not in Path("x.jsonl").read_text(encoding="utf-8")
     monkeypatch.setenv("TOKEN", "nothing")
-    played = antiphon("run", "x.vibe", "--replay", "x.jsonl", "--no-journal")
+    played = antiphon("run", "x.vibe", "--replay", "x.jsonl", "--no-save")
     assert (played.code, played.out) == (0, "[$TOKEN]!\n"), played.err
 
 
@@ -210,9 +210,9 @@ def test_two_runs_with_different_values_differ(fake: Fake, monkeypatch: pytest.M
     for value in (TOKEN, TOKEN, "another one"):
         monkeypatch.setenv("TOKEN", value)
         antiphon("run", "x.vibe")
-        ids.append(json.loads(antiphon("runs", "list", "--json").out)[0]["id"])
-    assert antiphon("runs", "diff", ids[0], ids[1]).code == 0
-    other = antiphon("runs", "diff", ids[1], ids[2])
+        ids.append(json.loads(antiphon("list", "--json").out)[0]["id"])
+    assert antiphon("show", ids[0], "--compare", ids[1]).code == 0
+    other = antiphon("show", ids[1], "--compare", ids[2])
     assert (other.code, TOKEN in other.out, "another one" in other.out) == (1, False, False)
 
 
@@ -222,7 +222,7 @@ def test_what_came_of_a_row_is_its_value(fake: Fake, tmp_path: Path) -> None:
     Path("rows.csv").write_text("name\nAda\n", encoding="utf-8")
     ran = antiphon("map", "r.vibe", "rows.csv")
     assert json.loads(ran.out)["value"] == f"Ada {TOKEN}"
-    assert json.loads(antiphon("runs", "resume").out)["value"] == f"Ada {TOKEN}"
+    assert json.loads(antiphon("resume").out)["value"] == f"Ada {TOKEN}"
     assert [each for each in forms(TOKEN) if each.encode() in written(tmp_path)] == []
 
 
@@ -236,7 +236,7 @@ def test_a_row_that_is_tried_again_with_another_value_says_so(
     monkeypatch.setenv("TOKEN", "too-short")
     assert antiphon("map", "r.vibe", "rows.csv").code == 1
     monkeypatch.setenv("TOKEN", TOKEN)
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, json.loads(ran.out)["value"]) == (0, f"Ada {TOKEN}"), ran.err
     assert "row 1: the environment variable TOKEN has changed" in ran.err
     assert b"too-short" not in written(tmp_path)
@@ -246,5 +246,5 @@ def test_with_another_key_of_the_journal_that_is_what_is_said(fake: Fake, tmp_pa
     left(fake)
     (key,) = (tmp_path / "data").glob("*.key")
     key.unlink()
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, "was encrypted with another key" in ran.err) == (2, True)

@@ -41,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         for name in [name for name in os.environ if name.endswith("_API_KEY")]:
             monkeypatch.delenv(name)
         monkeypatch.setenv("HOME", str(tmp_path))
-        monkeypatch.setenv("ANTIPHON_LOGS", "off")
+        monkeypatch.setenv("ANTIPHON_DB", "off")
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.chdir(tmp_path)
         Path("p.vibe").write_text(_PROGRAM)
@@ -61,7 +61,7 @@ def told(script: str, *arguments: str, said: str = "") -> str:
 @pytest.mark.parametrize("front", _COMMANDS)
 def test_a_command_without_a_terminal_fetches_nothing_and_says_what_to_run(here: Machine, front: str):
     arguments, said = _COMMANDS[front]
-    assert "run `antiphon models pull tiny`, once, or set ANTIPHON_FETCH_WEIGHTS=1" in told(
+    assert "run `antiphon setup models pull tiny`, once, or set ANTIPHON_FETCH_WEIGHTS=1" in told(
         COMMAND, *arguments, said=said
     )
     assert here.files() == []
@@ -70,7 +70,7 @@ def test_a_command_without_a_terminal_fetches_nothing_and_says_what_to_run(here:
 @pytest.mark.parametrize("front", _PYTHON)
 def test_python_without_a_terminal_fetches_nothing_and_says_what_to_run(here: Machine, front: str):
     text = told(_REGISTER + _PYTHON[front])
-    assert "run `antiphon models pull tiny`, once, or set ANTIPHON_FETCH_WEIGHTS=1" in text
+    assert "run `antiphon setup models pull tiny`, once, or set ANTIPHON_FETCH_WEIGHTS=1" in text
     assert here.files() == []
 
 
@@ -83,14 +83,14 @@ def test_the_variable_of_the_environment_is_a_yes(here: Machine, monkeypatch: py
 
 def test_the_variable_in_a_project_is_no_yes(here: Machine):
     Path(".env").write_text("ANTIPHON_FETCH_WEIGHTS=1\n")
-    assert "antiphon models pull tiny" in told(_REGISTER + _PYTHON["a session"])
+    assert "antiphon setup models pull tiny" in told(_REGISTER + _PYTHON["a session"])
     assert here.files() == []
 
 
 def test_a_damaged_file_is_not_fetched_again_unasked(here: Machine):
     here.file.parent.mkdir(parents=True)
     here.file.write_bytes(b"x" * TINY.bytes)
-    assert "antiphon models pull tiny" in told(_REGISTER + _PYTHON["a session"])
+    assert "antiphon setup models pull tiny" in told(_REGISTER + _PYTHON["a session"])
     assert here.file.read_bytes() == b"x" * TINY.bytes
 
 

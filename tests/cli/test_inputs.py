@@ -36,7 +36,7 @@ print(city, days, max_wind, level, loud, tags, sizes, model, args)
 
 @pytest.fixture(autouse=True)
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     Path("weather.vibe").write_text(WEATHER)
@@ -137,7 +137,7 @@ def test_what_is_wrong_is_told_before_anything_runs(flags: str, said: list[str])
     ran = antiphon("run", "weather.vibe", *flags.split(" "))
     assert (ran.code, ran.out) == (2, "")
     assert [each for each in said if each not in ran.err] == []
-    assert antiphon("runs").code == 1
+    assert antiphon("list").code == 1
 
 
 def test_what_is_wrong_is_data_too():
@@ -208,9 +208,9 @@ def test_what_was_given_is_kept_with_the_run_and_used_again():
     kept = b"".join(each.read_bytes() for each in Path("..").glob("logs.db*"))
     assert b"ask.vibe" in kept
     assert b"hush-hush" not in kept
-    assert antiphon("runs", "answer", "last", "yes").code == 0
-    assert antiphon("runs", "resume", "last").out.endswith("5 yes\n")
-    assert antiphon("runs", "fork", "last", "--at", "1", "--answer", "no").out.endswith("5 no\n")
+    assert antiphon("answer", "last", "yes").code == 0
+    assert antiphon("resume", "last").out.endswith("5 yes\n")
+    assert antiphon("resume", "--fork", "last", "--at", "1", "--answer", "no").out.endswith("5 no\n")
 
 
 # `antiphon mcp FILE`
@@ -257,7 +257,7 @@ def test_a_program_is_a_tool_of_any_mcp_client():
     assert '`numbers[0]`: expected number, found text "1"' in wrong.content[0].text
     assert "did you mean `name`?" in wrong.content[0].text
     assert (failed.is_error, "too little" in failed.content[0].text) == (True, True)
-    assert (waits.is_error, "antiphon runs show" in waits.content[0].text) == (True, True)
+    assert (waits.is_error, "antiphon show" in waits.content[0].text) == (True, True)
     assert words.output_schema["properties"]["value"]["type"] == "array"
     assert listed.structured_content == {"value": ["a"]}
     assert loud.content[0].text == "one\ntwo"

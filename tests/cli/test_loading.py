@@ -58,7 +58,7 @@ def test_a_runtime_that_is_missing_is_told_before_a_chat_begins(monkeypatch: pyt
 @pytest.mark.parametrize("command", [["ask", "hi"], ["ask", "-m", "local/0.5b", "hi"], ["chat"]])
 def test_without_a_terminal_nothing_is_fetched_and_the_command_that_does_is_named(tmp_path: Path, command: list[str]):
     pytest.importorskip("xllamacpp")
-    variables = {**os.environ, "ANTIPHON_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path), "ANTIPHON_LOGS": "off"}
+    variables = {**os.environ, "ANTIPHON_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path), "ANTIPHON_DB": "off"}
     kept = {name: value for name, value in variables.items() if not name.endswith("_API_KEY")}
     done = subprocess.run(
         [sys.executable, "-m", "antiphon", *command],
@@ -69,12 +69,11 @@ def test_without_a_terminal_nothing_is_fetched_and_the_command_that_does_is_name
         check=False,
     )
     assert done.returncode == 2 or command == ["chat"], done.stderr
-    assert "run `antiphon models pull " in " ".join((done.stderr + done.stdout).split())
+    assert "run `antiphon setup models pull " in " ".join((done.stderr + done.stdout).split())
     assert not list((tmp_path / "cache").rglob("*.gguf*"))
 
 
-def test_the_help_says_what_works_without_a_key():
+def test_the_help_says_where_to_start():
     done = subprocess.run([sys.executable, "-m", "antiphon", "--help"], capture_output=True, text=True, check=True)
     said = " ".join(done.stdout.split())
-    assert "Commands that ask no model need no key" in said
-    assert "pip install 'antiphon[local]'" in said
+    assert "New here? Run `antiphon setup`" in said

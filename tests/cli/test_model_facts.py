@@ -1,4 +1,4 @@
-"""`antiphon models show`, `learn`, `refresh` and `check` as a person runs them."""
+"""`antiphon setup models show`, `learn`, `refresh` and `check` as a person runs them."""
 
 import json
 import os
@@ -243,7 +243,7 @@ class TestRefresh:
         assert not kept.exists()
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text("{")
-        with pytest.raises(ConfigurationError, match="`antiphon models refresh` wrote; delete it"):
+        with pytest.raises(ConfigurationError, match="`antiphon setup models refresh` wrote; delete it"):
             invoke("show", "grok-4.7")
         assert vendor
 

@@ -1,4 +1,4 @@
-"""`antiphon models` as a person runs it."""
+"""`antiphon setup models` as a person runs it."""
 
 import json
 import subprocess
@@ -56,7 +56,7 @@ def test_a_model_is_pulled_listed_described_and_removed(here: Machine, own: Path
 
 
 def test_the_path_of_what_is_not_there_is_an_error_with_the_command() -> None:
-    with pytest.raises(WeightsError, match=r"download it with `antiphon models pull tiny` \(80 kB\)"):
+    with pytest.raises(WeightsError, match=r"download it with `antiphon setup models pull tiny` \(80 kB\)"):
         invoke("path", "tiny")
 
 
@@ -88,7 +88,7 @@ def test_why_tells_which_step_decided_and_which_were_empty(tmp_path: Path, monke
         "Requests go to https://api.openai.com/v1 (the provider's own), without a key.",
     ]
     (tmp_path / "antiphon.toml").write_text('model = "claude-sonnet-5"')
-    assert invoke("--why").splitlines()[2].endswith("antiphon.toml is not trusted (`antiphon trust`)")
+    assert invoke("--why").splitlines()[2].endswith("antiphon.toml is not trusted (`antiphon setup trust`)")
     record_trust_decision(find_project(), True)
     explained = json.loads(invoke("--why", "--json"))
     assert (explained["model"], explained["source"], len(explained["steps"])) == ("claude-sonnet-5", "project", 3)

@@ -12,8 +12,8 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 
 COMMANDS = [
-    ("doctor", "{}.json"),
-    ("convert", "{}.json", "--to", "anthropic"),
+    ("check", "{}.json"),
+    ("export", "{}.json", "--format", "anthropic"),
     ("show", "{}.json"),
     ("ask", "Look.", "-m", "fake", "-a", "{}.txt"),
     ("ask", "Look.", "-m", "fake", "--schema", "{}.json"),
@@ -36,7 +36,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def antiphon(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "HOME": str(place.parent), "ANTIPHON_LOGS": "off"}
+    variables = {**os.environ, "HOME": str(place.parent), "ANTIPHON_DB": "off"}
     return subprocess.run(
         [sys.executable, "-m", "antiphon", *words],
         cwd=place,
@@ -68,6 +68,6 @@ def test_a_recording_is_not_written_to_a_pipe(place: Path) -> None:
 
 
 def test_a_pipe_that_a_shell_makes_is_read(place: Path) -> None:
-    command = f"""{sys.executable} -m antiphon doctor <(echo '[{{"role": "user", "content": "Hi"}}]')"""
+    command = f"""{sys.executable} -m antiphon check <(echo '[{{"role": "user", "content": "Hi"}}]')"""
     done = subprocess.run(["bash", "-c", command], cwd=place, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, "nothing to repair" in done.stdout) == (0, True), done.stderr

@@ -54,7 +54,7 @@ SECRETS = (
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "data" / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "data" / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     with Fake() as fake:
@@ -70,14 +70,14 @@ def left(fake: Fake) -> None:
     Path("helper.py").write_text(HELPER, encoding="utf-8")
     fake.play(call("look"), "code-0815")
     assert antiphon("run", "p.vibe", "--set", "start=start-1234").code == 3
-    assert antiphon("runs", "answer", "last", "pin-4711").code == 0
-    assert antiphon("runs", "resume").code == 3
+    assert antiphon("answer", "last", "pin-4711").code == 0
+    assert antiphon("resume").code == 3
 
 
 def test_what_is_private_is_in_no_file_and_no_output(fake: Fake, tmp_path: Path):
     left(fake)
     shown = "".join(
-        antiphon("runs", *arguments).out
+        antiphon(*arguments).out
         for arguments in (("list", "--json"), ("show",), ("show", "--full"), ("show", "--json"), ("export", "last"))
     )
     written = b"".join(each.read_bytes() for each in (tmp_path / "data").iterdir())
@@ -88,8 +88,8 @@ def test_what_is_private_is_in_no_file_and_no_output(fake: Fake, tmp_path: Path)
 
 def test_and_is_there_when_the_run_goes_on(fake: Fake, tmp_path: Path):
     left(fake)
-    antiphon("runs", "answer", "last", "yes")
-    ran = antiphon("runs", "resume")
+    antiphon("answer", "last", "yes")
+    ran = antiphon("resume")
     assert (ran.code, ran.out, len(fake.requests)) == (0, END, 2)
     (key,) = (tmp_path / "data").glob("*.key")
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
@@ -97,13 +97,13 @@ def test_and_is_there_when_the_run_goes_on(fake: Fake, tmp_path: Path):
 
 def test_without_its_key_nothing_of_it_is_read(fake: Fake, tmp_path: Path):
     left(fake)
-    antiphon("runs", "answer", "last", "yes")
+    antiphon("answer", "last", "yes")
     (key,) = (tmp_path / "data").glob("*.key")
     key.unlink()
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, "was encrypted with another key" in ran.err) == (2, True)
-    assert antiphon("runs", "list").code == 0
-    assert json.loads(antiphon("runs", "list", "--json").out)[0]["state"] in ("ready", "interrupted")
+    assert antiphon("list").code == 0
+    assert json.loads(antiphon("list", "--json").out)[0]["state"] in ("ready", "stopped")
 
 
 def test_a_key_of_the_environment_is_for_journals_that_are_shared(
@@ -113,8 +113,8 @@ def test_a_key_of_the_environment_is_for_journals_that_are_shared(
 
     monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", Fernet.generate_key().decode())
     left(fake)
-    antiphon("runs", "answer", "last", "yes")
-    assert antiphon("runs", "resume").out == END
+    antiphon("answer", "last", "yes")
+    assert antiphon("resume").out == END
     assert list((tmp_path / "data").glob("*.key")) == []
     monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", "short")
     assert "has no valid key" in antiphon("run", "p.vibe", "--set", "start=x").err

@@ -19,35 +19,36 @@ from tests.web.journals import DEAD, owned
 
 
 def runs() -> list[dict[str, Any]]:
-    return json.loads(antiphon("runs", "list", "--json").out)
+    return json.loads(antiphon("list", "--json").out)
 
 
 def test_an_ask_waits_for_leave_and_goes_on_by_its_run(fake: Fake):
     fake.play(call("run_shell", command="echo hi > made"), "It is made.")
     ran = antiphon("ask", "--tools", "all", "Make it.")
     (run,) = runs()
-    assert (ran.code, run["kind"], run["state"], run["title"]) == (3, "ask", "waiting", "Make it.")
+    assert (ran.code, run["kind"], run["state"], run["title"]) == (3, "chat", "waiting", "Make it.")
     assert run["id"] in ran.err
-    assert antiphon("runs", "allow", "last").code == 0
-    done = antiphon("runs", "resume", "last")
+    assert antiphon("answer", "last", "yes").code == 0
+    done = antiphon("resume", "last")
     assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
     assert runs()[0]["state"] == "done"
-    logged = json.loads(antiphon("logs", "list", "--json").out)
+    logged = json.loads(antiphon("list", "--json").out)
     assert [each["turns"] for each in logged] == [3]
 
 
-def test_an_ask_without_tools_and_one_that_is_told_so_are_not_written_down(fake: Fake):
+def test_an_ask_without_tools_has_no_steps_and_one_that_is_told_so_is_not_saved(fake: Fake):
     fake.play("one", "two")
     assert antiphon("ask", "Hello?").out == "one\n"
-    assert antiphon("ask", "--tools", "read", "--no-journal", "Hello?").out == "two\n"
-    assert antiphon("runs").code == 1
+    assert antiphon("ask", "--tools", "read", "--no-save", "Hello?").out == "two\n"
+    (found,) = runs()
+    assert (found["state"], found["turns"], "steps" in found) == ("done", 2, False)
 
 
 def test_a_typed_ask_is_typed_again(fake: Fake):
     fake.play(call("run_shell", command="true"), '{"n": 3}')
     antiphon("ask", "--tools", "all", "--returns", "{n: number}", "Count.")
-    antiphon("runs", "allow", "last")
-    assert json.loads(antiphon("runs", "resume").out) == {"n": 3}
+    antiphon("answer", "last", "yes")
+    assert json.loads(antiphon("resume").out) == {"n": 3}
 
 
 def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
@@ -60,7 +61,7 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
     child = forks.run(*chat, input="Do it.\n", text=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
     (run,) = runs()
-    assert (run["kind"], run["state"]) == ("chat", "interrupted")
+    assert (run["kind"], run["state"]) == ("chat", "stopped")
     again = forks.run(*chat, "-c", input="/go\n", text=True)
     assert "/go resumes it" in again.stdout
     assert "All is done." in again.stdout
@@ -72,14 +73,14 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
 def test_a_fork_of_an_ask_asks_another_model_and_is_a_conversation_of_its_own(fake: Fake):
     fake.play(call("run_shell", command="echo hi"), "It says hi.")
     antiphon("ask", "--tools", "all", "--yes", "What does it say?")
-    steps = json.loads(antiphon("runs", "show", "last", "--json").out)["effects"]
+    steps = json.loads(antiphon("show", "last", "--json").out)["steps"]
     second = [each["path"] for each in steps if each["kind"] == "request"][1]
     fake.play("It greets.")
-    ran = antiphon("runs", "fork", "last", "--at", second, "--model", "openai/gpt-5-mini")
+    ran = antiphon("resume", "--fork", "last", "--at", second, "--model", "openai/gpt-5-mini")
     assert (ran.code, ran.out) == (0, "It greets.\n"), ran.err
     assert fake.requests[-1].body["model"] == "gpt-5-mini"
     assert "hi" in json.dumps(fake.requests[-1].body)
-    logged = json.loads(antiphon("logs", "list", "--json").out)
+    logged = json.loads(antiphon("list", "--json").out)
     assert [each["turns"] for each in logged] == [3, 3]
 
 
@@ -87,28 +88,27 @@ def test_an_ask_that_keeps_its_tools_goes_on_by_its_run_too(fake: Fake):
     fake.play("Ready.", call("run_shell", command="echo hi > made"), "It is made.")
     assert antiphon("ask", "Be ready.", "--tools", "all").code == 0
     assert antiphon("ask", "Make it.", "--continue").code == 3
-    assert antiphon("runs", "allow", "last").code == 0
-    done = antiphon("runs", "resume", "last")
+    assert antiphon("answer", "last", "yes").code == 0
+    done = antiphon("resume", "last")
     assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
 
 
 def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fake):
     fake.play("A.")
     antiphon("chat", input="a\n")
-    (run,) = runs()
     for owner, told in ((make_owner_id(), f"process {os.getpid()}; wait for it"), (DEAD, "/go resumes it")):
-        owned(Journal(), owner, run["id"])
+        owned(Journal(), owner, Journal().list_runs()[0].id)
         assert told in " ".join(antiphon("chat", "--continue", input="").out.split())
 
 
 def test_nothing_is_asked_where_what_is_done_cannot_be_written_down(fake: Fake, monkeypatch: pytest.MonkeyPatch):
     Path("no.db").write_text("this is no database" * 100)
-    monkeypatch.setenv("ANTIPHON_LOGS", "no.db")
+    monkeypatch.setenv("ANTIPHON_DB", "no.db")
     fake.play("Hello.")
     ran = antiphon("ask", "--tools", "read", "Hello?")
     assert (ran.code, ran.out, len(fake.requests)) == (1, "", 0)
     assert "the journal cannot be written" in ran.err
-    assert antiphon("ask", "--tools", "read", "--no-journal", "Hello?").out == "Hello.\n"
+    assert antiphon("ask", "--tools", "read", "--no-save", "Hello?").out == "Hello.\n"
 
 
 def killed_in_shell(fake: Fake, command: str) -> str:
@@ -116,7 +116,7 @@ def killed_in_shell(fake: Fake, command: str) -> str:
     fake.play(call("run_shell", command=f"{command} kill -9 $PPID; sleep 60"))
     child = forks.run("ask", "--tools", "all", "--yes", "Do it.", text=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
-    steps = json.loads(antiphon("runs", "show", "last", "--json").out)["effects"]
+    steps = json.loads(antiphon("show", "last", "--json").out)["steps"]
     (path,) = [each["path"] for each in steps if each["kind"] == "tool"]
     return path
 
@@ -125,7 +125,7 @@ def test_a_call_of_an_ask_that_was_interrupted_is_decided_about(fake: Fake) -> N
     path = killed_in_shell(fake, "[ -e again ] && touch twice && exit;")
     Path("again").touch()
     fake.play("It is done.")
-    ran = antiphon("runs", "resume", "last", "--retry", path)
+    ran = antiphon("resume", "last", "--retry", path)
     assert (ran.code, ran.out) == (0, "It is done.\n"), ran.err
     assert (Path("twice").exists(), len(fake.requests)) == (True, 2)
 
@@ -133,11 +133,11 @@ def test_a_call_of_an_ask_that_was_interrupted_is_decided_about(fake: Fake) -> N
 def test_what_came_of_a_call_of_an_ask_is_what_the_model_is_told(fake: Fake) -> None:
     path = killed_in_shell(fake, "echo once >> log;")
     fake.play("It is done.")
-    ran = antiphon("runs", "resume", "last", "--skip", path, "written by hand")
+    ran = antiphon("resume", "last", "--skip", path, "written by hand")
     assert (ran.code, ran.out, Path("log").read_text()) == (0, "It is done.\n", "once\n"), ran.err
     body = json.dumps(fake.requests[-1].body)
     assert ("written by hand" in body, "not known" in body) == (True, False)
-    assert "has no step '9'" in antiphon("runs", "resume", "last", "--retry", "9").err
+    assert "has no step '9'" in antiphon("resume", "last", "--retry", "9").err
 
 
 @pytest.mark.parametrize("options", [("--edited",), ("--retry", "1"), ("--skip", "1", "x")])
@@ -146,11 +146,11 @@ def test_a_batch_says_where_steps_are_decided_about(options: tuple[str, ...]) ->
     Path("p.vibe").write_text("input n: number\nn\n")
     Path("rows.csv").write_text("n\n1\n")
     assert antiphon("map", "p.vibe", "rows.csv").code == 0
-    ran = antiphon("runs", "resume", "last", *options)
+    ran = antiphon("resume", "last", *options)
     assert (ran.code, "is a batch; use these options for one of its rows" in ran.err) == (2, True)
 
 
 def test_a_cost_that_an_ask_does_not_keep_to_is_refused(fake: Fake) -> None:
     killed_in_shell(fake, "")
-    ran = antiphon("runs", "resume", "last", "--max-cost", "1")
+    ran = antiphon("resume", "last", "--max-cost", "1")
     assert (ran.code, "it has no `--max-cost`" in ran.err) == (2, True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.map import print_row_results
+from antiphon.cli.batch import print_row_results
 from antiphon.durable import Journal
 from antiphon.lang.runtime import load
 from antiphon.programs.batch import RowResult, begin_batch

@@ -26,7 +26,7 @@ TIDY = 'import { runShell } from "system/tools"\nmodel m = { name: "openai-chat/
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
 
@@ -45,7 +45,7 @@ def program(text: str, name: str = "p.vibe") -> str:
 
 
 def last() -> dict[str, Any]:
-    return json.loads(antiphon("runs", "list", "--json").out)[0]
+    return json.loads(antiphon("list", "--json").out)[0]
 
 
 def killed(*arguments: str, at: str) -> None:
@@ -64,43 +64,43 @@ class TestQuestions:
         ran = antiphon("run", program('print("hello")\nconst who = ask "Who?"\nprint("hi {who}")\nwho\n'))
         assert (ran.code, ran.out) == (3, "hello\n")
         id = last()["id"]
-        assert f"antiphon runs answer {id} 2 TEXT" in ran.err
-        assert [last()[name] for name in ("state", "title", "effects")] == ["waiting", "p.vibe", 2]
-        assert "waiting" in antiphon("runs").out
-        assert "p.vibe: Who?" in antiphon("runs").out
-        assert antiphon("runs", "resume", "last").code == 3
-        assert antiphon("runs", "answer", id, "2", "Ada", "Lovelace").code == 0
+        assert f"antiphon answer {id}:2 TEXT" in ran.err
+        assert [last()[name] for name in ("state", "title", "steps")] == ["waiting", "p.vibe", 2]
+        assert "waiting" in antiphon("list").out
+        assert "p.vibe: Who?" in antiphon("list").out
+        assert antiphon("resume", "last").code == 3
+        assert antiphon("answer", f"{id}:2", "Ada", "Lovelace").code == 0
         assert last()["state"] == "ready"
-        ran = antiphon("runs", "resume", "last")
+        ran = antiphon("resume", "last")
         assert (ran.code, ran.out) == (0, "hi Ada Lovelace\n")
-        assert last()["ending"]["value"] == "Ada Lovelace"
-        again = antiphon("runs", "answer", id, "x")
+        assert last()["result"]["value"] == "Ada Lovelace"
+        again = antiphon("answer", id, "x")
         assert (again.code, "open: none" in again.err) == (2, True)
-        done = antiphon("runs", "resume", id[:6])
+        done = antiphon("resume", id[:6])
         assert (done.code, done.out, "is already done" in done.err) == (0, "", True)
 
     def test_several_are_open_at_once_and_answered_in_any_order(self):
         text = 'const got = async for n in 1..3 {\n  print("asking {n}")\n  yield ask "Number {n}?"\n}\nprint(got)\n'
         ran = antiphon("run", program(text))
         assert (ran.code, sorted(ran.out.split("\n"))) == (3, ["", "asking 1", "asking 2", "asking 3"])
-        questions = {each["text"]: each["path"] for each in last()["waiting"]}
+        questions = {each["text"]: each["step"] for each in last()["waiting"]}
         assert sorted(questions) == ["Number 1?", "Number 2?", "Number 3?"]
-        several = antiphon("runs", "answer", "last", "x")
-        assert (several.code, "several are open" in several.err) == (2, True)
+        several = antiphon("answer", "last", "x")
+        assert (several.code, "several questions are open" in several.err) == (2, True)
         for number in (3, 1):
-            assert antiphon("runs", "answer", "last", questions[f"Number {number}?"], f"n{number}").code == 0
-        ran = antiphon("runs", "resume")
+            assert antiphon("answer", f"last:{questions[f'Number {number}?']}", f"n{number}").code == 0
+        ran = antiphon("resume")
         assert (ran.code, ran.out) == (3, "")
         assert [each["text"] for each in last()["waiting"]] == ["Number 2?"]
-        assert antiphon("runs", "answer", "last", "n2").code == 0
-        assert antiphon("runs", "resume").out == '["n1","n2","n3"]\n'
+        assert antiphon("answer", "last", "n2").code == 0
+        assert antiphon("resume").out == '["n1","n2","n3"]\n'
 
     def test_what_goes_on_beside_a_question_gets_as_far_as_it_can(self):
         text = 'async let slow = f()\nfunction f() {\n  sleep(0.2)\n  print("slept")\n  return 1\n}\n'
         ran = antiphon("run", program(f'{text}const a = ask "A?"\nprint(slow + 1, a)\n'))
         assert (ran.code, ran.out) == (3, "slept\n")
-        antiphon("runs", "answer", "last", "yes")
-        assert antiphon("runs", "resume").out == "2 yes\n"
+        antiphon("answer", "last", "yes")
+        assert antiphon("resume").out == "2 yes\n"
 
     def test_waiting_with_the_run_goes_on_at_once(self):
         ran: list[Ran] = []
@@ -121,18 +121,18 @@ class TestQuestions:
         made = 'const o = py() { return {"z": 1, "a": {"y": 2, "b": 3}} }\n'
         text = f'{made}print(o)\nconst who = ask "Who?"\nprint(o, who)\n'
         first = antiphon("run", program(text)).out
-        antiphon("runs", "answer", "last", "me")
-        ran = antiphon("runs", "resume")
+        antiphon("answer", "last", "me")
+        ran = antiphon("resume")
         assert (ran.code, ran.out) == (0, f"{first.strip()} me\n")
 
     def test_an_answer_may_go_on_with_the_run_itself(self):
         antiphon("run", program('print(ask "A?")\n'))
-        assert antiphon("runs", "answer", "last", "one", "--wait").out == "one\n"
+        assert antiphon("answer", "last", "one", "--resume").out == "one\n"
 
     def test_a_program_from_a_pipe_is_kept(self):
         assert antiphon("run", "-", input='print(ask "A?")').code == 3
-        antiphon("runs", "answer", "last", "one")
-        assert antiphon("runs", "resume").out == "one\n"
+        antiphon("answer", "last", "one")
+        assert antiphon("resume").out == "one\n"
 
 
 class TestApprovals:
@@ -140,19 +140,19 @@ class TestApprovals:
         fake.play(call("run_shell", command="touch made"), "done")
         ran = antiphon("run", program(f'{TIDY}print(vibe "tidy" m)\n'))
         assert (ran.code, Path("made").exists()) == (3, False)
-        assert "antiphon runs allow" in ran.err
-        wrong = antiphon("runs", "answer", "last", last()["waiting"][0]["path"], "yes")
-        assert (wrong.code, "`antiphon runs allow` or `deny`" in wrong.err) == (2, True)
-        assert antiphon("runs", "allow", "last").code == 0
-        ran = antiphon("runs", "resume")
+        assert " yes` or `no`, then `antiphon resume" in ran.err
+        wrong = antiphon("answer", f"last:{last()['waiting'][0]['step']}", "maybe")
+        assert (wrong.code, "takes yes or no, not 'maybe'" in wrong.err) == (2, True)
+        assert antiphon("answer", "last", "yes").code == 0
+        ran = antiphon("resume")
         assert (ran.code, ran.out, Path("made").exists()) == (0, "done\n", True)
         assert len(fake.requests) == 2
 
     def test_or_denied_with_a_reason(self, fake: Fake):
         fake.play(call("run_shell", command="touch made"), "then not")
         antiphon("run", program(f'{TIDY}print(vibe "tidy" m)\n'))
-        antiphon("runs", "deny", "last", "--why", "not on a Friday")
-        assert antiphon("runs", "resume").out == "then not\n"
+        antiphon("answer", "last", "no", "--reason", "not on a Friday")
+        assert antiphon("resume").out == "then not\n"
         assert not Path("made").exists()
         assert "not on a Friday" in json.dumps(fake.requests[-1].body)
 
@@ -166,20 +166,20 @@ class TestKilled:
 
     def test_what_is_done_is_not_done_again_and_what_is_not_known_is_an_error(self):
         killed("run", program(self.TEXT), at="inside")
-        assert last()["state"] == "interrupted"
-        ran = antiphon("runs", "resume", "last")
+        assert last()["state"] == "stopped"
+        ran = antiphon("resume", "last")
         assert (ran.code, ran.out) == (1, "")
         assert "not known whether it took effect" in ran.err
         (path,) = set(re.findall(r"--retry (\S+)`", ran.err))
         assert f"--skip {path} VALUE" in ran.err
         Path("go").touch()
-        assert antiphon("runs", "resume", "last", "--retry", path).out == "inside\n3\n"
+        assert antiphon("resume", "last", "--retry", path).out == "inside\n3\n"
         assert Path("log").read_text() == "abb"
 
     def test_a_person_says_what_came_of_it(self):
         killed("run", program(self.TEXT), at="inside")
-        path = re.findall(r"--skip (\S+)", antiphon("runs", "resume").err)[0]
-        ran = antiphon("runs", "resume", "--skip", path, "40")
+        path = re.findall(r"--skip (\S+)", antiphon("resume").err)[0]
+        ran = antiphon("resume", "--skip", path, "40")
         assert (ran.code, ran.out) == (0, "41\n")
         assert Path("log").read_text() == "ab"
 
@@ -218,8 +218,8 @@ class TestKilled:
         )
         journal.write_at_epoch(*running.fence, "DELETE FROM effects WHERE run = (SELECT run FROM at) AND seq > 0", ())
         running.finish("interrupted")
-        forked = antiphon("runs", "fork", "last", "--at", "1", "--set", value)
-        resumed = antiphon("runs", "resume", running.id, "--skip", "1", value)
+        forked = antiphon("resume", "--fork", "last", "--at", "1", "--set", value)
+        resumed = antiphon("resume", running.id, "--skip", "1", value)
         for ran in (forked, resumed):
             if printed is None:
                 assert (ran.code, f"step 1: `{module}.{name}`" in ran.err or "step 1: field" in ran.err) == (2, True)
@@ -228,15 +228,15 @@ class TestKilled:
 
     def test_what_came_of_a_tool_that_gives_programs_a_value_is_one(self):
         antiphon("run", program('import { listFiles } from "system/tools"\nprint(listFiles(".").length)\n'))
-        assert antiphon("runs", "fork", "last", "--at", "1", "--set", '["a", "b", "c"]').out == "3\n"
+        assert antiphon("resume", "--fork", "last", "--at", "1", "--set", '["a", "b", "c"]').out == "3\n"
         antiphon("run", program('import { readFile } from "system/tools"\nprint(readFile("p.vibe").length)\n'))
-        assert antiphon("runs", "fork", "last", "--at", "1", "--set", "[1, 2]").out == "6\n"
+        assert antiphon("resume", "--fork", "last", "--at", "1", "--set", "[1, 2]").out == "6\n"
 
     def test_a_program_catches_what_is_not_known(self):
         slow = 'import time\n    print("in", flush=True)\n    time.sleep(600)\n    return 1\n'
         text = f'let x = 0\ntry {{\n  x = py() {{\n    {slow}  }}\n}} catch e {{\n  print("caught")\n}}\n'
         killed("run", program(text), at="in")
-        assert antiphon("runs", "resume").out == "caught\n"
+        assert antiphon("resume").out == "caught\n"
 
     def test_a_model_is_asked_again_only_where_it_had_not_answered(self, fake: Fake):
         fake.play("first", "second")
@@ -249,8 +249,8 @@ class TestKilled:
         child = forks.run("run", program(text), text=True)
         assert (child.returncode, child.stdout) == (-signal.SIGKILL, "first\nnow\n")
         Path("go").touch()
-        assert antiphon("runs", "resume").code == 1
-        ran = antiphon("runs", "resume", "--retry", "5")
+        assert antiphon("resume").code == 1
+        ran = antiphon("resume", "--retry", "5")
         assert (ran.code, ran.out, len(fake.requests)) == (0, "second\n", 2)
 
     def test_interrupted_by_a_person(self):
@@ -260,8 +260,8 @@ class TestKilled:
         )
         child = forks.run("run", file, text=True)
         assert child.returncode == 130
-        assert f"antiphon runs resume {last()['id']}" in child.stderr
-        assert last()["state"] == "interrupted"
+        assert f"antiphon resume {last()['id']}" in child.stderr
+        assert last()["state"] == "stopped"
 
 
 class TestTime:
@@ -270,10 +270,10 @@ class TestTime:
         assert (ran.code, ran.out) == (3, "a\n")
         assert "sleeps until" in ran.err
         assert last()["wake_at"] is not None
-        assert antiphon("runs", "resume").code == 3
+        assert antiphon("resume").code == 3
         later = time.time() + 3601
         monkeypatch.setattr("time.time", lambda: later)
-        assert antiphon("runs", "resume").out == "b\n"
+        assert antiphon("resume").out == "b\n"
 
     def test_short_ones_are_slept(self):
         assert antiphon("run", program('sleep(0.01)\nprint("b")\n')).out == "b\n"
@@ -284,27 +284,27 @@ class TestChangedPrograms:
 
     def test_the_first_step_that_differs_stops_it_and_shows_both(self):
         antiphon("run", program(self.OLD))
-        antiphon("runs", "answer", "last", "Ada")
+        antiphon("answer", "last", "Ada")
         program(self.OLD.replace('"Who?"', '"Which?"'))
-        ran = antiphon("runs", "resume")
+        ran = antiphon("resume")
         assert (ran.code, ran.out) == (2, "")
         assert re.search(r"(?s)V0930.*step 2 of run.*then:.*Who\?.*now:.*Which\?", ran.err)
         program(self.OLD)
-        assert antiphon("runs", "resume").out == "hi Ada\n"
+        assert antiphon("resume").out == "hi Ada\n"
 
     def test_a_program_cannot_catch_it(self):
         antiphon("run", program('print("a")\nconst who = ask "Who?"\n'))
-        antiphon("runs", "answer", "last", "Ada")
+        antiphon("answer", "last", "Ada")
         program('try {\n  print("b")\n} catch e {\n  print("caught")\n}\nconst who = ask "Who?"\n')
-        ran = antiphon("runs", "resume")
+        ran = antiphon("resume")
         assert (ran.code, "caught" in ran.out) == (2, False)
 
     def test_edited_reuses_what_is_unchanged_and_says_so(self):
         antiphon("run", program(self.OLD))
-        antiphon("runs", "answer", "last", "Ada")
-        assert antiphon("runs", "resume").code == 3
+        antiphon("answer", "last", "Ada")
+        assert antiphon("resume").code == 3
         program('print("new")\nprint("a")\nconst who = ask "Who?"\nprint("bye {who}")\n')
-        ran = antiphon("runs", "resume", "--edited")
+        ran = antiphon("resume", "--edited")
         assert (ran.code, ran.out) == (0, "new\nbye Ada\n")
         assert "2 steps were reused, 2 ran, 2 were dropped" in ran.err
 
@@ -312,23 +312,23 @@ class TestChangedPrograms:
         fake.play("first", "second")
         text = 'model m = { name: "openai-chat/gpt-5" }\nconst a = do "one" m\nconst b = ask "Go?"\nprint(a, b)\n'
         antiphon("run", program(text))
-        antiphon("runs", "answer", "last", "yes")
+        antiphon("answer", "last", "yes")
         program(text.replace("const a", 'print("before")\nconst a').replace("print(a, b)", 'print(a, b, do "two" m)'))
-        assert antiphon("runs", "resume", "--edited").out == "before\nfirst yes second\n"
+        assert antiphon("resume", "--edited").out == "before\nfirst yes second\n"
         assert len(fake.requests) == 2
 
     def test_a_program_that_is_gone_is_kept_with_its_run(self):
         antiphon("run", program(self.OLD))
         Path("p.vibe").unlink()
-        ran = antiphon("runs", "resume")
+        ran = antiphon("resume")
         assert (ran.code, "was deleted; restore it with" in ran.err) == (2, True)
-        assert antiphon("runs", "show", "--source").out == self.OLD
+        assert antiphon("show", "--source").out == self.OLD
 
     def test_it_is_gone_on_with_where_it_was_begun(self, tmp_path: Path):
         antiphon("run", program('print(ask "A?")\n'))
-        antiphon("runs", "answer", "last", "one")
+        antiphon("answer", "last", "one")
         os.chdir(tmp_path)
-        assert antiphon("runs", "resume").out == "one\n"
+        assert antiphon("resume").out == "one\n"
 
 
 class TestForks:
@@ -336,40 +336,40 @@ class TestForks:
 
     def test_another_answer(self):
         antiphon("run", program(self.TEXT))
-        antiphon("runs", "answer", "last", "Ada")
+        antiphon("answer", "last", "Ada")
         first = last()["id"]
-        antiphon("runs", "resume")
-        ran = antiphon("runs", "fork", first, "--at", "2", "--answer", "Bob")
+        antiphon("resume")
+        ran = antiphon("resume", "--fork", first, "--at", "2", "--answer", "Bob")
         assert (ran.code, ran.out) == (0, "hi Bob\n")
         second = last()["id"]
         assert second != first
-        compared = antiphon("runs", "diff", first, second)
+        compared = antiphon("show", first, "--compare", second)
         assert (compared.code, compared.out.splitlines()) == (
             1,
             ["2: outcome", "  < Who?  Ada", "  > Who?  Bob", "3: asked", '  < print "hi Ada"', '  > print "hi Bob"'],
         )
-        assert antiphon("runs", "diff", first, first).code == 0
+        assert antiphon("show", first, "--compare", first).code == 0
 
     def test_another_model(self, fake: Fake):
         fake.play("from the first", "from the other")
         text = 'model m = { name: "openai-chat/gpt-5" }\nprint(ask "A?")\nprint(do "one" m)\nprint(do "two" m)\n'
         antiphon("run", program(text))
-        antiphon("runs", "answer", "last", "x")
-        assert antiphon("runs", "resume").out == "x\nfrom the first\nfrom the other\n"
+        antiphon("answer", "last", "x")
+        assert antiphon("resume").out == "x\nfrom the first\nfrom the other\n"
         fake.play("another")
         step = next(
             each["path"]
-            for each in json.loads(antiphon("runs", "show", "--json").out)["effects"]
+            for each in json.loads(antiphon("show", "--json").out)["steps"]
             if "from the other" in json.dumps(each["outcome"])
         )
-        ran = antiphon("runs", "fork", "--at", step, "--model", "openai-chat/gpt-5-mini")
+        ran = antiphon("resume", "--fork", "--at", step, "--model", "openai-chat/gpt-5-mini")
         assert (ran.code, ran.out) == (0, "another\n")
         assert fake.requests[-1].body["model"] == "gpt-5-mini"
 
     def test_what_came_of_a_step_is_set(self):
         antiphon("run", program("const n = py() { return 1 }\nprint(n + 1)\n"))
-        assert antiphon("runs", "fork", "--at", "1", "--set", "41").out == "42\n"
-        wrong = antiphon("runs", "fork", "--at", "77")
+        assert antiphon("resume", "--fork", "--at", "1", "--set", "41").out == "42\n"
+        wrong = antiphon("resume", "--fork", "--at", "77")
         assert (wrong.code, "has no step '77'" in wrong.err) == (2, True)
 
     def test_a_step_inside_of_another_is_come_to_again(self, fake: Fake):
@@ -382,12 +382,10 @@ class TestForks:
         antiphon("run", program(text))
         first = last()["id"]
         inner = next(
-            each["path"]
-            for each in json.loads(antiphon("runs", "show", "--json").out)["effects"]
-            if each["kind"] == "python"
+            each["path"] for each in json.loads(antiphon("show", "--json").out)["steps"] if each["kind"] == "python"
         )
         fake.play("Seen anew.")
-        ran = antiphon("runs", "fork", "--at", inner, "--set", "a rock")
+        ran = antiphon("resume", "--fork", "--at", inner, "--set", "a rock")
         assert (ran.code, ran.out) == (0, "Seen anew.\n")
         assert "a rock" in json.dumps(fake.requests[-1].body)
         assert (last()["fork_of"], last()["fork_at"]) == (first, inner)
@@ -396,14 +394,14 @@ class TestForks:
         (tmp_path / "rows.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
         text = "let n = 0\nconst m = py(n) { return n * 10 }\nm\n"
         antiphon("map", program(text), str(tmp_path / "rows.jsonl"))
-        row = json.loads(antiphon("runs", "list", "--of", "last", "--json").out)[1]["id"]
-        ran = antiphon("runs", "fork", row, "--at", "1", "--set", "7", "--json")
+        row = json.loads(antiphon("list", "--in", "last", "--json").out)[1]["id"]
+        ran = antiphon("resume", "--fork", row, "--at", "1", "--set", "7", "--json")
         assert (ran.code, json.loads(ran.out)["value"]) == (0, 7)
 
     def test_what_has_no_forks_says_why(self, tmp_path: Path):
         (tmp_path / "rows.jsonl").write_text('{"n": 1}\n')
         antiphon("map", program("let n = 0\nprint(n)\n"), str(tmp_path / "rows.jsonl"))
-        refused = antiphon("runs", "fork", "--at", "1")
+        refused = antiphon("resume", "--fork", "--at", "1")
         assert (refused.code, "each row of it is a run of its own" in refused.err) == (2, True)
 
 
@@ -412,68 +410,68 @@ class TestLooking:
         monkeypatch.setenv("COLUMNS", "200")
         fake.play(call("run_shell", command="echo hello"), "It says hello.")
         antiphon("run", "--yes", program(f'{TIDY}print(vibe "look" m)\n'))
-        shown = antiphon("runs", "show").out
+        shown = antiphon("show").out
         assert re.search(r"1/r1 +openai-chat/gpt-5 .*run_shell", shown)
         assert re.search(r"1/call\S+ run_shell\(command=\"echo hello\"\)", shown)
         assert "It says hello." in shown
-        assert "hello" in antiphon("runs", "show", "--full").out
-        whole = json.loads(antiphon("runs", "show", "--json").out)
-        assert [each["kind"] for each in whole["effects"]] == ["request", "tool", "request", "print"]
+        assert "hello" in antiphon("show", "--full").out
+        whole = json.loads(antiphon("show", "--json").out)
+        assert [each["kind"] for each in whole["steps"]] == ["request", "tool", "request", "print"]
 
     def test_what_was_exported_is_played_back(self, fake: Fake):
         fake.play("one")
         file = program('model m = { name: "openai-chat/gpt-5" }\nprint(do "say" m, now())\n')
         first = antiphon("run", file).out
-        assert antiphon("runs", "export", "last", "steps.jsonl").code == 0
-        assert antiphon("run", "--no-journal", "--replay", "steps.jsonl", file).out == first
+        assert antiphon("export", "last", "steps.jsonl").code == 0
+        assert antiphon("run", "--no-save", "--replay", "steps.jsonl", file).out == first
         program('model m = { name: "openai-chat/gpt-5" }\nprint(do "say more" m, now())\n')
-        changed = antiphon("run", "--no-journal", "--replay", "steps.jsonl", file)
+        changed = antiphon("run", "--no-save", "--replay", "steps.jsonl", file)
         assert (changed.code, "is not the one that was recorded" in changed.err) == (1, True)
         assert len(fake.requests) == 1
-        redacted = antiphon("runs", "export", "last", "--redact").out
+        redacted = antiphon("export", "last", "--redact").out
         assert "one" not in redacted
         assert "gpt-5" in redacted
 
     def test_nothing_is_no_error(self):
-        assert antiphon("runs").code == 1
-        assert antiphon("runs", "resume").code == 1
-        assert antiphon("runs", "show", "abc").code == 1
+        assert antiphon("list").code == 1
+        assert antiphon("resume").code == 2
+        assert antiphon("show", "abc").code == 2
 
     def test_the_object_has_the_name_of_the_run(self):
         ran = antiphon("run", "--json", program('print(ask "A?")\n'))
-        assert json.loads(ran.out)["run"] == last()["id"]
+        assert json.loads(ran.out)["session"] == last()["id"]
 
 
 class TestEnding:
     def test_a_run_is_cancelled(self):
         antiphon("run", program('print(ask "A?")\n'))
-        assert antiphon("runs", "cancel", "last").code == 0
-        assert last()["state"] == "cancelled"
-        for arguments in (("resume",), ("cancel", "last")):
-            assert antiphon("runs", *arguments).code == 2
+        assert antiphon("stop", "--final", "last").code == 0
+        assert last()["final"] is True
+        for arguments in (("resume",), ("stop", "--final", "last")):
+            assert antiphon(*arguments).code == 2
 
     def test_while_it_runs_it_stops_at_its_next_step(self):
         text = 'py() { return 1 }\nprint("ready")\nlet n = 0\nwhile n < 6000 {\n  sleep(0.1)\n  n = n + 1\n}\n'
         child = forks.Forked("run", program(text), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert "ready\n" in iter(child.stdout.readline, "")
-        busy = antiphon("runs", "resume")
+        busy = antiphon("resume")
         assert (busy.code, "is being run by process" in busy.err) == (2, True)
-        assert antiphon("runs", "cancel", "last").code == 0
+        assert antiphon("stop", "--final", "last").code == 0
         _, err = child.communicate()
-        assert (child.returncode, "was cancelled" in err) == (2, True)
+        assert (child.returncode, "was stopped for good" in err) == (130, True)
 
     def test_old_ones_are_removed(self):
         antiphon("run", program("py() { return 1 }\n"))
         antiphon("run", program('ask "A?"\n'))
-        assert antiphon("runs", "prune", "--older", "30d", "--yes").code == 1
-        assert antiphon("runs", "prune", "--older", "0h", "--yes").err == "removed 1 run\n"
-        assert [each["state"] for each in json.loads(antiphon("runs", "list", "--json").out)] == ["waiting"]
+        assert antiphon("delete", "--older", "30d", "--yes").code == 1
+        assert antiphon("delete", "--older", "0h", "--yes").err == "deleted 1 session\n"
+        assert [each["state"] for each in json.loads(antiphon("list", "--json").out)] == ["waiting"]
 
     def test_nothing_is_written_down_where_nothing_is_to_be(self, monkeypatch: pytest.MonkeyPatch):
         file = program("py() { return 1 }\n")
-        assert antiphon("run", "--no-journal", file).code == 0
-        monkeypatch.setenv("ANTIPHON_LOGS", "off")
+        assert antiphon("run", "--no-save", file).code == 0
+        monkeypatch.setenv("ANTIPHON_DB", "off")
         assert antiphon("run", file).code == 0
         monkeypatch.undo()
 
@@ -486,9 +484,9 @@ class TestEnding:
         Path("no.db").write_text("this is no database" * 100)
         Path("read-only").write_text("a file, where a directory would be")
         file = program('print("before")\npy() { open("done", "w").close() }\nprint("after")\n')
-        ran = antiphon("run", "--db", place, file)
+        ran = antiphon("--db", place, "run", file)
         assert (ran.code, ran.out, Path("done").exists()) == (2, "before\n", False)
         assert "the journal cannot be written" in ran.err
-        assert "run it without a journal with `--no-journal`" in ran.err
-        assert antiphon("run", "--db", place, "--no-journal", file).out == "before\nafter\n"
+        assert "run it without saving with `--no-save`" in ran.err
+        assert antiphon("--db", place, "run", "--no-save", file).out == "before\nafter\n"
         assert Path("done").exists()

@@ -22,19 +22,19 @@ from tests.lang_unit.commands import antiphon
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     monkeypatch.setenv("COLUMNS", "400")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
 
 
 def last_id() -> str:
-    return json.loads(antiphon("runs", "list", "--json").out)[0]["id"]
+    return json.loads(antiphon("list", "--json").out)[0]["id"]
 
 
 def change(statement: str, *values: object) -> None:
     """Change the journal behind its back."""
-    with sqlite3.connect(os.environ["ANTIPHON_LOGS"]) as connection:
+    with sqlite3.connect(os.environ["ANTIPHON_DB"]) as connection:
         connection.execute(statement, values)
     connection.close()
 
@@ -75,7 +75,7 @@ DAMAGES = {
     "bytes for a title": RUN.format("title = x'ff'"),
 }
 COMMANDS = (
-    *(("show",), ("show", "--json"), ("show", "--full"), ("show", "--source"), ("export",), ("answer", "3", "x")),
+    *(("show",), ("show", "--json"), ("show", "--full"), ("show", "--source"), ("export",), ("answer", "x")),
     *(("fork", "--at", "2", "--set", "3"), ("resume",), ("resume", "--edited"), ("resume", "--retry", "2")),
 )
 
@@ -88,43 +88,43 @@ def test_a_damaged_run_is_told_of_and_the_others_are_there(damage: str) -> None:
     change(DAMAGES[damage], id)
     for command, *more in COMMANDS:
         # A traceback would be raised.
-        ran = antiphon("runs", command, id, *more)
+        ran = antiphon(command, id, *more)
         assert "Python code failed" not in ran.err
-        listed = antiphon("runs", "list")
+        listed = antiphon("list")
         assert (listed.code, "whole.vibe" in listed.out) == (0, True)
-        assert len(json.loads(antiphon("runs", "list", "--json").out)) >= 2
-    antiphon("runs", "diff", id, "last")
-    antiphon("runs", "cancel", id)
-    assert antiphon("runs", "prune", "--older", "0h", "--yes").code in (0, 1)
+        assert len(json.loads(antiphon("list", "--json").out)) >= 2
+    antiphon("show", id, "--compare", "last")
+    antiphon("stop", "--final", id)
+    assert antiphon("delete", "--older", "0h", "--yes").code in (0, 1)
 
 
 def test_a_damaged_outcome_is_no_error_that_a_program_catches_and_is_done_again() -> None:
     text = 'let n = 0\ntry { n = py() { return 1 } } catch e { print("caught") }\nprint(n, ask "Who?")\n'
     antiphon("run", program(text))
     change("UPDATE effects SET outcome = '{' WHERE path = '1'")
-    antiphon("runs", "answer", "last", "me")
-    ran = antiphon("runs", "resume")
+    antiphon("answer", "last", "me")
+    ran = antiphon("resume")
     assert (ran.code, ran.out) == (2, "")
     assert "the journal is damaged at its step 1" in ran.err
-    assert f"antiphon runs resume {last_id()} --retry 1" in ran.err
-    assert antiphon("runs", "resume", "--retry", "1").out == "1 me\n"
+    assert f"antiphon resume {last_id()} --retry 1" in ran.err
+    assert antiphon("resume", "--retry", "1").out == "1 me\n"
 
 
 def test_what_is_damaged_is_listed_with_what_is_wrong() -> None:
     antiphon("run", program(TEXT))
     change("UPDATE runs SET begun_as = '{'")
-    assert "the journal is damaged: run" in antiphon("runs").out
-    (listed,) = json.loads(antiphon("runs", "list", "--json").out)
+    assert "the journal is damaged: run" in antiphon("list").out
+    (listed,) = json.loads(antiphon("list", "--json").out)
     assert "is not JSON" in listed["damage"]
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     assert (ran.code, "cannot be resumed" in ran.err) == (2, True)
 
 
 def test_a_journal_of_a_newer_release_is_told_of_and_not_touched() -> None:
     antiphon("run", program(TEXT))
     change("INSERT INTO schema VALUES (99)")
-    for command in (("list",), ("show",), ("resume",), ("answer", "last", "x"), ("prune", "--older", "0h", "--yes")):
-        ran = antiphon("runs", *command)
+    for command in (("list",), ("show",), ("resume",), ("answer", "last", "x"), ("delete", "--older", "0h", "--yes")):
+        ran = antiphon(*command)
         assert (ran.code, "was written by a newer release" in ran.err) == (2, True)
     ran = antiphon("run", program("print(py() { return 1 })\n"))
     assert (ran.code, ran.out, "newer release" in ran.err) == (2, "", True)
@@ -134,11 +134,11 @@ def test_a_clock_that_jumps_changes_no_outcome() -> None:
     antiphon("run", program('sleep(3600)\nprint("b")\n'))
     # It began tomorrow, as it seems: it sleeps until then.
     change("UPDATE effects SET began = ?", time.time() + 86_400)
-    assert antiphon("runs", "resume").code == 3
+    assert antiphon("resume").code == 3
     change("UPDATE effects SET began = 0")
-    assert antiphon("runs", "resume").out == "b\n"
+    assert antiphon("resume").out == "b\n"
     change("UPDATE effects SET ended = began - 1000")
-    assert antiphon("runs", "show").code == 0
+    assert antiphon("show").code == 0
 
 
 @pytest.mark.parametrize("seconds", ["1e11", "1e17", "1e30"])
@@ -146,18 +146,18 @@ def test_a_sleep_beyond_all_years_is_one(seconds: str) -> None:
     ran = antiphon("run", program(f'sleep({seconds})\nprint("b")\n'))
     assert (ran.code, "sleeps until" in ran.err) == (3, True)
     for command in (("list",), ("list", "--json"), ("show",), ("show", "--json")):
-        assert antiphon("runs", *command).code == 0
+        assert antiphon(*command).code == 0
 
 
 def test_a_directory_that_is_gone_is_told_of(tmp_path: Path) -> None:
     antiphon("run", program(TEXT))
     os.chdir(tmp_path)
     (tmp_path / "work").rename(tmp_path / "elsewhere")
-    antiphon("runs", "answer", "last", "me")
-    ran = antiphon("runs", "resume")
+    antiphon("answer", "last", "me")
+    ran = antiphon("resume")
     assert (ran.code, "is not accessible: No such file" in ran.err) == (2, True)
     (tmp_path / "elsewhere").rename(tmp_path / "work")
-    assert antiphon("runs", "resume").out == "me\n"
+    assert antiphon("resume").out == "me\n"
 
 
 FULL = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000)); {MAIN}"
@@ -173,11 +173,11 @@ def test_a_full_disk_stops_a_run_that_can_be_gone_on_with() -> None:
     assert "its effects cannot be written to the journal" in child.stderr
     assert "full" in child.stderr
     assert "Traceback" not in child.stderr
-    ran = antiphon("runs", "resume")
+    ran = antiphon("resume")
     if ran.code == 1:
         # The step whose end could not be noted took effect, or did not.
         (path,) = re.findall(r"step (\S+) was interrupted", ran.err)
-        ran = antiphon("runs", "resume", "--retry", path)
+        ran = antiphon("resume", "--retry", path)
     assert (ran.code, ran.out) == (0, "over\n")
 
 
@@ -185,7 +185,7 @@ def test_of_very_many_open_questions_some_are_told() -> None:
     text = 'const got = async for n in 1..60 { yield ask "Number {n}?" }\nprint(got.length)\n'
     antiphon("run", program(text))
     # Which one was asked first is a matter of timing.
-    assert re.search(r"Number \d+\? \(\+19 or more\)", antiphon("runs").out)
+    assert re.search(r"Number \d+\? \(\+19 or more\)", antiphon("list").out)
     with pytest.raises(NotReadyError, match=r"open: 1\[\d+\]\.1, .*, …$") as told:
         Journal().answer(last_id(), "nope", HumanAnswer("x"))
     assert len(str(told.value)) < 250
@@ -200,42 +200,42 @@ class TestADamagedStep:
         change("UPDATE effects SET outcome = '{' WHERE path = '1'")
 
     def test_is_named_among_those_that_are_whole(self) -> None:
-        shown = antiphon("runs", "show")
+        shown = antiphon("show")
         first, second, *_ = shown.out.splitlines()[1:]
         assert (shown.code, "the journal is damaged: step 1 is not JSON" in first) == (0, True)
         assert first.startswith("✗")
         assert second.startswith("✓ 2 python return 2  2")
-        told = json.loads(antiphon("runs", "show", "--json").out)["effects"]
+        told = json.loads(antiphon("show", "--json").out)["steps"]
         assert [bool(each["damage"]) for each in told] == [True, False, False]
 
     def test_is_left_out_of_an_export_which_says_so(self) -> None:
-        ran = antiphon("runs", "export", "last")
+        ran = antiphon("export", "last")
         assert [json.loads(line)["path"] for line in ran.out.splitlines()] == ["2"]
         assert (ran.code, "step 1 is omitted" in ran.err) == (0, True)
 
     def test_can_be_said_what_came_of(self) -> None:
-        antiphon("runs", "answer", "last", "me")
-        assert antiphon("runs", "resume", "--skip", "1", "7").out == "7 2 me\n"
+        antiphon("answer", "last", "me")
+        assert antiphon("resume", "--skip", "1", "7").out == "7 2 me\n"
 
     def test_of_which_it_is_not_known_what_it_was_can_be_decided_about(self) -> None:
         change("UPDATE effects SET effect = '{' WHERE path = '1'")
-        assert "step 1" in antiphon("runs", "show").out
-        antiphon("runs", "answer", "last", "me")
-        assert antiphon("runs", "resume", "--skip", "1", "7").out == "7 2 me\n"
+        assert "step 1" in antiphon("show").out
+        antiphon("answer", "last", "me")
+        assert antiphon("resume", "--skip", "1", "7").out == "7 2 me\n"
 
     def test_without_an_outcome_is_damaged_too(self) -> None:
         change("UPDATE effects SET outcome = NULL WHERE path = '1'")
-        assert "the journal is damaged: step 1" in antiphon("runs", "show").out
+        assert "the journal is damaged: step 1" in antiphon("show").out
 
 
 def test_a_run_of_another_machine_is_taken_from_it_where_that_is_said() -> None:
     antiphon("run", program(TEXT))
     change("UPDATE runs SET state = 'running', owner = 'elsewhere:12:34:ab'")
-    antiphon("runs", "answer", "last", "me")
-    refused = antiphon("runs", "resume")
+    antiphon("answer", "last", "me")
+    refused = antiphon("resume")
     assert (refused.code, "process 12 on elsewhere" in refused.err) == (2, True)
-    assert f"`antiphon runs resume {last_id()} --force`" in refused.err
-    ran = antiphon("runs", "resume", "--force")
+    assert f"`antiphon resume {last_id()} --force`" in refused.err
+    ran = antiphon("resume", "--force")
     assert (ran.code, ran.out) == (0, "me\n")
 
 
@@ -243,8 +243,8 @@ def test_the_rows_of_another_machine_are_taken_with_their_batch() -> None:
     Path("rows.csv").write_text("city\nRome\nOslo\n", encoding="utf-8")
     antiphon("map", program('let city = ""\nprint(city)\ncity\n'), "rows.csv")
     change("UPDATE runs SET state = 'running', ending = NULL, owner = 'elsewhere:12:34:ab'")
-    assert "--force" in antiphon("runs", "resume").err
-    ran = antiphon("runs", "resume", "--force")
+    assert "--force" in antiphon("resume").err
+    ran = antiphon("resume", "--force")
     assert [json.loads(line)["value"] for line in ran.out.splitlines()] == ["Rome", "Oslo"]
 
 
@@ -259,6 +259,6 @@ def test_a_call_that_has_a_number_for_its_id_is_still_a_models(monkeypatch: pyte
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
         monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
         assert antiphon("run", program(text)).code == 3
-        ran = antiphon("runs", "fork", "last", "--at", "1/7", "--set", "a tree")
+        ran = antiphon("resume", "--fork", "last", "--at", "1/7", "--set", "a tree")
         assert (ran.code, ran.out) == (0, "Seen.\n"), ran.err
         assert "a tree" in json.dumps(fake.requests[-1].body)

@@ -56,7 +56,7 @@ async def pay(n: int) -> str:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
 
@@ -76,30 +76,30 @@ class TestSeveralAtOnce:
     def test_one_command_decides_about_all_that_was_interrupted(self):
         self.killed_inside(ROUNDS)
         id = last()["id"]
-        assert antiphon("runs", "show").out.splitlines()[-1] == (
-            f"run {id} is interrupted: resume it with `antiphon runs resume {id}`"
+        assert antiphon("show").out.splitlines()[-1] == (
+            f"session {id} is stopped: resume it with `antiphon resume {id}`"
         )
-        assert antiphon("runs", "list", "--state", "interrupted").out.split()[:2] == [id, "interrupted"]
-        assert antiphon("runs", "list", "--state", "running").code == 1
-        ran = antiphon("runs", "resume")
-        steps = interrupted_steps(ran.err + antiphon("runs", "show").out)
+        assert antiphon("list", "--state", "stopped").out.split()[:2] == [id, "stopped"]
+        assert antiphon("list", "--state", "running").code == 1
+        ran = antiphon("resume")
+        steps = interrupted_steps(ran.err + antiphon("show").out)
         assert (ran.code, len(steps) > 0) == (1, True)
         Path("go").touch()
-        ran = antiphon("runs", "resume", "--retry", "1[0].1", "--skip", "1[1].1", "70", "--retry", "1[2].1")
+        ran = antiphon("resume", "--retry", "1[0].1", "--skip", "1[1].1", "70", "--retry", "1[2].1")
         assert (ran.code, ran.out) == (0, "[10,70,30]\n")
         assert Counter(Path("log").read_text().split()) == {"1": 2, "2": 1, "3": 2}
 
     def test_a_pure_block_is_run_again_unasked(self):
         self.killed_inside(ROUNDS.replace("py(", "pure py("))
         Path("go").touch()
-        ran = antiphon("runs", "resume")
+        ran = antiphon("resume")
         assert (ran.code, ran.out.splitlines()[-1]) == (0, "[10,20,30]")
 
     def test_a_call_of_the_program_in_a_round_is_given_what_came_of_it(self):
         Path("tools.py").write_text(TOOLS)
         self.killed_inside('import { pay } from "./tools.py"\nprint(async for n in 1..3 { yield pay(n) })\n')
         skipped = [word for n in range(3) for word in ("--skip", f"1[{n}].1", f"paid {n + 1}")]
-        ran = antiphon("runs", "resume", *skipped)
+        ran = antiphon("resume", *skipped)
         assert (ran.code, ran.out) == (0, '["paid 1","paid 2","paid 3"]\n')
 
     def test_a_call_that_is_stopped_because_another_round_failed_has_no_outcome(self):
@@ -113,11 +113,11 @@ class TestSeveralAtOnce:
             ),
         )
         assert (ran.code, ran.out, "no" in ran.err) == (1, "", True)
-        states = {each["path"]: each["state"] for each in json.loads(antiphon("runs", "show", "--json").out)["effects"]}
+        states = {each["path"]: each["state"] for each in json.loads(antiphon("show", "--json").out)["steps"]}
         assert states["1[0].1"] == "begun"
 
     def test_to_do_a_step_again_and_not_to_do_it_is_a_mistake(self):
-        wrong = antiphon("runs", "resume", "--retry", "1", "--skip", "1", "x")
+        wrong = antiphon("resume", "--retry", "1", "--skip", "1", "x")
         assert (wrong.code, "use one of them for step 1" in wrong.err) == (2, True)
 
 
@@ -182,7 +182,7 @@ def live(random: Random, moments: int) -> Commands:
     commands = Commands(random, moments)
     commands.run("run", program(LONG))
     for _ in range(400):
-        found = json.loads(antiphon("runs", "list", "--json").out)
+        found = json.loads(antiphon("list", "--json").out)
         if not found:
             commands.run("run", "p.vibe")
         elif found[0]["state"] == "done":
@@ -190,17 +190,17 @@ def live(random: Random, moments: int) -> Commands:
         elif questions := found[0]["waiting"]:
             random.shuffle(questions)
             for each in questions[: random.randint(1, len(questions))]:
-                commands.run("runs", "answer", "last", each["path"], f"a{each['text'][-2]}")
-            commands.run("runs", "resume", "last")
+                commands.run("answer", f"last:{each['step']}", f"a{each['text'][-2]}")
+            commands.run("resume", "last")
         else:
-            commands.run("runs", "resume", "last", *decisions())
+            commands.run("resume", "last", *decisions())
     raise AssertionError("it never ends")
 
 
 def decisions() -> list[str]:
     """What a person says of steps that were interrupted, who has looked in the log."""
     done = Path("log").read_text().splitlines() if Path("log").exists() else []
-    shown = json.loads(antiphon("runs", "show", "--json").out)["effects"]
+    shown = json.loads(antiphon("show", "--json").out)["steps"]
     out: list[str] = []
     for each in shown:
         is_half_done = each["state"] == "failed" and each["outcome"]["error"]["type"] == "HalfDone"
@@ -218,12 +218,12 @@ def test_a_program_that_is_killed_at_random_moments_comes_to_the_same_end():
         per_run = min(MOMENTS - total, 4)
         commands = live(Random(number), per_run)
         total += max(per_run - commands.left, 1)
-        assert last()["ending"]["value"] == [f"a{n} round {n}" for n in range(1, 5)]
+        assert last()["result"]["value"] == [f"a{n} round {n}" for n in range(1, 5)]
         assert Counter(Path("log").read_text().splitlines()) == dict.fromkeys(
             ["first", "aside", *(f"round {n}" for n in range(1, 5)), "caught", "last"], 1
         )
         assert not [line for line, times in Counter(commands.out).items() if times > 1], commands.out
-        antiphon("runs", "prune", "--older", "0h", "--yes")
+        antiphon("delete", "--older", "0h", "--yes")
 
 
 def test_lines_before_the_first_effect_are_printed_once_whenever_it_is_killed(tmp_path: Path) -> None:
@@ -241,6 +241,6 @@ def test_lines_before_the_first_effect_are_printed_once_whenever_it_is_killed(tm
         child.wait()
     Path("go").touch()
     is_begun = any(each.path == "901" for each in journal.iterate_effects(last()["id"]))
-    resumed = antiphon("runs", "resume", "last", *(["--retry", "901"] if is_begun else []))
+    resumed = antiphon("resume", "last", *(["--retry", "901"] if is_begun else []))
     printed = Path("out").read_text().splitlines() + resumed.out.splitlines()
     assert (resumed.code, Counter(printed).most_common(1)[0][1], len(printed)) == (0, 1, 900)

@@ -25,8 +25,8 @@ def test_listing_and_answering_cost_the_same_however_many_questions_are_open(tmp
         return calls_of(lambda: look(place))
 
     def look(place: str) -> None:
-        assert antiphon("runs", "--db", place, "list", "--state", "waiting", "-n", "5").out.count("Which one?") > 0
-        assert antiphon("runs", "--db", place, "answer", "r0", "1", "this one").code == 0
+        assert antiphon("--db", place, "list", "--state", "waiting", "-n", "5").out.count("Which one?") > 0
+        assert antiphon("--db", place, "answer", "r0:1", "this one").code == 0
 
     effort(2)
     assert effort(600) < 1.3 * effort(40)

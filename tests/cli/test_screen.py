@@ -40,7 +40,7 @@ def env(tmp_path: Path) -> Iterator[dict[str, str]]:
             "HOME": str(tmp_path),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
-            "ANTIPHON_LOGS": str(tmp_path / "logs.db"),
+            "ANTIPHON_DB": str(tmp_path / "logs.db"),
             "OPENAI_API_KEY": "any",
             "OPENAI_BASE_URL": fake.base_url("openai"),
         }

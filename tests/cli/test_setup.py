@@ -94,7 +94,7 @@ def test_setup_stores_nothing_that_did_not_work(antiphon_fake: Fake, tmp_path: P
 def test_setup_needs_somebody_to_ask(config: Path) -> None:
     refused = CliRunner().invoke(cli, ["setup"], input="1\n")
     assert isinstance(refused.exception, ConfigurationError)
-    assert "antiphon models default" in str(refused.exception)
+    assert "antiphon setup models default" in str(refused.exception)
     assert not config.exists()
 
 
@@ -112,7 +112,7 @@ def test_a_default_that_cannot_work_is_refused_or_told(config: Path, monkeypatch
     assert isinstance(models("default", "nonsense").exception, ConfigurationError)
     assert not config.exists()
     told = models("default", "claude-sonet-5")
-    assert "anthropic has no key; store one with `antiphon keys set anthropic`" in told.stderr
+    assert "anthropic has no key; store one with `antiphon setup keys set anthropic`" in told.stderr
     assert "did you mean 'claude-sonnet-5'?" in told.stderr
     monkeypatch.setenv("ANTIPHON_MODEL", "local/1.5b")
     (config.parent.parent.parent / "antiphon.toml").write_text("")
@@ -141,7 +141,7 @@ def test_sessions_take_the_default_by_its_name_and_keys_that_are_stored() -> Non
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("anthropic/claude-sonnet-5", "`antiphon keys set anthropic` stores one; or set ANTHROPIC_API_KEY"),
+        ("anthropic/claude-sonnet-5", "`antiphon setup keys set anthropic` stores one; or set ANTHROPIC_API_KEY"),
         ("gpt-nonsense", "openai is not known to have 'gpt-nonsense'"),
         ("claude-sonet-5", "is not known to have 'claude-sonet-5', did you mean 'claude-sonnet-5'?"),
     ],

@@ -118,14 +118,14 @@ class TestConversations:
         assert "middle" in shown(tmp_path / "talk.json", "--full")
 
     def test_only_one_kind(self, file: Path):
-        output = shown(file, "--kind", "tab*")
+        output = shown(file, "--result-kind", "tab*")
         assert output.startswith("✓ rows()\n")
         assert "Bergen" in output
         assert "weather" not in output
-        assert "no such file" in shown(file, "--kind", "error")
+        assert "no such file" in shown(file, "--result-kind", "error")
 
     def test_a_kind_that_is_not_there(self, file: Path):
-        outcome = invoke(file, "--kind", "git.*")
+        outcome = invoke(file, "--result-kind", "git.*")
         assert outcome.exit_code == 1
         assert outcome.stdout == ""
         message = "there is no result of kind 'git.*'; there are: error (1), table (1), text (1)"
@@ -133,7 +133,7 @@ class TestConversations:
 
     def test_json(self, file: Path):
         assert json.loads(shown(file, "--json")) == json.loads(file.read_text())
-        (rows,) = json.loads(shown(file, "--json", "--kind", "table"))
+        (rows,) = json.loads(shown(file, "--json", "--result-kind", "table"))
         assert Result.from_json(rows).data["rows"][1] == {"city": "Bergen", "rain": 9}
 
     @pytest.mark.parametrize("width", [20, 40, 120])
@@ -170,8 +170,8 @@ class TestResults:
         path = saved(tmp_path / "r.json", table([{"a": 1, "b": "x"}]).to_json())
         assert re.search(r"1.*x", shown(path))
         assert json.loads(shown(path, "--json"))["kind"] == "table"
-        assert "1" in shown(path, "--kind", "table")
-        assert invoke(path, "--kind", "text").exit_code == 1
+        assert "1" in shown(path, "--result-kind", "table")
+        assert invoke(path, "--result-kind", "text").exit_code == 1
 
     def test_the_shapes_of_old(self, tmp_path: Path):
         flat = {"kind": "diff", "path": "a.txt", "original": "x\n", "modified": "y\n", "isNew": False}
@@ -300,7 +300,7 @@ def test_what_a_file_holds_is_shown_not_obeyed(tmp_path: Path):
     talk.add_assistant([Reasoning(hostile, native), Text(hostile), ToolCall("c1", "f", {hostile: hostile})])
     talk.add_tool_results([ToolResult("c1", hostile, semantic=text(hostile, summary=hostile))])
     talk.save(tmp_path / "c.json")
-    for options in ([], ["--full"], ["--kind", "text"], ["--json"]):
+    for options in ([], ["--full"], ["--result-kind", "text"], ["--json"]):
         output = shown(tmp_path / "c.json", *options)
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", output)
         assert "owned" in output

@@ -40,9 +40,9 @@ def test_a_yes_before_the_question_removes_no_run(tmp_path: Path) -> None:
     (tmp_path / "p.vibe").write_text("py() { return 1 }\n")
     with Terminal("run", "p.vibe", env=env, cwd=tmp_path) as terminal:
         assert terminal.process.wait(60) == 0
-    with Terminal("runs", "prune", "--older", "0h", env=env, cwd=tmp_path, typed="y\n") as terminal:
-        terminal.expect("Permanently remove 1 run?")
+    with Terminal("delete", "--older", "0h", env=env, cwd=tmp_path, typed="y\n") as terminal:
+        terminal.expect("Permanently delete 1 session?")
         time.sleep(0.5)
         assert terminal.process.poll() is None
         terminal.send("n\n")
-        terminal.expect("nothing was removed")
+        terminal.expect("nothing was deleted")

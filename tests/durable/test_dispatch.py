@@ -228,7 +228,7 @@ def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(worker
     said = (entry.ending or {})["error"]["message"]
     assert f"{dead} workers in a row died" in said
     assert "at step 2" in said
-    assert "`antiphon runs resume deadly`" in said
+    assert "`antiphon resume deadly`" in said
     assert said in describe_run(entry)
     assert said in " ".join(iter_next_steps(workers.journal, "deadly", is_shown=True))
     metrics = workers.dispatcher.metrics()

@@ -327,7 +327,7 @@ def test_what_is_reported_is_found_and_repaired(name: str, tmp_path: Path):
     body, api, code, wanted = REPORTED[name]
     path = tmp_path / "h.json"
     path.write_text(json.dumps(body))
-    exit_code, output = invoke("doctor", "--json", "--write", str(path))
+    exit_code, output = invoke("check", "--json", "--fix", str(path))
     report = json.loads(output)
     assert (exit_code, report["format"]) == (1, api)
     assert code in {problem["code"] for problem in report["problems"]}
@@ -337,7 +337,7 @@ def test_what_is_reported_is_found_and_repaired(name: str, tmp_path: Path):
         assert (each.removeprefix("!") in after) != each.startswith("!"), each
     assert rules.check(request_of(json.loads(after), api), api) == []
     taken_by_the_sdk(json.loads(after), api)
-    assert invoke("doctor", str(path))[0] == 0
+    assert invoke("check", str(path))[0] == 0
 
 
 @pytest.mark.parametrize("name", REPORTED)
@@ -355,7 +355,7 @@ def test_an_image_that_is_too_large_is_told_and_left(tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps([user(image(large), text("x"))]))
     before = path.read_bytes()
-    code, output = invoke("doctor", "--write", str(path))
+    code, output = invoke("check", "--fix", str(path))
     assert code == 1
     assert "an image of 5,333,428 bytes, more than 5 MB\n    not repaired: make it smaller" in output
     assert path.read_bytes() == before
@@ -372,7 +372,7 @@ def test_a_sound_image_and_a_waiting_search_are_no_faults(tmp_path: Path):
         [content("user", inline(JPEG.translate(str.maketrans("+/", "-_")), "image/jpeg"), {"text": "x"})],
     ):
         path.write_text(json.dumps(body))
-        assert invoke("doctor", str(path))[0] == 0, body
+        assert invoke("check", str(path))[0] == 0, body
 
 
 def test_only_a_search_that_can_no_longer_be_answered_is_dropped():
@@ -430,14 +430,14 @@ TWICE = b'{"model": "m", "messages": [], "messages": [{"role": "user", "content"
 def test_a_field_that_stands_twice_is_told(raw: bytes, places: list[str], tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_bytes(raw)
-    code, output = invoke("doctor", "--json", str(path))
+    code, output = invoke("check", "--json", str(path))
     told = [each for each in json.loads(output)["problems"] if each["code"] == "repeated-field"]
     assert (code, [each["where"] for each in told]) == (1, places)
     assert [each.code for each in load(raw, "h").findings if each.code == "repeated-field"] == ["repeated-field"] * len(
         places
     )
-    invoke("doctor", "--write", str(path))
-    assert invoke("doctor", str(path))[0] == 0
+    invoke("check", "--fix", str(path))
+    assert invoke("check", str(path))[0] == 0
 
 
 def test_a_saved_conversation_with_a_field_twice_is_refused(tmp_path: Path):
@@ -449,7 +449,7 @@ def test_a_saved_conversation_with_a_field_twice_is_refused(tmp_path: Path):
     path.write_text(path.read_text().replace('"system":', '"system":"Be long.","system":', 1))
     with pytest.raises(FormatError, match='two fields "system"'):
         Conversation.load(path)
-    code, output = invoke("doctor", str(path))
+    code, output = invoke("check", str(path))
     assert (code, "the field 'system' stands there twice" in output) == (1, True)
 
 

@@ -168,7 +168,7 @@ def test_a_fault_is_told_repaired_and_then_gone(name: str, tmp_path: Path):
     body, api, code = BROKEN[name]
     path = tmp_path / "h.json"
     path.write_text(json.dumps(body))
-    exit_code, output = invoke("doctor", "--json", "--write", str(path))
+    exit_code, output = invoke("check", "--json", "--fix", str(path))
     report = json.loads(output)
     assert (exit_code, report["format"]) == (1, api)
     assert code in {problem["code"] for problem in report["problems"]}
@@ -178,21 +178,23 @@ def test_a_fault_is_told_repaired_and_then_gone(name: str, tmp_path: Path):
     after = json.loads(path.read_text())
     assert after != body
     assert rules.check(request_of(after, api), api) == []
-    assert invoke("doctor", str(path))[0] == 0
+    assert invoke("check", str(path))[0] == 0
 
 
 def test_calls_in_the_form_of_the_other_api_are_not_lost(tmp_path: Path):
     (tmp_path / "h.json").write_text(json.dumps(BROKEN["messages of the other API"][0]))
-    converted = json.loads(CliRunner().invoke(cli, ["convert", str(tmp_path / "h.json"), "--to", "openai-chat"]).stdout)
+    converted = json.loads(
+        CliRunner().invoke(cli, ["export", str(tmp_path / "h.json"), "--format", "openai-chat"]).stdout
+    )
     assert converted["messages"][1:] == [O_CALLS | {"content": "Well"}, O_RESULT]
-    invoke("doctor", "--write", str(tmp_path / "h.json"))
+    invoke("check", "--fix", str(tmp_path / "h.json"))
     said = {"role": "assistant", "content": "Well"}
     assert json.loads((tmp_path / "h.json").read_text())["input"] == [HI, said, R_CALL, R_OUTPUT]
 
 
 def test_a_renamed_tool_has_its_new_name_everywhere(tmp_path: Path):
     (tmp_path / "h.json").write_text(json.dumps(BROKEN["illegal name"][0]))
-    invoke("doctor", "--write", str(tmp_path / "h.json"))
+    invoke("check", "--fix", str(tmp_path / "h.json"))
     after = json.loads((tmp_path / "h.json").read_text())
     assert after["tools"][0]["name"] == after["messages"][1]["content"][0]["name"] == "mcp_server_tool"
 
@@ -200,7 +202,7 @@ def test_a_renamed_tool_has_its_new_name_everywhere(tmp_path: Path):
 def test_marks_of_the_cache_outlive_other_repairs(tmp_path: Path):
     body = [user({"type": "text", "text": "hi"} | MARK), assistant(CALL), HI]
     (tmp_path / "h.json").write_text(json.dumps(body))
-    invoke("doctor", "--write", str(tmp_path / "h.json"))
+    invoke("check", "--fix", str(tmp_path / "h.json"))
     assert json.loads((tmp_path / "h.json").read_text())[0]["content"][0] == {"type": "text", "text": "hi"} | MARK
 
 
@@ -208,30 +210,30 @@ def test_marks_of_the_cache_outlive_other_repairs(tmp_path: Path):
 def test_a_character_that_cannot_travel_is_told_and_gone(escape: str, tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(f'[{{"role": "user", "content": "a{escape}"}}]')
-    code, output = invoke("doctor", "--write", str(path))
+    code, output = invoke("check", "--fix", str(path))
     assert code == 1
     assert "[0].content: a character that no provider takes" in output
     assert json.loads(path.read_text()) == [{"role": "user", "content": "a\ufffd"}]
-    assert invoke("doctor", str(path))[0] == 0
+    assert invoke("check", str(path))[0] == 0
 
 
 @pytest.mark.parametrize("wrapped", [lambda b: {"body": b}, lambda b: {"request": {"body": json.dumps(b)}}])
 def test_a_wrapped_history_is_repaired_where_it_is(wrapped: Any, tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps(wrapped({"messages": [HI, O_CALLS, HI]})))
-    assert invoke("doctor", "--write", str(path))[0] == 1
+    assert invoke("check", "--fix", str(path))[0] == 1
     again = json.loads(path.read_text())
     inner = again["body"] if "body" in again else json.loads(again["request"]["body"])
     assert inner["messages"][2]["role"] == "tool"
-    assert invoke("doctor", str(path))[0] == 0
+    assert invoke("check", str(path))[0] == 0
 
 
 def test_lines_of_messages_stay_lines(tmp_path: Path):
     path = tmp_path / "h.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in (HI, O_CALLS, HI)))
-    assert invoke("doctor", "--write", str(path))[0] == 1
+    assert invoke("check", "--fix", str(path))[0] == 1
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 4
-    assert invoke("doctor", str(path))[0] == 0
+    assert invoke("check", str(path))[0] == 0
 
 
 @pytest.mark.parametrize("lines", [True, False])
@@ -239,16 +241,16 @@ def test_a_request_on_each_line_is_checked_and_repaired_there(lines: bool, tmp_p
     path = tmp_path / "h.jsonl"
     requests = [{"model": "gpt-5", "messages": [HI]}, {"body": {"messages": [HI, O_CALLS]}}]
     path.write_text("".join(json.dumps(each) + "\n" for each in requests) if lines else json.dumps(requests))
-    code, output = invoke("doctor", "--write", str(path))
+    code, output = invoke("check", "--fix", str(path))
     assert code == 1
     assert "2 of openai-chat, 1 problem" in output
     assert f"{'line 2' if lines else 'item 1'}, message 1: call 'c1' to `f` has no result" in output
     after = [json.loads(line) for line in path.read_text().splitlines()] if lines else json.loads(path.read_text())
     assert after[0] == requests[0]
     assert [message["role"] for message in after[1]["body"]["messages"]] == ["user", "assistant", "tool"]
-    assert invoke("doctor", str(path)) == (0, f"{path}: 2 of openai-chat, 3 turns, nothing to repair\n")
+    assert invoke("check", str(path)) == (0, f"{path}: 2 of openai-chat, 3 turns, nothing to repair\n")
     with pytest.raises(FormatError, match="has 2 histories"):
-        invoke("convert", str(path), "--to", "gemini")
+        invoke("export", str(path), "--format", "gemini")
 
 
 def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
@@ -256,7 +258,7 @@ def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps({"model": "gpt-5", "messages": [HI], "tools": tools}))
     before = path.read_bytes()
-    code, output = invoke("doctor", "--write", str(path))
+    code, output = invoke("check", "--fix", str(path))
     assert code == 1
     assert "not repaired: declare fewer tools" in output
     assert path.read_bytes() == before
@@ -275,8 +277,8 @@ def test_the_names_of_formats_are_the_same_everywhere():
 def test_a_provider_has_its_own_rules(tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps({"model": "m", "tool_choice": "auto", "messages": [HI]}))
-    assert invoke("doctor", str(path))[0] == 1
-    assert invoke("doctor", "--provider", "mistral", str(path))[0] == 0
+    assert invoke("check", str(path))[0] == 1
+    assert invoke("check", "--provider", "mistral", str(path))[0] == 0
 
 
 PIECES: dict[str, list[Any]] = {

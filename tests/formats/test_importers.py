@@ -285,12 +285,12 @@ def test_what_a_session_keeps_beside_the_conversation_is_no_fault(tmp_path: Path
     path = tmp_path / "s.jsonl"
     lines = [line("user", "hi", "1", None), line("user", "other", "x", "1", isSidechain=True)]
     path.write_text("\n".join(map(json.dumps, lines)))
-    code, output = invoke("doctor", str(path))
+    code, output = invoke("check", str(path))
     assert code == 0
     assert "claude-code, 1 turn, nothing to repair\n  session: 1 line of side chains" in output
     lines.append(line("assistant", [{"type": "tool_use", "id": "a", "name": "f", "input": {}}], "2", "1"))
     path.write_text("\n".join(map(json.dumps, lines)))
-    code, output = invoke("doctor", str(path))
+    code, output = invoke("check", str(path))
     assert code == 1
     assert f"repair and convert it with `antiphon convert {path} --to anthropic`" in output
 
@@ -474,7 +474,7 @@ def test_what_is_not_recognised_is_no_history(data: Any, tmp_path: Path):
         read(data)
     path = tmp_path / "h.json"
     path.write_text(json.dumps(data))
-    code, output, errors = run("doctor", str(path))
+    code, output, errors = run("check", str(path))
     assert (code, output) == (2, "")
     assert "found " in errors
 
@@ -482,13 +482,13 @@ def test_what_is_not_recognised_is_no_history(data: Any, tmp_path: Path):
 def test_a_foreign_format_is_converted_but_not_written(tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps(PYDANTIC[:2]))
-    code, _, errors = run("doctor", "--write", str(path))
+    code, _, errors = run("check", "--fix", str(path))
     assert code == 2
     assert "cannot be written; repair and convert it with `antiphon convert FILE --to" in errors
-    assert invoke("doctor", str(path))[0] == 1
-    _, output, errors = run("convert", str(path), "--to", "openai-chat")
+    assert invoke("check", str(path))[0] == 1
+    _, output, errors = run("export", str(path), "--format", "openai-chat")
     assert "reasoning that only claude-sonnet-4-5 can read; left out" in errors
-    assert "reasoning that only claude-sonnet-4-5" in run("convert", str(path), "--to", "gemini")[2]
+    assert "reasoning that only claude-sonnet-4-5" in run("export", str(path), "--format", "gemini")[2]
     assert json.loads(output)["messages"][2]["tool_calls"][0]["function"]["name"] == "weather"
 
 

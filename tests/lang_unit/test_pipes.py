@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system h
 
 
 def antiphon(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "HOME": str(place.parent), "ANTIPHON_LOGS": "off"}
+    variables = {**os.environ, "HOME": str(place.parent), "ANTIPHON_DB": "off"}
     return subprocess.run(
         [sys.executable, "-m", "antiphon", *words],
         cwd=place,

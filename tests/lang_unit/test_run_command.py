@@ -341,7 +341,7 @@ def test_a_configured_server_is_started_when_it_is_imported_from(write: Any, mon
     write(json.dumps({"mcpServers": {"files": server}}), ".mcp.json")
     write("what is in it", "a.txt")
     refused = antiphon("run", write('import { read_file } from "mcp:files"\nprint(read_file("a.txt"))'))
-    assert (refused.code, "`antiphon trust`" in refused.err) == (1, True)
+    assert (refused.code, "`antiphon setup trust`" in refused.err) == (1, True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path("config").resolve()))
     assert antiphon("trust", "--yes").code == 0
     ran = antiphon("run", write('import { read_file } from "mcp:files"\nprint(read_file("a.txt"))'))

@@ -34,7 +34,7 @@ DOUBLE = (
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
 
@@ -103,7 +103,7 @@ def test_rows_that_are_none_are_told_before_anything_runs(name: str | None, text
     rows = write(name, text) if name else "gone.csv"
     ran = antiphon("map", write("p.vibe", DOUBLE), rows)
     assert (ran.code, ran.out, said in ran.err) == (2, "", True)
-    assert antiphon("runs").code == 1
+    assert antiphon("list").code == 1
 
 
 def test_a_value_of_the_wrong_type_is_the_rows_error():
@@ -133,10 +133,10 @@ def test_what_failed_is_tried_again_and_what_was_answered_is_not(fake: Fake):
     assert [each["outcome"] for each in lines(ran.out)] == ["done", "failed", "done"]
     assert len(fake.requests) == 3
     Path("fixed").touch()
-    ran = antiphon("runs", "resume", "last")
+    ran = antiphon("resume", "last")
     assert (ran.code, [each["value"] for each in lines(ran.out)]) == (0, [1, 2, 3])
     assert len(fake.requests) == 3
-    listed = json.loads(antiphon("runs", "list", "--of", "last", "--json").out)
+    listed = json.loads(antiphon("list", "--in", "last", "--json").out)
     assert [each["number"] for each in listed if each["kind"] == "row"] == [1, 2, 3]
 
 
@@ -151,8 +151,8 @@ def test_rows_that_wait_are_answered_one_by_one():
     ran = antiphon("map", program, write("r.csv", "n\n1\n2\n"))
     assert (ran.code, [each["outcome"] for each in lines(ran.out)]) == (3, ["waiting", "waiting"])
     for row in lines(ran.out):
-        assert antiphon("runs", "answer", row["run"], f"it is {row['row']}").code == 0
-    ran = antiphon("runs", "resume")
+        assert antiphon("answer", row["session"], f"it is {row['row']}").code == 0
+    ran = antiphon("resume")
     assert (ran.code, [each["value"] for each in lines(ran.out)]) == (0, ["it is 1", "it is 2"])
 
 
@@ -168,10 +168,10 @@ def test_a_batch_that_is_killed_goes_on_where_it_was():
     Path("go").touch()
     # Whether the fourth took effect is not known: that it is done again is for somebody to decide.
     for _ in range(2):
-        ran = antiphon("runs", "resume", "last")
+        ran = antiphon("resume", "last")
         assert [each["outcome"] for each in lines(ran.out)] == ["done", "done", "done", "failed", "done", "done"]
-    assert antiphon("runs", "resume", lines(ran.out)[3]["run"], "--retry", "2").code == 0
-    ran = antiphon("runs", "resume")
+    assert antiphon("resume", lines(ran.out)[3]["session"], "--retry", "2").code == 0
+    ran = antiphon("resume")
     assert [each.get("value") for each in lines(ran.out)] == [1, 2, 3, 4, 5, 6]
     assert Path("log").read_text().split() == ["1", "2", "3", "4", "5", "6"]
 
@@ -199,18 +199,18 @@ def killed_while_written(count: int) -> str:
 
 def test_a_batch_that_is_killed_while_its_rows_are_written_loses_none():
     text = killed_while_written(900)
-    (entry,) = json.loads(antiphon("runs", "list", "--json").out)
+    (entry,) = json.loads(antiphon("list", "--json").out)
     assert entry["state"] == "preparing"
-    assert "it has 500 rows, and none has run" in antiphon("runs", "show").out
-    assert "not all rows of its batch are written" in antiphon("runs", "resume", f"{entry['id']}.1").err
+    assert "it has 500 rows, and none has run" in antiphon("show").out
+    assert "not all rows of its batch are written" in antiphon("resume", f"{entry['id']}.1").err
     # Without its rows it cannot be finished, and says so.
-    ran = antiphon("runs", "resume", "last")
+    ran = antiphon("resume", "last")
     assert (ran.code, ran.out, "cannot read r.csv" in ran.err) == (2, "", True)
     write("r.csv", text.replace("\n7\n", "\n77\n"))
-    ran = antiphon("runs", "resume", "last")
+    ran = antiphon("resume", "last")
     assert (ran.code, ran.out, "its row 7 is no longer among the rows" in ran.err) == (2, "", True)
     write("r.csv", text)
-    ran = antiphon("runs", "resume", "last", "--max-cost", "1")
+    ran = antiphon("resume", "last", "--max-cost", "1")
     assert (ran.code, [each["value"] for each in lines(ran.out)]) == (0, list(range(1, 901)))
     assert sorted(map(int, Path("log").read_text().split())) == list(range(1, 901))
 
@@ -221,8 +221,8 @@ def test_a_batch_that_somebody_still_writes_is_not_taken_from_him():
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         for number in range(1, 502):
             yield number, {"n": number}
-        told.append(antiphon("runs", "resume", "last"))
-        told.append(antiphon("runs", "show", "last"))
+        told.append(antiphon("resume", "last"))
+        told.append(antiphon("show", "last"))
 
     told: list[Any] = []
     begun = LaunchSpec(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
@@ -237,7 +237,7 @@ def test_a_cancelled_batch_gets_no_more_rows():
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         for number in range(1, 502):
             yield number, {"n": number}
-        assert antiphon("runs", "cancel", "last").code == 0
+        assert antiphon("stop", "--final", "last").code == 0
 
     with pytest.raises(LeaseLost, match="was cancelled"):
         begin_batch(journal, program, LaunchSpec("p.vibe", os.getcwd(), "p.vibe", {}), rows())
@@ -266,10 +266,10 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     assert "runs resume" in ran.err
     assert "--max-cost USD` continues" in ran.err
     # Rows that were not begun are as they were, and what was spent counts when it is gone on with.
-    assert json.loads(antiphon("runs", "list", "--of", "last", "--json").out)[-1]["state"] == "ready"
-    assert antiphon("runs", "resume", "last").code == 1
+    assert json.loads(antiphon("list", "--in", "last", "--json").out)[-1]["state"] == "ready"
+    assert antiphon("resume", "last").code == 1
     assert len(fake.requests) == asked
-    ran = antiphon("runs", "resume", "last", "--max-cost", "9")
+    ran = antiphon("resume", "last", "--max-cost", "9")
     assert (ran.code, {each["outcome"] for each in lines(ran.out)}) == (0, {"done"})
     assert len(fake.requests) == 20
 
@@ -362,4 +362,4 @@ def test_an_empty_cell_is_not_given_unless_it_is_a_text_or_needed():
 def test_a_table_without_what_the_program_needs_is_told_before_anything_runs(text: str, said: str):
     ran = antiphon("map", write("p.vibe", TYPED), write("r.csv", text))
     assert (ran.code, ran.out, said in ran.err) == (2, "", True)
-    assert antiphon("runs").code == 1
+    assert antiphon("list").code == 1

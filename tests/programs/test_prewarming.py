@@ -27,7 +27,7 @@ CLAUDE, GPT, GEMINI = "anthropic/claude-sonnet-5-5", "openai/gpt-5", "google/gem
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     monkeypatch.chdir(tmp_path)
 
 

@@ -96,7 +96,7 @@ def test_a_fact_is_learned_once_for_the_process_and_told(caplog: pytest.LogCaptu
     assert ["block_binding" in str(body) for body in server.bodies] == [True, False, False]
     assert reply.healed == (Healed("anthropic/claude-new", "betas.binding_controls", "binding-x", False, words),)
     assert "`betas.binding_controls` was 'binding-x' and is now False" in caplog.text
-    assert "antiphon models learn" in caplog.text
+    assert "antiphon setup models learn" in caplog.text
 
 
 def test_a_cure_that_changes_nothing_is_no_cure():

@@ -74,7 +74,9 @@ def test_a_name_nobody_knows(model: str, message: str):
 
 
 def test_keys_come_from_the_usual_places(monkeypatch: pytest.MonkeyPatch):
-    wanted = "no key for google: `antiphon keys set google` stores one; or set GEMINI_API_KEY or GOOGLE_API_KEY, or"
+    wanted = (
+        "no key for google: `antiphon setup keys set google` stores one; or set GEMINI_API_KEY or GOOGLE_API_KEY, or"
+    )
     with pytest.raises(ConfigurationError, match=wanted):
         connect("gemini-3-pro")
     monkeypatch.setenv("GOOGLE_API_KEY", "k1")

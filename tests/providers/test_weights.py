@@ -349,7 +349,7 @@ class TestDisk:
         own.write_bytes(WHOLE)
         here.file.parent.mkdir(parents=True)
         (here.file.parent / "tiny.gguf.copy").symlink_to("/dev/full")
-        with pytest.raises(WeightsError, match=r"no room is left in .* for `tiny`.*antiphon models remove tiny"):
+        with pytest.raises(WeightsError, match=r"no room is left in .* for `tiny`.*antiphon setup models remove tiny"):
             weights.pull("tiny", file=own)
         assert not here.file.exists()
 
@@ -384,8 +384,8 @@ class TestNames:
             ensure()
         said = str(raised.value)
         assert "`tiny` (Tiny, Q0, 80 kB) is not on this machine" in said
-        assert "`antiphon models pull tiny`" in said
-        assert "`antiphon keys set anthropic`" in said
+        assert "`antiphon setup models pull tiny`" in said
+        assert "`antiphon setup keys set anthropic`" in said
 
     @pytest.mark.parametrize("name", ["0.5b", "0.5B", " local/0.5b"])
     def test_a_tier_is_found_by_the_ways_people_write_it(self, name: str) -> None:

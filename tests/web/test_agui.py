@@ -409,7 +409,7 @@ def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
     id = f"{client.thread}-run1"
     (question,) = journal.list_questions(id)
     journal.answer(id, question.path, HumanAnswer())
-    resumed = CliRunner().invoke(cli, ["runs", "resume", id])
+    resumed = CliRunner().invoke(cli, ["resume", id])
     assert (resumed.exit_code, "Written." in resumed.output) == (0, True)
     assert (tmp_path / "a.txt").read_text() == "hi"
     late = client.post(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}}])

@@ -39,7 +39,7 @@ Page = Callable[..., Any]
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     with Fake() as fake:
@@ -246,8 +246,8 @@ def test_a_call_waits_in_the_inbox_and_the_first_answer_counts(fake: Fake, page:
     run = asked(journal)
     assert not Path("made").exists()
     assert page(f"/{id}").json()["chat"]["run"] == run
-    assert antiphon("runs", "allow", "last").code == 0
-    assert antiphon("runs", "deny", "last").code != 0
+    assert antiphon("answer", "last", "yes").code == 0
+    assert antiphon("answer", "last", "no").code != 0
     told = settled(page, id)
     assert (said(told)[-1], Path("made").read_text()) == ("It is made.", "hi\n")
     calls = [each for turn in told["turns"] for each in turn["pieces"] if each["type"] == "call"]
@@ -270,7 +270,7 @@ def test_a_killed_server_goes_on_and_does_nothing_twice(fake: Fake, page: Page, 
     assert server.stdout is not None
     id = server.stdout.readline().strip()
     run = asked(journal)
-    assert antiphon("runs", "allow", run).code == 0
+    assert antiphon("answer", run, "yes").code == 0
     until(Path("log").exists)
     assert asked(journal) == run
     os.kill(server.pid, signal.SIGKILL)
@@ -351,7 +351,7 @@ def test_a_message_that_failed_does_not_go_along_with_the_next(fake: Fake, page:
 def test_without_saving_a_chat_is_there_as_long_as_the_server(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    monkeypatch.setenv("ANTIPHON_LOGS", "off")
+    monkeypatch.setenv("ANTIPHON_DB", "off")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     fake.play("One.")
     chats = Chats(Journal())

@@ -50,7 +50,7 @@ def characters(seen: str) -> str:
 
 @pytest.fixture
 def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
     made = Journal()

@@ -274,7 +274,7 @@ def test_a_fork_with_another_text_of_the_program_is_checked_and_does_nothing_twi
     monkeypatch.setenv("ANTIPHON_DB", str(journal.file.path))
     from tests.lang_unit.commands import antiphon
 
-    ran = antiphon("runs", "resume", made["id"])
+    ran = antiphon("resume", made["id"])
     assert (ran.code, ran.out) == (0, "first\ngood day, Ada\n"), ran.err
     assert (tmp_path / "who.vibe").read_text() == WHO
 

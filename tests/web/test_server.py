@@ -466,7 +466,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def test_an_answered_run_goes_on_by_itself(journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / "greet.vibe").write_text('const name = ask "Who?"\nprint("Hello, " + name)\n')
-    forks.run("run", "--db", str(journal.file.path), "greet.vibe", cwd=tmp_path, stdin=subprocess.DEVNULL)
+    forks.run("--db", str(journal.file.path), "run", "greet.vibe", cwd=tmp_path, stdin=subprocess.DEVNULL)
     (item,) = get(journal, "/api/inbox")["inbox"]
     answered = post(journal, item["run"], {"path": item["path"], "hash": item["hash"], "text": "Ada"})
     assert answered.json()["goesOn"]
@@ -537,7 +537,7 @@ def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], s
     running.finish("waiting")
     (item,) = get(journal, "/api/inbox")["inbox"]
     response = post(journal, "r", {"path": "1", "hash": item["hash"], **given})
-    assert response.json() == {"state": "ready", "goesOn": True, "resume": "antiphon runs resume r"}
+    assert response.json() == {"state": "ready", "goesOn": True, "resume": "antiphon resume r"}
     (effect,) = journal.iterate_effects("r")
     assert effect.outcome is not None
     assert effect.outcome.value == said

@@ -159,7 +159,7 @@ def test_a_program_of_a_repository_that_is_not_trusted_is_not_started(journal: J
     (folder / "weather.vibe").write_text("const x = py() { return 1 }\nprint(x)\n")
     told = asked(journal, folder, "GET", "/api/programs/weather.vibe").json()["refused"]
     assert "runs Python" in told
-    assert "antiphon trust" in told
+    assert "antiphon setup trust" in told
     answer = started(journal, folder)
     assert (answer.status_code, answer.json()["error"]) == (409, told)
 

@@ -24,7 +24,7 @@ SECRET = 'hunter2-"é/+ value'
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A saved conversation in which a tool returned a secret, in words, in JSON and in a URL."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     monkeypatch.setenv("SHOP_API_KEY", SECRET)
 
     def look() -> str:
@@ -43,9 +43,9 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_it_is_in_no_file_and_in_no_answer(saved: str, tmp_path: Path):
     assert _is_free(b"".join(each.read_bytes() for each in tmp_path.glob("logs.db*")).decode(errors="replace"))
-    for shown in (antiphon("logs", "show", saved).out, antiphon("logs", "export", saved).out, antiphon("logs").out):
+    for shown in (antiphon("show", saved).out, antiphon("export", saved).out, antiphon("logs").out):
         assert _is_free(shown)
-    assert "[$SHOP_API_KEY]" in antiphon("logs", "export", saved).out
+    assert "[$SHOP_API_KEY]" in antiphon("export", saved).out
     page = app(journal=Journal(tmp_path / "logs.db"), token=TOKEN)
     served = known(page, ("GET", f"/api/conversations/{saved}", {}))[0]
     assert served.status_code == 200
@@ -58,8 +58,8 @@ def test_it_is_not_served_from_a_file_that_holds_it(saved: str, tmp_path: Path):
         plain = json.dumps(SECRET)[1:-1]
         for table, column in (("turns", "body"), ("kept", "text"), ("heads", "body")):
             connection.execute(f"UPDATE {table} SET {column} = replace({column}, '[$SHOP_API_KEY]', ?)", (plain,))
-    assert _is_free(antiphon("logs", "show", saved).out)
-    assert _is_free(antiphon("logs", "export", saved).out)
+    assert _is_free(antiphon("show", saved).out)
+    assert _is_free(antiphon("export", saved).out)
 
 
 def test_what_was_saved_can_be_gone_on_with(saved: str):

@@ -51,7 +51,7 @@ class ChatJournal(Journal):
         except StoreError as error:
             raise JournalFailed(
                 f"no request was sent, because the journal cannot be written: {error};"
-                " ask without a journal with `--no-journal`"
+                " ask without saving with `--no-save`"
             ) from error
         return self.running
 

@@ -191,6 +191,6 @@ def _find_entry(wishes: ChatOptions, store: Store) -> ConversationEntry | None:
     found = next((each for each in store.list() if each.command == wishes.command), None)
     if found is None:
         raise NotSavedError(
-            f"there is no saved `antiphon {wishes.command}` to continue; `antiphon logs` lists the rest"
+            f"there is no saved `antiphon {wishes.command}` to continue; `antiphon list` lists the rest"
         )
     return found

@@ -36,7 +36,7 @@ _OUTPUT_OPTIONS = {"returns": "--returns", "schema": "--schema", "extract": "--e
     type=click.Path(),
     help="Attach a file or URL: text, an image or a PDF; `-` is standard input.",
 )
-@add_question_options("none; a continued conversation keeps its own")
+@add_question_options("none; a continued session keeps its own")
 @click.option(
     "-r",
     "--returns",
@@ -140,10 +140,10 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
         given["go_on"],
         given["resume"],
         given["yes"],
-        log=not given["no_log"],
+        log=not given["no_save"],
         limits=Limits(requests=given["max_turns"] or Limits().requests, cost=given["max_cost"]),
         # Without tools nothing needs to be replayed: asking again is as quick.
-        journal=bool(only or more or keeps_tools) and not given["no_journal"],
+        journal=bool(only or more or keeps_tools) and not given["no_save"],
         about={**about, "options": dict(question.options), "yes": given["yes"]},
         tools=only,
         more=more,

@@ -32,14 +32,14 @@ _MAX_INSTRUCTION_SHARE = 0.5
 
 
 @click.command()
-@add_question_options("read in a trusted repository, else none; a continued conversation keeps its own")
+@add_question_options("read in a trusted repository, else none; a continued session keeps its own")
 @click.option("--no-instructions", is_flag=True, help="Ignore AGENTS.md and ANTIPHON.md of the project.")
 @add_conversation_options("the last chat")
 def chat(no_instructions: bool, **given: Any) -> None:
     """Chat with a model.
 
     `/help` lists the commands: switch models, choose tools, undo, save. Each answer is saved as it arrives;
-    `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
+    `antiphon list` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
     check_exclusive_options(given, "the last chat")
     from antiphon.cli.chat_front.ask_request import read_request
@@ -63,8 +63,8 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
         given["go_on"],
         given["resume"],
         given["yes"],
-        log=not given["no_log"],
-        journal=not given["no_journal"],
+        log=not given["no_save"],
+        journal=not given["no_save"],
         about={"yes": given["yes"], "options": dict(question.options)},
         tools=only,
         more=more,
@@ -148,7 +148,7 @@ def _describe_tools(wishes: ChatOptions, opened: OpenChat, used: ToolSelection, 
         return f"tools: {used}, as before"
     if wishes.tools is not None or used.bundle == "read":
         return f"tools: {used}" + ("" if wishes.tools is not None else " (you trust this repository)")
-    by_trust = "; `antiphon trust` allows it for every chat in this repository" if project.is_repository else ""
+    by_trust = "; `antiphon setup trust` allows it for every chat in this repository" if project.is_repository else ""
     return f"tools: {used}\n`--tools read` lets the model read this directory{by_trust}"
 
 

@@ -1,4 +1,4 @@
-"""Shell completion for names: models, providers, conversations, runs, options and templates."""
+"""Shell completion for names: models, providers, sessions, options and templates."""
 
 from __future__ import annotations
 
@@ -33,6 +33,23 @@ class _CompletedName(click.ParamType[str]):
         return sorted(dict.fromkeys(found))[:_MAX_COMPLETIONS]
 
 
+class _ModelName(_CompletedName):
+    """The name of a model; that of a family, such as `sonnet`, means its current model."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        if not value.isalpha():
+            return value
+        from antiphon.config.default_model import find_current_model
+
+        found = find_current_model(value)
+        if found is None:
+            return value
+        from antiphon.cli.output import print_message
+
+        print_message(f"{value} is {found}, its current model")
+        return found
+
+
 def _complete_models(incomplete: str) -> Iterable[str]:
     from antiphon.config.default_model import list_provider_defaults
     from antiphon.local import weights
@@ -53,21 +70,11 @@ def _complete_providers(incomplete: str) -> Iterable[str]:  # noqa: ARG001
     return (each.name for each in PROVIDERS.values() if each.key_env)
 
 
-def _complete_conversations(incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from antiphon.storage import Store
+def _complete_sessions(incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    from antiphon.cli.sessions import open_sessions
 
-    with Store() as store:
-        return [entry.id for entry in store.list(limit=_MAX_COMPLETIONS)]
-
-
-def _complete_runs(incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from antiphon.durable import Journal
-
-    journal = Journal()
-    try:
-        return [entry.id for entry in journal.list_runs(limit=_MAX_COMPLETIONS)]
-    finally:
-        journal.close()
+    with open_sessions() as sessions:
+        return ["last", *(each.id for each in sessions.list(limit=_MAX_COMPLETIONS))]
 
 
 def _complete_servers(incomplete: str) -> Iterable[str]:  # noqa: ARG001
@@ -100,9 +107,8 @@ def _complete_templates(incomplete: str) -> Iterable[str]:  # noqa: ARG001
 
 FILE_PARAM = _CompletedFile()
 SERVER_PARAM = _CompletedName(_complete_servers)
-MODEL_PARAM = _CompletedName(_complete_models)
+MODEL_PARAM = _ModelName(_complete_models)
 OPTION_PARAM = _CompletedName(_complete_options)
 TEMPLATE_PARAM = _CompletedName(_complete_templates)
 PROVIDER_PARAM = _CompletedName(_complete_providers)
-CONVERSATION_PARAM = _CompletedName(_complete_conversations)
-RUN_PARAM = _CompletedName(_complete_runs)
+SESSION_PARAM = _CompletedName(_complete_sessions)

@@ -1,4 +1,4 @@
-"""Dispatch runs to workers on other machines."""
+"""Dispatch sessions to workers on other machines."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 _BATCH_SIZE = 5_000
 
 
-def check_detach_option(db: str | None, detach: bool) -> None:
-    """Raise a usage error if `--detach` is used without a shared journal."""
-    if detach and (db is None or not db.startswith(("postgresql://", "postgres://"))):
-        raise click.UsageError("`--detach` needs a journal that workers share: `--db postgresql://…`")
+def check_detach_option() -> None:
+    """Raise a usage error if `--detach` is used without a shared database."""
+    from antiphon.storage.store_location import get_database_url
+
+    if get_database_url() is None:
+        raise click.UsageError("`--detach` needs a database that workers share: `antiphon --db postgresql://… run`")
 
 
-def detach_run(db: str | None, begun: LaunchSpec, is_private: bool) -> None:
-    """Create a run for a worker and print its id."""
+def detach_run(begun: LaunchSpec, is_private: bool) -> None:
+    """Create a session for a worker and print its id."""
     from antiphon.durable import Journal
 
-    check_detach_option(db, True)
-    journal = Journal(db)
+    check_detach_option()
+    journal = Journal()
     id = journal.begin("program", begun.file, begun.to_json(), state="ready", is_private=is_private).id
     _dispatch(journal, [id])
     click.echo(id)
@@ -50,5 +52,5 @@ def _dispatch(journal: Journal, ids: Iterable[str]) -> None:
     while some := list(islice(rest, _BATCH_SIZE)):
         dispatcher.make_ready(some)
     if not dispatcher.metrics().workers:
-        print_message("no worker is running; start one with `antiphon worker --db …`")
+        print_message("no worker is running; start one with `antiphon --db … worker`")
     dispatcher.close()

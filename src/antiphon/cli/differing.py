@@ -1,4 +1,4 @@
-"""Print the differences of two runs."""
+"""Print the differences of two sessions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SIDES = (("<", "red"), (">", "green"))
 
 def make_difference_json(pair: StepPair) -> dict[str, Any]:
     """Return a differing step as JSON data."""
-    from antiphon.cli.telling import make_effect_json
+    from antiphon.cli.telling import make_step_json
 
     sides = {"first": pair.first, "second": pair.second}
-    steps = {name: None if side is None else make_effect_json(side) for name, side in sides.items()}
+    steps = {name: None if side is None else make_step_json(side) for name, side in sides.items()}
     return {"path": pair.path, "what": pair.what, **steps}
 
 
@@ -36,4 +36,4 @@ def print_differences(found: Sequence[StepPair]) -> None:
                 text = "  ".join(part for part in (line.head.removeprefix(each.path).strip(), line.summary) if part)
                 click.echo(click.style(f"  {sign} {escape_unprintable_line(text)[:400]}", fg=colour))
     if not found:
-        click.echo("the runs are equal", err=True)
+        click.echo("the sessions are equal", err=True)

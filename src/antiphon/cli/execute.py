@@ -10,8 +10,8 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli import program_loading as programs
-from antiphon.cli.exporting import load_replay
 from antiphon.cli.output import print_message, print_report_json
+from antiphon.cli.replay_files import load_replay
 from antiphon.errors import StoreError
 from antiphon.lang.runtime.human_questions import ProgramSleeping
 from antiphon.programs.launch_spec import PIPED_NAME, LaunchSpec
@@ -33,16 +33,16 @@ EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "h
 _POLL_SECONDS = 0.5
 
 
-def lazy_run(begun: LaunchSpec, db: str | None, is_private: bool) -> LazyRun:
+def lazy_run(begun: LaunchSpec, is_private: bool) -> LazyRun:
     """Return a run that is created in the journal at its first effect; never, if saving is off."""
 
     def create_run(printed: Sequence[PrintedLine]) -> ActiveRun | None:
         from antiphon.durable import Journal
         from antiphon.storage.store_location import is_saving_off
 
-        if is_saving_off() and db is None:
+        if is_saving_off():
             return None
-        return Journal(db).begin("program", begun.file, begun.to_json(), is_private=is_private, printed=printed)
+        return Journal().begin("program", begun.file, begun.to_json(), is_private=is_private, printed=printed)
 
     return LazyRun(create_run)
 
@@ -116,7 +116,7 @@ def print_run_json(ending: str, diagnostics: list[dict[str, Any]], outcome: Repo
         "variables": to_json_value(to_plain_json(outcome.variables)) if outcome else {},
         "prints": outcome.prints if outcome else [],
         "usage": outcome.usage if outcome else {},
-        "run": id or None,
+        "session": id or None,
         "diagnostics": diagnostics,
     }
     print_report_json(report)
@@ -193,7 +193,7 @@ def _release_run(kept: LazyRun | None, report: Report) -> ActiveRun | None:
     except StoreError as error:
         # Report the ending anyway; a run whose process is gone can be resumed.
         _print_message(
-            f"{error}; the ending of run {kept.id} was not recorded: resume it with `antiphon runs resume {kept.id}`"
+            f"{error}; the ending of session {kept.id} was not saved: resume it with `antiphon resume {kept.id}`"
         )
         return None
     return kept.running

@@ -1,4 +1,4 @@
-"""`antiphon keys`: store, list and remove provider keys; they are never shown."""
+"""`antiphon setup keys`: store, list and remove provider keys; they are never shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def set_key(provider: str, rest: tuple[str, ...]) -> None:
     if rest:
         # The argument is not echoed: it may be the key.
         raise ConfigurationError(
-            "a key on the command line can be seen by others; use `antiphon keys set PROVIDER`,"
+            "a key on the command line can be seen by others; use `antiphon setup keys set PROVIDER`,"
             " which asks for it or reads it from standard input"
         )
     stored.find_key_variable(provider)
@@ -60,7 +60,7 @@ def list_keys(as_json: bool) -> None:
     for each, place in places:
         click.echo(f"{each.name:<12} {escape_unprintable(place)}")
     if not places:
-        click.echo("there are no keys; store one with `antiphon keys set PROVIDER`")
+        click.echo("there are no keys; store one with `antiphon setup keys set PROVIDER`")
 
 
 @keys.command()

@@ -1,4 +1,4 @@
-"""Lists of conversations and runs: aligned columns with a title, cut to the width of the terminal."""
+"""Lists of sessions: aligned columns with a title, cut to the width of the terminal."""
 
 from __future__ import annotations
 
@@ -9,22 +9,15 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import click
 
 from antiphon._base.escape import escape_unprintable
-from antiphon.cli.output import print_ascii_json
-from antiphon.views.cost_format import format_cost
 
-if TYPE_CHECKING:
-    from antiphon.storage import ConversationEntry
-
-#: The maximum width of a model name, and the minimum width of a title, for which columns are dropped.
-_MAX_MODEL_WIDTH, _MIN_TITLE_WIDTH = 28, 12
+#: The minimum width of a title, for which columns are dropped.
+_MIN_TITLE_WIDTH = 12
 #: The maximum width of a title; the title of a piped program may be its text.
 _MAX_TITLE_WIDTH = 200
-_RIGHT_ALIGNED = (False, False, False, True, True, True)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -39,45 +32,10 @@ def parse_time(text: str) -> datetime:
         raise click.BadParameter(f"expected {expected}, not {escape_unprintable(text)!r}") from None
 
 
-class ListingGroup(click.Group):
-    """A group whose default command is `list`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert `list` before options that the group does not have."""
-        own = {name for each in self.params for name in each.opts}
-        place = 0
-        while place < len(args) and args[place].partition("=")[0] in own:
-            place += 1 if "=" in args[place] else 2
-        rest = args[place:]
-        if not rest or (rest[0].startswith("-") and rest[0] not in ctx.help_option_names):
-            args = [*args[:place], "list", *rest]
-        return super().parse_args(ctx, args)
-
-
-def print_entries(entries: Sequence[ConversationEntry], as_json: bool) -> None:
-    """Print entries as lines that fit the terminal, or as JSON."""
-    if as_json:
-        # Only printable ASCII.
-        print_ascii_json([entry.to_json() for entry in entries])
-        return
-    lines = _align_columns(
-        [(_format_columns(entry), one_line(entry.title) or "(no text)") for entry in entries], _RIGHT_ALIGNED
-    )
-    for entry, line in zip(entries, lines, strict=True):
-        _echo(line)
-        if entry.excerpt:
-            pieces = entry.excerpt.split_pieces()
-            _echo("    " + "".join(click.style(escape_unprintable(text), bold=found) for text, found in pieces if text))
-
-
-def print_rows(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> None:
-    """Print rows, each of columns and a title, as lines that fit the terminal."""
-    for line in _align_columns(rows, right):
-        _echo(line)
-
-
-def _align_columns(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> list[str]:
-    """Return aligned lines; the last columns are dropped if titles get too narrow."""
+def align_rows(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> list[str]:
+    """Return rows of columns and a title as aligned lines; the last columns are dropped if titles get too narrow."""
+    if not rows:
+        return []
     widths = [max(map(_measure_text, column)) for column in zip(*(row for row, _ in rows), strict=True)]
     room, out = _get_line_width(), list[str]()
     while len(widths) > 1 and sum(widths) + 2 * len(widths) + _MIN_TITLE_WIDTH > room:
@@ -87,11 +45,6 @@ def _align_columns(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[
         line = "  ".join(column for column in columns if column)
         out.append(f"{line}  {truncate_text(title, min(max(room - _measure_text(line) - 2, 2), _MAX_TITLE_WIDTH))}")
     return out
-
-
-def format_updated(entry: ConversationEntry) -> str:
-    """Return the local time of the last change."""
-    return entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def one_line(text: str) -> str:
@@ -109,28 +62,10 @@ def _get_line_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else 10**6
 
 
-def _echo(line: str) -> None:
+def print_line(line: str) -> None:
+    """Print a line, with characters escaped that the encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding))
-
-
-def _format_columns(entry: ConversationEntry) -> tuple[str, ...]:
-    model = entry.models[-1].rpartition("/")[2] if entry.models else ""
-    more = f" +{len(entry.models) - 1}" if len(entry.models) > 1 else ""
-    return (
-        one_line(entry.id),
-        format_updated(entry),
-        truncate_text(one_line(model), _MAX_MODEL_WIDTH) + more,
-        f"{entry.turns} turn{'s' if entry.turns != 1 else ''}",
-        "" if entry.tokens is None else f"{_abbreviate_number(entry.tokens)} tok",
-        format_cost(entry.cost),
-    )
-
-
-def _abbreviate_number(count: int) -> str:
-    if count < 1000:
-        return str(count)
-    return f"{count / 1000:.1f}k" if count < 999_950 else f"{count / 1_000_000:.1f}M"
 
 
 def _measure_text(text: str) -> int:

@@ -30,7 +30,7 @@ def mcp(file: str | None, root: Path | None, everything: bool, model: str | None
     """Serve a program, or the built-in tools, over standard input and output.
 
     The program FILE becomes one tool. The file gives its name, the first comment its description, the
-    declared inputs its parameters, and the return value its result. Each call is a run that `antiphon runs`
+    declared inputs its parameters, and the return value its result. Each call is a session that `antiphon list`
     shows.
 
     Without FILE, the built-in tools are served: only those that read, unless --all. Use --all only with a

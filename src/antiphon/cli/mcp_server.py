@@ -95,14 +95,14 @@ def _call_program(program: Program, file: str, settings: dict[str, Any], given: 
         begun = LaunchSpec(
             file, os.getcwd(), program.source.name, collect_program_sources(program), inputs=inputs, settings=settings
         )
-        kept = lazy_run(begun, None, has_private_input(program, inputs))
+        kept = lazy_run(begun, has_private_input(program, inputs))
         report = execute_headless(program, begun, kept)
     except InputError as error:
         return _make_tool_error(f"{error.message}\n{error.hint}".strip())
     except AntiphonError as error:
         return _make_tool_error(str(error))
     if report.error is not None and kept.id:
-        return _make_tool_error(f"{report.error.render()}\n`antiphon runs show {kept.id}` shows this run")
+        return _make_tool_error(f"{report.error.render()}\n`antiphon show {kept.id}` shows its steps")
     return _make_tool_result(program, report)
 
 

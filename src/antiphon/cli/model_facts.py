@@ -1,4 +1,4 @@
-"""`antiphon models show`, `learn`, `refresh` and `check`: facts about models, with their sources."""
+"""`antiphon setup models show`, `learn`, `refresh` and `check`: facts about models, with their sources."""
 
 from __future__ import annotations
 

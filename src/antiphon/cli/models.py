@@ -1,4 +1,4 @@
-"""`antiphon models`: local models and their files, the default model, and facts about models."""
+"""`antiphon setup models`: local models and their files, the default model, and facts about models."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _check_model_name(name: str) -> None:
 
         weights.find_weights(model)
     if needs_key(provider) and not current_configuration().environment.describe_key_source(provider):
-        print_message(f"{provider.name} has no key; store one with `antiphon keys set {provider.name}`")
+        print_message(f"{provider.name} has no key; store one with `antiphon setup keys set {provider.name}`")
     if doubt := suggest_model_name(provider.name, model):
         print_message(f"{escape_unprintable_line(doubt.removeprefix('; '))}")
 
@@ -151,7 +151,7 @@ def _describe_missing_weights(model: Weights) -> str:
     from antiphon.local.manifest import format_size
 
     return (
-        f"`{model.name}` is not on this machine; download it with `antiphon models pull {model.name}`"
+        f"`{model.name}` is not on this machine; download it with `antiphon setup models pull {model.name}`"
         f" ({format_size(model.bytes)})"
     )
 
@@ -206,7 +206,8 @@ def _print_models(as_json: bool) -> None:
             click.echo(f"  {server.name} at {server.url} has no models")
     with_tools = f", with tools {style_accent(LOCAL_TOOL_MODEL)}" if choice.source == "local" else ""
     click.echo(
-        f"default: {style_accent(escape_unprintable_line(choice.model))}{with_tools} (`antiphon models --why` explains)"
+        f"default: {style_accent(escape_unprintable_line(choice.model))}{with_tools}"
+        " (`antiphon setup models --why` explains)"
     )
 
 

@@ -29,8 +29,6 @@ def parse_pairs(values: Iterable[str], flag: str) -> dict[str, str]:
     return out
 
 
-DB_OPTION = click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
-                         help="The journal, if it is not your own: a file or postgresql://…")  # fmt: skip
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 JSON_REPORT_OPTION = click.option("--json", "as_json", is_flag=True, help="Print only one JSON object, at the end.")
 MODEL_OPTION = click.option("--model", metavar="NAME", type=MODEL_PARAM, help="The model for requests that name none.")

@@ -91,7 +91,7 @@ def _check_trust(file: str) -> None:
         # ActiveRun the file reports its errors.
         return
     if refused := explain_untrusted_program(modules.compiled, file):
-        raise AntiphonError(f"{refused}; trust it with `antiphon trust`")
+        raise AntiphonError(f"{refused}; trust it with `antiphon setup trust`")
 
 
 class _ReplLoop:

@@ -1,9 +1,10 @@
-"""`antiphon run`: run a program."""
+"""`antiphon run`: run a program once, or for every row of a file."""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,10 +13,9 @@ import click
 from antiphon._base.files import open_lines, refuse_pipe
 from antiphon.cli import program_loading as programs
 from antiphon.cli.completers import FILE_PARAM
-from antiphon.cli.detach import detach_run
+from antiphon.cli.detach import check_detach_option, detach_run
 from antiphon.cli.execute import EXIT_CODES, execute_program, lazy_run, print_run_json, show_first_prompt
 from antiphon.cli.options import (
-    DB_OPTION,
     JSON_REPORT_OPTION,
     MAX_COST_OPTION,
     MODEL_OPTION,
@@ -34,10 +34,22 @@ from antiphon.errors import ConfigurationError
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.programs.launch_spec import PIPED_NAME, LaunchSpec, collect_program_sources
-from antiphon.programs.row_sources import has_private_input
+from antiphon.programs.row_sources import RowSource, has_private_input
+from antiphon.providers.registry import resolve
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.program import Program
+
+
+#: Options that a batch does not have, by parameter.
+_NOT_FOR_ROWS = {
+    "as_json": "--json",
+    "record": "--record",
+    "untrusted": "--untrusted",
+    "show": "--show",
+    "wait": "--wait",
+    "args": "--",
+}
 
 
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
@@ -45,9 +57,15 @@ if TYPE_CHECKING:
 @click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]", shell_complete=complete_input_value)
 @MODEL_OPTION
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set an input or a top-level variable.")
+@click.option("--rows", metavar="FILE", type=FILE_PARAM,
+              help="Run it for each row of a .csv, .tsv or .jsonl file, or each file of 'mails/*.txt'.")  # fmt: skip
+@click.option("--sample", type=click.IntRange(1), metavar="N",
+              help="With --rows: only N rows, spread over all; always the same ones.")  # fmt: skip
+@click.option("--parallel", type=click.IntRange(1, 1000), metavar="N",
+              help="With --rows: how many rows run concurrently.  [default: 8]")  # fmt: skip
 @JSON_REPORT_OPTION
 @click.option("--record", metavar="FILE", help="Record all exchanges with models in a file.")
-@click.option("--replay", metavar="FILE", help="Take answers from a recording; send nothing.")
+@click.option("--replay", metavar="FILE", help="Take answers from a replay file; send nothing.")
 @YES_OPTION
 @MAX_COST_OPTION
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Send at most N requests to models.")
@@ -60,8 +78,7 @@ if TYPE_CHECKING:
     "servers and commands.",
 )
 @click.option("--show", type=click.Choice(["prompt"]), help="Print the first request; send nothing.")
-@click.option("--no-journal", is_flag=True, help="Do not record steps; the run then cannot be resumed.")
-@DB_OPTION
+@click.option("--no-save", is_flag=True, help="Save no steps; the session cannot be listed or resumed.")
 @click.option("--detach", is_flag=True, help="Let `antiphon worker` execute it, and print its id.")
 @WAIT_OPTION
 def run(
@@ -74,33 +91,43 @@ def run(
     replay: str | None,
     sets: tuple[str, ...],
     flags: dict[str, list[str]],
-    no_journal: bool,
-    db: str | None,
+    rows: str | None,
+    sample: int | None,
+    parallel: int | None,
+    no_save: bool,
     detach: bool,
     wait: bool,
     **limits: Any,
 ) -> None:
-    """Run a program; `-` reads it from standard input.
+    """Run a program once, or for every row of a file; `-` reads it from standard input.
 
     Declared inputs of the program are flags after FILE: `antiphon run weather.vibe --city Oslo`. Options before
-    FILE belong to the command. `antiphon run FILE --help` lists both.
+    FILE belong to the command. `antiphon run FILE --help` lists both. With --rows, the columns are the inputs, and each
+    result is printed as a line of JSON, in the order of the rows.
 
-    The steps of a run are recorded: `antiphon runs resume` continues one that was interrupted or waits.
+    Steps are saved: `antiphon resume` continues a session that was interrupted or waits, and retries failed rows.
 
     \b
     Exit code:
       0    done
-      1    the program failed
+      1    the program, or a row, failed
       2    the program cannot run: syntax, types, options, unreadable file
       3    it waits for an answer or an approval, or until a later time
       4    a limit was reached, or a model gave no answer
       130  interrupted
     """
-    _check_recording_files(record, replay)
+    _check_replay_files(record, replay)
     if untrusted and limits["yes"]:
         raise click.UsageError("`--yes` and `--untrusted` exclude each other; use one of them")
+    if no_save and detach:
+        raise click.UsageError("`--no-save` and `--detach` exclude each other: a worker needs the saved session")
+    _check_row_options(rows, file, locals())
+    if limits["model"] is not None:
+        # An unknown model is a mistake of the caller, not a failure of the program.
+        resolve(limits["model"])
     program = load_program_or_exit(file, untrusted, as_json)
-    given = _read_inputs(program, parse_pairs(sets, "--set"), flags, as_json)
+    named = parse_pairs(sets, "--set")
+    given = {} if rows is not None else _read_inputs(program, named, flags, as_json)
     if not untrusted and file != PIPED_NAME:
         exit_unless_trusted(program, file, as_json)
     if not as_json:
@@ -109,13 +136,46 @@ def run(
     begun = LaunchSpec(
         file, os.getcwd(), program.source.name, collect_program_sources(program), list(args), given, settings
     )
+    if rows is not None:
+        from antiphon.cli.batch import run_batch
+
+        source = RowSource(rows, sample, {**named, **_row_flags(flags)})
+        settings = {name: each for name, each in settings.items() if name not in ("record", "untrusted")}
+        begun = replace(begun, settings={**settings, "parallel": parallel or 8}, rows=source)
+        if detach:
+            check_detach_option()
+        sys.exit(run_batch(program, begun, detach=detach, is_saved=not no_save))
     if show:
         sys.exit(show_first_prompt(program, begun, as_json))
     if detach:
-        detach_run(db, begun, has_private_input(program, given))
+        detach_run(begun, has_private_input(program, given))
         return
-    kept = None if no_journal else lazy_run(begun, db, has_private_input(program, given))
+    kept = None if no_save else lazy_run(begun, has_private_input(program, given))
     sys.exit(execute_program(program, begun, kept, as_json=as_json, wait=wait))
+
+
+def _check_row_options(rows: str | None, file: str, given: dict[str, Any]) -> None:
+    """Raise a usage error for options that need `--rows`, or that exclude it."""
+    if rows is None:
+        wrong = next((f"--{name}" for name in ("sample", "parallel") if given[name] is not None), None)
+        if wrong is not None:
+            raise click.UsageError(f"`{wrong}` needs `--rows`")
+        return
+    if rows.endswith(".vibe") and not file.endswith(".vibe"):
+        raise click.UsageError(f"name the program before the rows: `antiphon run {rows} --rows {file}`")
+    wrong = next((flag for name, flag in _NOT_FOR_ROWS.items() if given[name]), None)
+    if wrong == "--json":
+        raise click.UsageError("with `--rows`, each result is a line of JSON anyway; omit `--json`")
+    if wrong is not None:
+        raise click.UsageError(f"`{wrong}` and `--rows` exclude each other; use one of them")
+
+
+def _row_flags(flags: dict[str, list[str]]) -> dict[str, str]:
+    """Return the flags of the program that set an input for all rows."""
+    for name, values in flags.items():
+        if len(values) > 1:
+            raise click.UsageError(f"with `--rows`, `{flag_name(name)}` takes one value; use a JSON array for more")
+    return {name: values[0] for name, values in flags.items()}
 
 
 def _read_inputs(program: Program, sets: dict[str, str], flags: dict[str, list[str]], as_json: bool) -> dict[str, Any]:
@@ -139,13 +199,13 @@ def exit_unless_trusted(program: Program, file: str, as_json: bool) -> None:
     refused = explain_untrusted_program(program.modules.compiled, file)
     if not refused:
         return
-    hint = "trust it with `antiphon trust`, or restrict it with `run --untrusted`"
+    hint = "trust it with `antiphon setup trust`, or restrict it with `run --untrusted`"
     error = VibeError("V0923", refused, hint)
     _exit_with_error(error, [programs.file_error_json(error, file)], "waiting", as_json)
 
 
 def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: LaunchSpec | None = None) -> Program:
-    """Load a program; print its errors and exit if it is invalid. `edited` is a changed copy in the journal."""
+    """Load a program; print its errors and exit if it is invalid. `edited` is a saved, changed copy."""
     from antiphon.lang.runtime.program import load, loads
 
     try:
@@ -170,7 +230,7 @@ def _exit_with_error(
     sys.exit(EXIT_CODES[ending])
 
 
-def _check_recording_files(record: str | None, replay: str | None) -> None:
+def _check_replay_files(record: str | None, replay: str | None) -> None:
     """Raise an error for unusable `--record` or `--replay` files before anything runs."""
     if record is not None and replay is not None:
         raise click.UsageError("`--record` and `--replay` exclude each other; use one of them")

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 import click
 
-from antiphon.cli.options import DB_OPTION
 from antiphon.cli.output import print_message
 from antiphon.errors import ConfigurationError
 
@@ -35,7 +34,6 @@ _EXISTING_FILE = click.Path(exists=True, dir_okay=False)
 @click.option("--model", metavar="NAME", help="The model for AG-UI clients. [default: your default model]")
 @click.option("--tools", type=click.Choice(["none", "read", "all"]), default="none", show_default=True,
               help="The tools for AG-UI clients.")  # fmt: skip
-@DB_OPTION
 @click.pass_context
 def serve(
     context: click.Context,
@@ -49,9 +47,8 @@ def serve(
     renderers: str | None,
     model: str | None,
     tools: str,
-    db: str | None,
 ) -> None:
-    """Serve the web page: live runs, their results, and pending questions.
+    """Serve the web page and the AG-UI endpoint.
 
     The printed link grants access to whoever has it. AG-UI clients use /agui, with the same token.
     """
@@ -72,13 +69,16 @@ def serve(
     except ImportError as error:
         raise missing_web_extra(error) from None
     from antiphon.durable import Journal
+    from antiphon.storage.store_location import is_saving_off
     from antiphon.web.access_token import load_or_create_token
     from antiphon.web.users import UserFile
 
+    if is_saving_off():
+        raise ConfigurationError("the page needs saved sessions, and `--db off` saves none; use `--db FILE`")
     listener = _create_listener(listen, port)
     scheme, port = "https" if cert else "http", listener.getsockname()[1]
     hosts = [*names, *_url_hosts(listen)]
-    token, journal = load_or_create_token(), Journal(db)
+    token, journal = load_or_create_token(), Journal()
     page = app(
         journal=journal, token=token, origins=[f"{scheme}://{_host_and_port(host, scheme, port)}" for host in hosts],
         renderers=renderers, model=model, tools=tools, users=UserFile().path,

@@ -1,20 +1,32 @@
-"""`antiphon setup`: choose a model, try it, and store the choice."""
+"""`antiphon setup`: choose models, store API keys, trust a project."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
+from antiphon.cli.options import JSON_OPTION
+from antiphon.cli.output import print_ascii_json
 from antiphon.cli.prompts import ask_line
+from antiphon.cli.style import enable_colours
 from antiphon.errors import AntiphonError, ConfigurationError
 
 if TYPE_CHECKING:
     from antiphon.providers.registry import Provider
 
+#: The commands of the setup.
+_PARTS = {
+    "models": "List and download models, set the default, show and check facts.",
+    "keys": "Store, list and remove provider keys.",
+    "trust": "Show what a project would do, and trust it.",
+    "templates": "List, show or remove the questions saved with `ask --save`.",
+    "paths": "Print where sessions, settings, keys and models are stored.",
+}
 #: Providers offered by number; any other is chosen by name.
 _OFFERED_PROVIDERS = ("anthropic", "openai", "google", "mistral", "openrouter")
 _TEST_PROMPT = "Say hello, and in one sentence what you are good at."
@@ -29,14 +41,65 @@ class _ModelChoice:
     key: str | None = field(default=None, repr=False)
 
 
-@click.command()
-def setup() -> None:
-    """Choose a model, try it, and store it with its key."""
+class _SetupGroup(click.Group):
+    """The parts of the setup; the module of each is imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_PARTS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands or cmd_name not in _PARTS:
+            return super().get_command(ctx, cmd_name)
+        return enable_colours(getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Parts"):
+            formatter.write_dl([*_PARTS.items()])
+
+
+@click.group(cls=_SetupGroup, invoke_without_command=True)
+@click.pass_context
+def setup(context: click.Context) -> None:
+    """Choose models, store API keys, trust a project.
+
+    Without a command, three questions: a provider, its key, and a model, which is tried before anything is stored.
+    """
+    if context.invoked_subcommand is not None:
+        return
     if not sys.stdin.isatty():
         raise ConfigurationError(
-            "`setup` needs a terminal; without one, use `antiphon keys set` and `antiphon models default`"
+            "`setup` needs a terminal; without one, use `antiphon setup keys set PROVIDER` and"
+            " `antiphon setup models default NAME`"
         )
     run_setup()
+
+
+@setup.command()
+@JSON_OPTION
+def paths(as_json: bool) -> None:
+    """Print where sessions, settings, keys and models are stored."""
+    from antiphon._base.user_dirs import user_directory
+    from antiphon.cli.configuration import current_configuration
+    from antiphon.config.keys import get_keys_path
+    from antiphon.storage.store_location import get_database_url, get_store_path, is_saving_off
+
+    database = "off" if is_saving_off() else str(get_store_path())
+    if get_database_url() is not None:
+        from antiphon.durable import Journal
+
+        database = Journal().name
+    places = {
+        "sessions": database,
+        "settings": str(current_configuration().user_file),
+        "keys": str(get_keys_path()),
+        "cache": str(user_directory("cache")),
+        "state": str(user_directory("state")),
+    }
+    if as_json:
+        print_ascii_json(places)
+        return
+    for name, place in places.items():
+        click.echo(f"{name:<9} {escape_unprintable(place)}")
 
 
 def run_setup() -> None:
@@ -63,7 +126,8 @@ def _store_choice(choice: _ModelChoice) -> None:
         click.echo(f"The key is stored in {escape_unprintable(keys.store_key(choice.provider, choice.key))}.")
     write_user_model(current_configuration().user_file, choice.model)
     click.echo(
-        f"The default model is now {escape_unprintable_line(choice.model)}; change it with `antiphon models default`."
+        f"The default model is now {escape_unprintable_line(choice.model)};"
+        " change it with `antiphon setup models default`."
     )
 
 

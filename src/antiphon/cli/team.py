@@ -1,4 +1,4 @@
-"""`antiphon team`: start a team of agents in a git repository, inspect it and talk to it."""
+"""`antiphon team`: let a team of agents change a git repository, and talk to it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ import click
 from antiphon._base.escape import escape_unprintable
 from antiphon._base.optional_deps import format_price_hint
 from antiphon.cli.completers import MODEL_PARAM
-from antiphon.cli.listing import one_line, print_rows
-from antiphon.cli.options import JSON_OPTION, check_finite_cost
-from antiphon.cli.output import is_terminal, print_ascii_json, print_message
+from antiphon.cli.options import check_finite_cost
+from antiphon.cli.output import is_terminal, print_message
 from antiphon.cli.team_found import (
     connect_roles,
     find_team,
-    find_team_of_message,
     find_unpriced_models,
     load_team_settings,
     open_team_journal,
 )
-from antiphon.errors import ConfigurationError, NotReadyError
+from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from antiphon.providers import Model
     from antiphon.team import Team, TeamSettings
+
+#: The hidden command that starts a team.
+_START = "start"
 
 
 def _complete_teams(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -44,57 +45,69 @@ _TEAM_OPTION = click.option(
     shell_complete=_complete_teams,
     help="The team. [default: the newest of this repository]",
 )
-_MAX_COST_OPTION = click.option(
-    "--max-cost", "cost", type=click.FloatRange(0, min_open=True), callback=check_finite_cost, metavar="USD",
-    help="The maximum total cost; then the team waits for you.",
-)  # fmt: skip
-_MAX_REQUESTS_OPTION = click.option(
-    "--max-requests", "requests", type=click.IntRange(1), metavar="N", help="The maximum number of requests to models."
-)
 
 
-@click.group()
-@click.option("--db", envvar="ANTIPHON_DB", metavar="FILE", show_envvar=True,
-              help="The journal, if it is not your own.")  # fmt: skip
-@click.pass_context
-def team(context: click.Context, db: str | None) -> None:
-    """Run a team in a git repository: a product manager, an architect, coders, and you.
+class _TeamGroup(click.Group):
+    """A group whose default command starts a team for a request."""
 
-    The team changes none of your files and branches; its result is a branch to merge. You can interrupt it at any
-    time and resume it later. Commands use the newest team of this repository, unless you name one.
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the hidden command, unless another one or help is asked for."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [_START, *args]
+        return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, '[OPTIONS] "REQUEST" | COMMAND [ARGS]...')
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of a new team, and the commands."""
+        options = self.commands[_START].get_params(ctx)
+        rows = [
+            record for option in options if isinstance(option, click.Option) and (record := option.get_help_record(ctx))
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl(rows)
+        self.format_commands(ctx, formatter)
+
+
+@click.group(cls=_TeamGroup)
+def team() -> None:
+    """Let a team of agents change a git repository: a product manager, an architect, coders, and you.
+
+    The team changes none of your files and branches; its result is a branch to merge. `antiphon list`, `show`,
+    `answer`, `stop` and `resume` work with it as with any session. `-` reads the request from standard input. Settings
+    are in `team.toml`; options here override them.
 
     \b
-    Exit code of a running team:
+    Exit code:
       0    done: work was merged
-      1    done, nothing was merged
-      2    failed, or invalid options or settings
-      3    waits for you, for a higher limit, or for a time
+      1    done, nothing was merged; or failed
+      2    invalid options or settings
+      3    waits for you, or for a time
+      4    waits for a higher limit
       130  interrupted
     """
-    context.obj = db
 
 
-# ActiveRun
-
-
-@team.command()
+@team.command(_START, hidden=True)
 @click.argument("request", nargs=-1, required=True)
 @click.option("--repo", default=".", type=click.Path(file_okay=False), metavar="DIR", show_default=True,
               help="The repository to work in.")  # fmt: skip
 @click.option("--coders", type=click.IntRange(1, 20), metavar="N", help="How many coders work concurrently.")
-@_MAX_COST_OPTION
-@_MAX_REQUESTS_OPTION
+@click.option(
+    "--max-cost", "cost", type=click.FloatRange(0, min_open=True), callback=check_finite_cost, metavar="USD",
+    help="The maximum total cost; then the team waits for you.",
+)  # fmt: skip
+@click.option(
+    "--max-requests", "requests", type=click.IntRange(1), metavar="N", help="The maximum number of requests to models."
+)
 @click.option(
     "--solo", is_flag=True, default=None, help="Use one agent with the same tools and tests, for small tasks."
 )
 @click.option("-m", "--model", metavar="NAME", type=MODEL_PARAM, help="The model of all roles.")
 @click.option("--no-sandbox", is_flag=True, help="Run tests without a sandbox, if you trust the code.")
-def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> None:
-    """Start a team for a request, and run it.
-
-    `-` reads the request from standard input. Settings are in `team.toml`, which `antiphon team init`
-    writes; options here override them.
-    """
+def start(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> None:
+    """Start a team for a request, and run it."""
     from antiphon.cli.team_run import run_team
     from antiphon.team import Team
     from antiphon.team.repository import Repository
@@ -111,121 +124,6 @@ def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> 
     for note in found.notes:
         print_message(note)
     sys.exit(run_team(begun))
-
-
-@team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
-@_MAX_COST_OPTION
-@_MAX_REQUESTS_OPTION
-def resume(which: str | None, cost: float | None, requests: int | None) -> None:
-    """Resume a suspended team.
-
-    Completed work is not repeated.
-    """
-    from antiphon.cli.team_run import resume_team_here
-
-    found = find_team(which)
-    if cost is not None:
-        found.raise_cost(cost)
-    if requests is not None:
-        found.raise_requests(requests)
-    sys.exit(resume_team_here(found))
-
-
-@team.command()
-@click.argument("id", type=int)
-@click.argument("text", nargs=-1, required=True)
-@_TEAM_OPTION
-@click.option("--resume", "is_resumed", is_flag=True, help="Then resume the team here, if it is not running.")
-def answer(id: int, text: tuple[str, ...], which: str | None, is_resumed: bool) -> None:
-    """Answer a question of a team, by its number.
-
-    `-` as the TEXT reads it from standard input.
-    """
-    from antiphon.cli.team_run import resume_team_here
-
-    found = find_team_of_message(id, which)
-    found.answer(id, sys.stdin.read().strip() if text == ("-",) else " ".join(text))
-    if found.is_running():
-        print_message(f"team {found.id} is running and received the answer")
-    elif is_resumed:
-        sys.exit(resume_team_here(found))
-    else:
-        for number, question in found.state.questions.items():
-            print_message(f"still open: #{number} {one_line(question.text)}")
-        print_message(f"resume it with `antiphon team resume {found.id}`")
-
-
-@team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
-def stop(which: str | None) -> None:
-    """Suspend a running team."""
-    found = find_team(which)
-    if not found.is_running():
-        print_message(f"team {found.id} is not running; resume it with `antiphon team resume {found.id}`")
-        return
-    found.stop()
-    print_message(f"team {found.id} will stop; resume it with `antiphon team resume {found.id}`")
-
-
-@team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
-@click.option("--at", "at_", type=int, required=True, metavar="MESSAGE", help="The number of the last copied message.")
-@click.option("--no-resume", is_flag=True, help="Create the fork; do not run it.")
-def fork(which: str | None, at_: int, no_resume: bool) -> None:
-    """Start another team from a message of this one.
-
-    The fork has the history of this team up to that message, and continues from there.
-    """
-    from antiphon.cli.team_run import resume_team_here
-
-    made = find_team_of_message(at_, which).fork(at_)
-    print_message(f"team {made.id} is a fork at message {at_}")
-    if not no_resume:
-        sys.exit(resume_team_here(made))
-    print_message(f"resume it with `antiphon team resume {made.id}`")
-
-
-# Queries
-
-
-@team.command()
-@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_complete_teams)
-@JSON_OPTION
-def status(which: str | None, as_json: bool) -> None:
-    """Show tasks, open questions and usage."""
-    from antiphon.cli.team_told import indent_lines, iter_status_lines, make_status_json
-    from antiphon.cli.team_views import print_lines
-
-    found = find_team(which)
-    if as_json:
-        print_ascii_json(make_status_json(found))
-    else:
-        print_lines("\n".join(indent_lines(line) for line in iter_status_lines(found)))
-
-
-@team.command("list")
-def list_teams() -> None:
-    """List all teams, newest first."""
-    from antiphon.cli.telling import format_local_minute
-    from antiphon.team import Team
-
-    entries = Team.all(open_team_journal())
-    if not entries:
-        raise NotReadyError('there is no team yet; start one with `antiphon team run "…"`')
-    rows = [
-        (
-            (
-                each.id,
-                each.state,
-                format_local_minute(each.created),
-                one_line(str(each.begun_as.get("repository", ""))),
-            ),
-            each.title,
-        )
-        for each in entries
-    ]
-    print_rows([(columns, one_line(title)) for columns, title in rows], (False,) * 4)
 
 
 @team.command()
@@ -246,20 +144,6 @@ def diff(task: str | None, which: str | None) -> None:
     else:
         # In a pipe the diff is data, for example for `git apply`.
         click.echo(text, nl=False)
-
-
-@team.command()
-@click.argument("agent")
-@_TEAM_OPTION
-@click.option("--full", is_flag=True, help="Expand all results.")
-def log(agent: str, which: str | None, full: bool) -> None:
-    """Show the conversation of an agent.
-
-    AGENT is pm, architect, coder-1, and so on.
-    """
-    from antiphon.cli.team_looking import show_log
-
-    show_log(find_team(which), agent, full)
 
 
 @team.command()

@@ -36,7 +36,7 @@ class TeamHuman:
         said = self._read_answer(team, question)
         if not said.strip():
             self.skipped.add(question.id)
-            print_message(f'left open; answer it with `antiphon team answer {question.id} "…"`')
+            print_message(f'left open; answer it with `antiphon answer {team.id}:{question.id} "…"`')
             return False
         try:
             team.answer(question.id, said)

@@ -25,7 +25,7 @@ def chat_with_team(team: Team, channel: str | None, limit: int, follow: bool) ->
     news = _MessageFeed(team, channel)
     news.show(limit)
     if not team.is_running() and team.state.ended is None:
-        print_message(f"team {team.id} is not running; resume it with `antiphon team resume {team.id}`")
+        print_message(f"team {team.id} is not running; resume it with `antiphon resume {team.id}`")
     if is_terminal(sys.stdin) and is_terminal(sys.stdout):
         _chat_interactively(team, channel, news)
         return

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from antiphon.errors import ConfigurationError, NotSavedError
 
 if TYPE_CHECKING:
@@ -24,14 +22,11 @@ _ROLES = ("pm", "architect", "coder")
 def open_team_journal(*, writing: bool = False) -> Journal:
     """Open the journal of the command. With `writing`, raise an error if saving is disabled."""
     from antiphon.durable import Journal
-    from antiphon.storage.store_location import STORE_VARIABLE, is_saving_off
+    from antiphon.storage.store_location import is_saving_off
 
-    place = click.get_current_context().find_object(str)
-    if writing and place is None and is_saving_off():
-        raise ConfigurationError(
-            f"`{STORE_VARIABLE}=off` disables saving, which a team needs; use `antiphon team --db FILE`"
-        )
-    return Journal(place)
+    if writing and is_saving_off():
+        raise ConfigurationError("`--db off` disables saving, which a team needs; use `antiphon --db FILE team`")
+    return Journal()
 
 
 def find_team(which: str | None = None, **given: Any) -> Team:
@@ -44,22 +39,19 @@ def find_team(which: str | None = None, **given: Any) -> Team:
     return Team.open(which, journal, **given)
 
 
-def find_team_of_message(number: int, which: str | None) -> Team:
-    """Return the team of a message, unless another is named."""
-    journal = open_team_journal()
-    rows = [] if which else journal.file.query("SELECT channel FROM messages WHERE id = ?", (number,))
-    return find_team(str(rows[0][0]).partition("/")[0] if rows else which)
-
-
 def _find_newest_here(teams: list[RunEntry]) -> str:
     here = Path.cwd().resolve()
     top = next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
     if top is None:
-        hint = "list all with `antiphon team list` and name one with `--team ID`" if teams else "there are no teams yet"
+        hint = (
+            "list all with `antiphon list --kind team` and name one with `--team ID`"
+            if teams
+            else "there are no teams yet"
+        )
         raise NotSavedError(f"{here} is not in a git repository; {hint}")
     found = next((each.id for each in teams if each.begun_as.get("repository") == str(top)), None)
     if found is None:
-        raise NotSavedError(f'there is no team in {top} yet; start one with `antiphon team run "…"`')
+        raise NotSavedError(f'there is no team in {top} yet; start one with `antiphon team "…"`')
     return found
 
 
@@ -91,7 +83,7 @@ def _trusted_text(path: Path) -> str:
     if project.state != "trusted":
         raise ConfigurationError(
             f"{path} sets models, limits and commands, but {project.root} is not trusted;"
-            " review and trust it with `antiphon trust`"
+            " review and trust it with `antiphon setup trust`"
         )
     return project.text(project.root / _TEAM_FILE)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Seconds between two polls for new messages.
 _POLL_SECONDS = 0.2
-EXIT_DONE, EXIT_NOTHING_MERGED, EXIT_FAILED, EXIT_WAITING, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_DONE, EXIT_NOTHING_MERGED, EXIT_FAILED, EXIT_WAITING, EXIT_LIMIT, EXIT_INTERRUPTED = 0, 1, 1, 3, 4, 130
 
 
 def run_team(team: Team) -> int:
@@ -32,18 +32,18 @@ def run_team(team: Team) -> int:
         is_stopped = _run_until_blocked(team, seen, view, human)
     except KeyboardInterrupt:
         view.close()
-        print_message(f"interrupted; resume it with `antiphon team resume {team.id}`")
+        print_message(f"interrupted; resume it with `antiphon resume {team.id}`")
         return EXIT_INTERRUPTED
     except AntiphonError as error:
         view.close()
         print_message(indent_lines(str(error)))
-        print_message(f"team {team.id} stopped with an error; resume it with `antiphon team resume {team.id}`")
+        print_message(f"team {team.id} stopped with an error; resume it with `antiphon resume {team.id}`")
         return EXIT_FAILED
     finally:
         view.close()
     if is_stopped:
-        print_message(f"team {team.id} was stopped; resume it with `antiphon team resume {team.id}`")
-        return EXIT_WAITING
+        print_message(f"team {team.id} was stopped; resume it with `antiphon resume {team.id}`")
+        return EXIT_INTERRUPTED
     return _report_ending(seen, is_told=isinstance(view, TeamLines))
 
 
@@ -59,7 +59,7 @@ def resume_team_here(team: Team) -> int:
     if team.is_running():
         raise NotReadyError(
             f"team {team.id} is running in another process; post to it with `antiphon team chat`, "
-            "or stop it with `antiphon team stop`"
+            f"or stop it with `antiphon stop {team.id}`"
         )
     return run_team(Team.open(team.id, team.journal, models=connect_roles(team.state.settings)))
 
@@ -165,7 +165,8 @@ def _report_ending(team: Team, *, is_told: bool) -> int:
     print_message(f"team {team.id} waits{' for you' * bool(state.questions)}")
     for line in iter_next_steps(team):
         print_message(indent_lines(line))
-    return EXIT_WAITING
+    is_limited = any(turn.paused is not None and turn.paused.over == "cap" for turn in state.turns.values())
+    return EXIT_LIMIT if is_limited and not state.questions else EXIT_WAITING
 
 
 def closing_summary(team: Team) -> str:

@@ -92,22 +92,22 @@ def iter_next_steps(team: Team) -> Generator[str]:
     state, id = team.state, team.id
     for number, question in state.questions.items():
         yield f"{question.author} asks (#{number}): {question.text}"
-        yield f'  antiphon team answer {number} "..."{_describe_choices(question)}'
+        yield f"  antiphon answer {id}:{number} {_describe_choices(question)}"
     yield from _iter_pauses(state, id)
     if state.questions:
-        yield f"then resume it with `antiphon team resume {id}`"
+        yield f"then resume it with `antiphon resume {id}`"
     elif not any(turn.paused for turn in state.turns.values()):
-        yield f"resume it with `antiphon team resume {id}`"
+        yield f"resume it with `antiphon resume {id}`"
 
 
 def _describe_choices(question: ChannelMessage) -> str:
     match classify_question(question):
         case "spec":
-            return "   # `yes` accepts it, any other text is what to change"
+            return '"..."   # `yes` accepts it, any other text is what to change'
         case "approval":
-            return "   # `yes` approves it, any other text is the reason against it"
+            return "yes   # or: no --reason TEXT"
         case _:
-            return ""
+            return '"..."'
 
 
 def _iter_pauses(state: TeamState, id: str) -> Generator[str]:
@@ -118,10 +118,10 @@ def _iter_pauses(state: TeamState, id: str) -> Generator[str]:
         yield f"{turn.begun.agent} waits: {pause.why}"
         if pause.over == "cap":
             cap = "--max-requests N" if "requests" in pause.why else "--max-cost USD"
-            yield f"  `antiphon team resume {id} {cap}` raises the limit"
+            yield f"  `antiphon resume {id} {cap}` raises the limit"
         elif pause.until is not None:
             when = f"until {format_local_minute(pause.until)}" if pause.until > time.time() else "not any more"
-            yield f"  {when}; resume it with `antiphon team resume {id}`"
+            yield f"  {when}; resume it with `antiphon resume {id}`"
 
 
 def iter_status_lines(team: Team) -> Generator[str]:
@@ -158,7 +158,7 @@ def format_total(costs: list[AgentCost]) -> str:
 
 def _iter_open_questions(team: Team) -> Generator[str]:
     yield from list(iter_next_steps(team))[:-1] if team.state.questions else ()
-    yield "read its messages with `antiphon team chat`, stop it with `antiphon team stop`"
+    yield f"read its messages with `antiphon team chat`, stop it with `antiphon stop {team.id}`"
 
 
 def make_status_json(team: Team) -> dict[str, Any]:

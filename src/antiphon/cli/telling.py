@@ -1,4 +1,4 @@
-"""Descriptions of runs: one line, JSON data, and hints what to do next."""
+"""Descriptions of sessions: one line, JSON data, and hints what to do next."""
 
 from __future__ import annotations
 
@@ -8,71 +8,99 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
 from antiphon.cli.listing import one_line, truncate_title
+from antiphon.cli.sessions import get_session_id, get_shown_path, to_session_state
 from antiphon.cli.style import format_noun_count
 from antiphon.durable.journal_writer import PREPARING
 from antiphon.durable.run_entries import LISTED_QUESTIONS
 from antiphon.views.cost_format import format_cost
 
 if TYPE_CHECKING:
+    from antiphon.cli.sessions import SessionEntry, Sessions
     from antiphon.durable import EffectEntry, Journal, RunEntry
 
 #: Maximum number of open questions and failures that are listed.
 _MAX_LISTED = 5
 
 
-def iter_next_steps(journal: Journal, id: str, *, is_shown: bool = False) -> Generator[str]:
+def iter_next_steps(journal: Journal, run: str, *, is_shown: bool = False) -> Generator[str]:
     """Yield hints for a run that has not ended or has failed; `is_shown` if its steps were printed."""
-    entry = journal.find(id)
+    entry = journal.find(run)
+    id = get_session_id(entry)
     if entry.kind == "map":
         yield from _iter_batch_steps(journal, entry)
         return
-    if entry.kind in ("team", "turn"):
-        yield from _iter_team_steps(entry)
+    if entry.kind == "turn":
+        yield f"{id} is a turn of team {entry.parent}: `antiphon show {entry.parent}` shows the team"
         return
     match entry.state:
         case "waiting":
             yield from _iter_questions(entry)
         case "ready" | "interrupted":
             option = as_object(entry.ending).get("option")
-            command = f"antiphon runs resume {id}" + (f" {option}" if option else "")
-            yield f"run {id} is {entry.state}: resume it with `{command}`"
+            command = f"antiphon resume {id}" + (f" {option}" if option else "")
+            state = "stopped" if entry.state == "interrupted" else "ready"
+            yield f"session {id} is {state}: resume it with `{command}`"
+        case "cancelled" if id == entry.id:
+            yield f"session {id} was stopped for good: `antiphon resume {id} --fork` continues a copy"
         case "running":
             yield _describe_owner(journal, entry)
         case "failed":
             yield (
-                f"run {id} failed{_describe_error(entry)}"
+                f"session {id} failed{_describe_error(entry)}"
                 if is_shown
-                else f"run {id} failed: `antiphon runs show {id}` shows its steps"
+                else f"session {id} failed: `antiphon show {id}` shows its steps"
             )
-            yield from _iter_failures(journal, id)
+            yield from _iter_failures(journal, entry)
         case _:
             pass
 
 
-def make_run_json(entry: RunEntry) -> dict[str, Any]:
-    """Return a run as JSON data, with times in UTC."""
+def make_session_json(session: SessionEntry) -> dict[str, Any]:
+    """Return a session as JSON data, with times in UTC."""
+    run, conversation = session.run, session.conversation
+    turns: dict[str, Any] = {}
+    if conversation is not None:
+        known = conversation.to_json()
+        turns = {name: known[name] for name in ("turns", "input_tokens", "output_tokens")}
+        turns |= {"fork_of": known["parent"], "fork_turns": known["parent_turns"]}
+    steps: dict[str, Any] = {}
+    if run is not None:
+        steps = {
+            "fork_of": run.fork_of,
+            "fork_at": run.fork_at,
+            "number": run.number,
+            "wake_at": None if run.wake_at is None else format_utc_time(run.wake_at),
+            "steps": run.effects,
+            "result": run.ending,
+            "damage": run.damage or None,
+        }
+    questions = (
+        []
+        if run is None
+        else [
+            {"step": get_shown_path(run, each.path), "about": each.about, "text": each.text} for each in session.waiting
+        ]
+    )
     return {
-        "id": entry.id,
-        "state": entry.state,
-        "kind": entry.kind,
-        "title": entry.title,
-        "created": format_utc_time(entry.created),
-        "updated": format_utc_time(entry.updated),
-        "parent": entry.parent,
-        "fork_of": entry.fork_of,
-        "fork_at": entry.fork_at,
-        "number": entry.number,
-        "wake_at": None if entry.wake_at is None else format_utc_time(entry.wake_at),
-        "cost": entry.cost,
-        "effects": entry.effects,
-        "waiting": [{"path": each.path, "about": each.about, "text": each.text} for each in entry.waiting],
-        "ending": entry.ending,
-        "damage": entry.damage or None,
+        "id": session.id,
+        "kind": session.kind,
+        "state": session.state,
+        "title": session.title,
+        "created": format_utc_time(session.created),
+        "updated": format_utc_time(session.updated),
+        "parent": run.parent if run is not None else None,
+        "models": list(session.models),
+        "cost": session.cost,
+        **steps,
+        **turns,
+        "final": session.is_final,
+        "waiting": questions,
+        **({"excerpt": session.excerpt.text} if session.excerpt else {}),
     }
 
 
-def make_effect_json(entry: EffectEntry) -> dict[str, Any]:
-    """Return a step of a run as JSON data."""
+def make_step_json(entry: EffectEntry) -> dict[str, Any]:
+    """Return a step of a session as JSON data."""
     from antiphon.effects import outcome_to_json
 
     return {
@@ -89,28 +117,40 @@ def make_effect_json(entry: EffectEntry) -> dict[str, Any]:
     }
 
 
-def format_run_columns(entry: RunEntry) -> tuple[str, ...]:
-    """Return the columns of a run in a list."""
-    cost = format_cost(entry.cost)
-    if entry.kind == "team":
-        return (one_line(entry.id), entry.state, format_local_minute(entry.created), "team", cost)
-    steps = "1 step" if entry.effects == 1 else f"{entry.effects} steps"
-    return (one_line(entry.id), entry.state, format_local_minute(entry.created), steps, cost)
+def format_session_columns(sessions: Sessions, session: SessionEntry) -> tuple[str, ...]:
+    """Return the columns of a session in a list."""
+    updated = format_local_minute(session.updated)
+    size, cost = _format_size(sessions, session), format_cost(session.cost)
+    return (one_line(session.id), session.state, updated, session.kind, size, cost)
 
 
-def describe_run(entry: RunEntry) -> str:
-    """Return the title of a run, with its pending question, wake-up time or error."""
-    title = one_line(entry.title)
-    if entry.damage:
-        return f"{title}: {one_line(entry.damage)}"
-    if entry.state == "waiting" and entry.waiting:
-        first, *others = entry.waiting
+def describe_session(session: SessionEntry) -> str:
+    """Return the title of a session, with its pending question, wake-up time or error."""
+    title = one_line(session.title) or "(no text)"
+    run = session.run
+    if run is None:
+        return title
+    if run.damage:
+        return f"{title}: {one_line(run.damage)}"
+    if session.state == "waiting" and run.waiting:
+        first, *others = run.waiting
         # The list of questions is limited.
         more = f" (+{len(others)}{' or more' * (len(others) >= LISTED_QUESTIONS - 1)})" if others else ""
         return f"{title}: {truncate_title(one_line(first.text))}{more}"
-    if entry.state == "waiting" and entry.wake_at is not None:
-        return f"{title}: sleeps until {format_local_minute(entry.wake_at)}"
-    return f"{title}{_describe_error(entry)}" if entry.state == "failed" else title
+    if session.state == "waiting" and run.wake_at is not None:
+        return f"{title}: sleeps until {format_local_minute(run.wake_at)}"
+    return f"{title}{_describe_error(run)}" if session.state == "failed" else title
+
+
+def _format_size(sessions: Sessions, session: SessionEntry) -> str:
+    if session.conversation is not None:
+        return format_noun_count((session.conversation.turns + 1) // 2, "message")
+    if session.kind == "batch":
+        counts = dict(sessions.journal.count_by_state(session.id, kind="row"))
+        return f"{counts.get('done', 0)} of {format_noun_count(sum(counts.values()), 'row')}"
+    if session.kind == "team" or session.run is None:
+        return ""
+    return format_noun_count(session.run.effects, "step")
 
 
 def format_local_minute(moment: float) -> str:
@@ -134,11 +174,12 @@ def _describe_owner(journal: Journal, entry: RunEntry) -> str:
 
     if journal.is_shared and not is_owner_alive(entry.owner):
         return (
-            f"the process of run {entry.id} has died: a worker will resume it,"
-            f" or resume it with `antiphon runs resume {entry.id}`"
+            f"the process of session {entry.id} has died: a worker will resume it,"
+            f" or resume it with `antiphon resume {entry.id}`"
         )
     heard = f", last seen {journal.compute_silence(entry):.0f} s ago" if journal.is_shared else ""
-    return f"run {entry.id} is being run{heard} by {describe_owner(entry.owner, entry.id)}"
+    id = get_session_id(entry)
+    return f"session {id} is running{heard} in {describe_owner(entry.owner, id)}"
 
 
 def _iter_batch_steps(journal: Journal, entry: RunEntry) -> Generator[str]:
@@ -146,10 +187,10 @@ def _iter_batch_steps(journal: Journal, entry: RunEntry) -> Generator[str]:
     if entry.state == PREPARING:
         yield from _iter_preparing_steps(entry, sum(count for _, count in counts))
         return
-    told = ", ".join(f"{count} {state}" for state, count in counts) or "none"
-    yield f"run {entry.id} has rows: {told}; `antiphon runs list --of {entry.id}` lists them"
+    told = ", ".join(f"{count} {to_session_state(state)}" for state, count in counts) or "none"
+    yield f"session {entry.id} has rows: {told}; `antiphon list --in {entry.id}` lists them"
     if [state for state, _ in counts] != ["done"]:
-        yield f"  `antiphon runs resume {entry.id}` runs unfinished rows and retries failed ones"
+        yield f"  `antiphon resume {entry.id}` runs unfinished rows and retries failed ones"
 
 
 def _iter_preparing_steps(entry: RunEntry, written: int) -> Generator[str]:
@@ -157,18 +198,10 @@ def _iter_preparing_steps(entry: RunEntry, written: int) -> Generator[str]:
 
     rows = format_noun_count(written, "row")
     if entry.owner and is_owner_alive(entry.owner):
-        yield f"run {entry.id} is being created with {rows} so far, in {describe_owner(entry.owner, entry.id)}"
+        yield f"session {entry.id} is being created with {rows} so far, in {describe_owner(entry.owner, entry.id)}"
         return
-    yield f"the creation of run {entry.id} was interrupted: it has {rows}, and none has run"
-    yield f"  `antiphon runs resume {entry.id}` creates the others and runs all"
-
-
-def _iter_team_steps(entry: RunEntry) -> Generator[str]:
-    if entry.kind == "turn":
-        yield f"run {entry.id} is a turn of a team: `antiphon team status {entry.parent}` shows the team"
-        return
-    yield f"run {entry.id} is a team: `antiphon team status {entry.id}` shows its status"
-    yield f"  `antiphon runs list --of {entry.id}` lists the turns of its agents"
+    yield f"the creation of session {entry.id} was interrupted: it has {rows}, and none has run"
+    yield f"  `antiphon resume {entry.id}` creates the others and runs all"
 
 
 def _describe_error(entry: RunEntry) -> str:
@@ -180,37 +213,41 @@ def _describe_error(entry: RunEntry) -> str:
 
 
 def _iter_questions(entry: RunEntry) -> Generator[str]:
+    id = get_session_id(entry)
     for each in entry.waiting[:_MAX_LISTED]:
-        yield f"run {entry.id} waits at {each.path}: {truncate_title(one_line(each.text))}"
-        if each.about == "approval":
-            yield f"  `antiphon runs allow {entry.id} {each.path}`, or `deny`; then `antiphon runs resume {entry.id}`"
-        else:
-            yield f"  `antiphon runs answer {entry.id} {each.path} TEXT`, then `antiphon runs resume {entry.id}`"
+        address = f"{id}:{get_shown_path(entry, each.path)}"
+        yield f"session {id} waits at {address}: {truncate_title(one_line(each.text))}"
+        said = "yes` or `no" if each.about == "approval" else "TEXT"
+        yield f"  `antiphon answer {address} {said}`, then `antiphon resume {id}`"
     if len(entry.waiting) > _MAX_LISTED:
-        yield "  … and at more steps; `antiphon runs list --json` lists them"
+        yield "  … and at more steps; `antiphon list --state waiting` lists them"
     if not entry.waiting and entry.wake_at is None:
-        yield f"run {entry.id} waits for a terminal: run `antiphon runs resume {entry.id}` in one"
+        yield f"session {id} waits for a terminal: run `antiphon resume {id}` in one"
     if entry.wake_at is not None:
         when = format_local_minute(entry.wake_at)
-        yield f"run {entry.id} sleeps until {when}; then resume it with `antiphon runs resume {entry.id}`"
+        yield f"session {id} sleeps until {when}; then resume it with `antiphon resume {id}`"
 
 
-def _iter_failures(journal: Journal, id: str) -> Generator[str]:
+def _iter_failures(journal: Journal, entry: RunEntry) -> Generator[str]:
     from antiphon.durable.replay_cache import is_indeterminate
     from antiphon.programs.manual_outcome import describe_outcome_type
 
-    steps = [each for each in journal.iterate_effects(id) if each.state in ("failed", "begun")]
+    id = get_session_id(entry)
+    steps = [each for each in journal.iterate_effects(entry.id) if each.state in ("failed", "begun")]
     failed = [each for each in steps if each.state == "failed"]
     if unsure := [each for each in failed if is_indeterminate(each.outcome)]:
         for each in unsure[:_MAX_LISTED]:
-            yield f"  step {each.path} was interrupted: check whether it took effect"
-        path = unsure[-1].path
-        yield f"  `antiphon runs resume {id} --retry {path}` runs it again, `--skip {path} VALUE` sets its outcome"
+            path = get_shown_path(entry, each.path)
+            yield f"  step {path} was interrupted: check whether it took effect"
+        path = get_shown_path(entry, unsure[-1].path)
+        yield f"  `antiphon resume {id} --retry {path}` runs it again, `--skip {path} VALUE` sets its outcome"
         if wanted := describe_outcome_type(unsure[-1]):
             yield f"  VALUE is {wanted}, as JSON"
         if len(unsure) > 1:
             yield f"  {len(unsure)} steps are uncertain; decide about all in one command: `--retry A --skip B VALUE …`"
     elif failed:
-        yield f"  `antiphon runs resume {id} --retry {failed[-1].path}` retries its last failed step"
+        path = get_shown_path(entry, failed[-1].path)
+        yield f"  `antiphon resume {id} --retry {path}` retries its last failed step"
     elif steps:
-        yield f"  `antiphon runs resume {id}` runs step {steps[-1].path}, which was not completed"
+        path = get_shown_path(entry, steps[-1].path)
+        yield f"  `antiphon resume {id}` runs step {path}, which was not completed"

@@ -1,4 +1,4 @@
-"""`antiphon templates`: list, show and remove saved questions; `antiphon ask … --save NAME` creates them."""
+"""`antiphon setup templates`: list, show and remove saved questions; `antiphon ask … --save NAME` creates them."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _run_test_file(path: str, is_named: bool, wanted: str, replay: str | None, r
         )
         return
     if refused := explain_untrusted_program(suite.modules.compiled, path, named=is_named):
-        error = VibeError("V0923", refused, "trust it with `antiphon trust`")
+        error = VibeError("V0923", refused, "trust it with `antiphon setup trust`")
         report.add_unusable_file(
             programs.render_program_error(error, sys.stderr), programs.file_error_json(error, path)
         )

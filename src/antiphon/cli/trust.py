@@ -1,4 +1,4 @@
-"""`antiphon trust`: show what a project's files and programs would do, and trust them."""
+"""`antiphon setup trust`: show what a project's files and programs would do, and trust them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     elif (not is_trusted or _is_undecided_and_harmless(project)) and not status and not as_json and _has_human():
         is_trusted = ask_to_trust(project, programs)
     elif not is_trusted and not status and not as_json:
-        print_message("no terminal to ask at; read the report, then run `antiphon trust --yes`")
+        print_message("no terminal to ask at; read the report, then run `antiphon setup trust --yes`")
     sys.exit(0 if is_trusted else _NOT_TRUSTED)
 
 
@@ -107,7 +107,7 @@ def ask_to_trust(project: Project, programs: dict[str, list[str]]) -> bool:
     trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
     kept.record_trust_decision(project, trusted, _describe_files(project) | programs)
     if not trusted:
-        click.echo("Not trusted: its files are ignored. To change this, run `antiphon trust`.", err=True)
+        click.echo("Not trusted: its files are ignored. To change this, run `antiphon setup trust`.", err=True)
     return trusted
 
 

@@ -10,34 +10,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable
-from antiphon.cli.completers import RUN_PARAM
-from antiphon.cli.options import DB_OPTION
-from antiphon.cli.runs import open_journal
+from antiphon.cli.completers import SESSION_PARAM
+from antiphon.cli.sessions import SessionEntry, Sessions, open_sessions
 from antiphon.cli.style import echo_json
-from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.durable import EffectEntry, Journal
+    from antiphon.durable import EffectEntry
     from antiphon.wire import CacheReport
 
 
 @click.command("why-cache")
-@click.argument("id", default="last", type=RUN_PARAM)
-@DB_OPTION
+@click.argument("session", default="last", type=SESSION_PARAM)
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each request.")
 @click.pass_context
-def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) -> None:
-    """Show how each request of a run or a saved conversation used the provider's cache.
+def why_cache(context: click.Context, session: str, as_json: bool) -> None:
+    """Show how the requests of a session used the provider's cache.
 
     For each request: how much of the earlier input came from the cache. Otherwise the first part that
-    changed, the tokens that were read again, and their cost. ID may be shortened, and `last` is the newest
-    run. Rows of `antiphon map` are shown with their batch. Exit code: 0 no cache misses, 1 some, or no
-    reports.
+    changed, the tokens that were read again, and their cost. Rows of a batch are shown with it. Exit code: 0 no cache
+    misses, 1 some, or no reports.
     """
-    context.obj = db
     lost, count = 0, 0
-    with open_journal() as journal:
-        for step, model, report in _find_reports(journal, id):
+    with open_sessions() as sessions:
+        for step, model, report in _find_reports(sessions, sessions.find(session)):
             count += 1
             lost += report.lost
             cost = _cache_miss_cost(model, report.lost)
@@ -52,23 +47,15 @@ def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) ->
     context.exit(int(lost > 0 or not count))
 
 
-def _find_reports(journal: Journal, id: str) -> Iterator[tuple[str, str, CacheReport]]:
-    """Yield the reports of a run and its rows, or those of a saved conversation, each with its step and model."""
-    try:
-        run = journal.find(id)
-    except NotSavedError as no_run:
-        from antiphon.storage import Store
-
-        try:
-            with Store() as store:
-                found = store.cache_reports(id)
-        except NotSavedError as no_conversation:
-            raise NotSavedError(f"{no_run}, and {no_conversation}") from None
-        yield from ((str(number), *told) for number, told in enumerate(found, 1))
+def _find_reports(sessions: Sessions, session: SessionEntry) -> Iterator[tuple[str, str, CacheReport]]:
+    """Yield the reports of a session and its rows, each with its step and model."""
+    if session.conversation is not None:
+        for number, told in enumerate(sessions.store.cache_reports(session.id), 1):
+            yield str(number), *told
         return
-    yield from _read_reports(journal.iterate_effects(run.id), "")
-    for row in journal.list_runs(parent=run.id):
-        yield from _read_reports(journal.iterate_effects(row.id), f"{row.id}/")
+    yield from _read_reports(sessions.steps(session), "")
+    for row in sessions.children(session):
+        yield from _read_reports(sessions.steps(row), f"{row.id}:")
 
 
 def _read_reports(effects: Iterator[EffectEntry], prefix: str) -> Iterator[tuple[str, str, CacheReport]]:

@@ -1,4 +1,4 @@
-"""`antiphon worker`: execute runs of a shared journal."""
+"""`antiphon worker`: execute sessions of a shared database."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli.output import print_message
+from antiphon.cli.sessions import to_session_state
 from antiphon.errors import AntiphonError, ConfigurationError
 from antiphon.views.cost_format import format_cost
 
@@ -34,19 +35,16 @@ def _parse_model_limits(_: click.Context, __: click.Parameter, given: tuple[str,
 
 
 @click.command()
-@click.option("--db", envvar="ANTIPHON_DB", required=True, metavar="URL", show_envvar=True,
-              help="The journal: postgresql://USER:PASSWORD@HOST/DATABASE.")  # fmt: skip
 @click.option("--slots", type=click.IntRange(min=1), default=8, show_default=True, metavar="N",
-              help="How many runs execute concurrently.")  # fmt: skip
+              help="How many sessions execute concurrently.")  # fmt: skip
 @click.option("--lease", type=click.FloatRange(min=1), default=30, show_default=True, metavar="SECONDS",
-              help="Seconds of silence after which others take a worker's runs; use the same for all.")  # fmt: skip
+              help="Seconds of silence after which others take a worker's sessions; use the same for all.")  # fmt: skip
 @click.option("--limit", "limits", multiple=True, callback=_parse_model_limits, metavar="MODEL=N",
               help="Send at most N requests a minute to a model, from all workers; `openai/*` is allowed.")  # fmt: skip
 @click.option("--status", is_flag=True, help="Print the status of all workers and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve the status to Prometheus at /metrics.")
 def worker(
-    db: str,
     slots: int,
     lease: float,
     limits: dict[str, float],
@@ -54,18 +52,23 @@ def worker(
     as_json: bool,
     metrics: str | None,
 ) -> None:
-    """Execute runs of a journal in PostgreSQL until stopped.
+    """Execute sessions of a shared database until stopped.
 
-    Any number of workers share the runs. After SIGTERM or Ctrl-C, a worker finishes its current runs and takes
-    no more. A second signal ends it at once, and other workers resume its runs. Start it in the directory of
+    The database is PostgreSQL: `antiphon --db postgresql://USER:PASSWORD@HOST/DATABASE worker`. Any number of
+    workers share its sessions. After SIGTERM or Ctrl-C, a worker finishes its current sessions and takes no more. A
+    second signal ends it at once, and other workers resume its sessions. Start it in the directory of
     the programs.
     """
     from antiphon.durable import Dispatcher, Journal, RateLimits
     from antiphon.durable.postgres import PostgresDatabase
     from antiphon.providers.prewarming import Prewarming
+    from antiphon.storage.store_location import get_database_url
 
     if as_json and not status:
         raise click.UsageError("`--json` needs `--status`")
+    db = get_database_url()
+    if db is None:
+        raise click.UsageError("workers share a PostgreSQL database: `antiphon --db postgresql://… worker`")
     dispatcher = Dispatcher(db, lease=lease)
     if status:
         _print_status(dispatcher.metrics(), as_json)
@@ -76,7 +79,7 @@ def worker(
     # Report configuration errors before announcing that it works.
     dispatcher.metrics()
     with _serve_metrics(dispatcher, metrics):
-        print_message(f"executes up to {slots} runs at a time")
+        print_message(f"executes up to {slots} sessions at a time")
         context = click.get_current_context()
 
         def execute(id: str) -> None:
@@ -121,14 +124,16 @@ def _execute_run(
         found, program = _load_run_program(begun)
     except (AntiphonError, ProgramErrors) as error:
         kept.finish("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
-        print_message(f"run {escape_unprintable_line(id)} cannot be run here: {escape_unprintable_line(str(error))}")
+        print_message(
+            f"session {escape_unprintable_line(id)} cannot be run here: {escape_unprintable_line(str(error))}"
+        )
         return
     is_shared = entry.kind == "row"
     execute_headless(program, found, kept, *others, prewarming=prewarming if is_shared else None)
 
 
 def _load_run_program(begun: LaunchSpec) -> tuple[LaunchSpec, Program]:
-    """Load a program from its directory or the worker's, or else from the copy in the journal."""
+    """Load a program from its directory or the worker's, or else from the saved copy."""
     from antiphon.cli.trust import explain_untrusted_program
     from antiphon.lang.runtime.program import loads
     from antiphon.programs.launch_spec import PIPED_NAME, restore_program
@@ -139,12 +144,12 @@ def _load_run_program(begun: LaunchSpec) -> tuple[LaunchSpec, Program]:
     places = (os.path.join(begun.directory, begun.file), os.path.abspath(begun.file))
     file = next((each for each in places if os.path.exists(each)), None)
     if file is None:
-        # Anyone who may write to the journal is trusted to run code on its workers.
+        # Anyone who may write to the database is trusted to run code on its workers.
         file = restore_program(begun)
         return replace(begun, file=file), _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
     program = _load_cached(file, os.stat(file).st_mtime_ns, untrusted)
     if not untrusted and (refused := explain_untrusted_program(program.modules.compiled, file)):
-        raise ConfigurationError(f"{refused}; trust it with `antiphon trust`")
+        raise ConfigurationError(f"{refused}; trust it with `antiphon setup trust`")
     return replace(begun, file=file), program
 
 
@@ -165,16 +170,18 @@ def _print_status(metrics: Metrics, as_json: bool) -> None:
     if as_json:
         workers = [{"process": each.process, "slots": each.slots, "silent": each.silent} for each in metrics.workers]
         numbers = {"lost": metrics.lost, "oldest_ready": metrics.oldest}
-        numbers |= {"effects_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
-        click.echo(format_safe_json({"runs": dict(metrics.runs), **numbers, "workers": workers}))
+        numbers |= {"steps_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
+        click.echo(format_safe_json({"sessions": dict(metrics.runs), **numbers, "workers": workers}))
         return
-    states = ", ".join(f"{number} {state}" for state, number in sorted(metrics.runs.items())) or "none"
-    click.echo(f"runs     {states}")
+    states = (
+        ", ".join(f"{number} {to_session_state(state)}" for state, number in sorted(metrics.runs.items())) or "none"
+    )
+    click.echo(f"sessions {states}")
     if metrics.lost:
-        click.echo(f"lost     {metrics.lost} failed runs killed their workers")
+        click.echo(f"lost     {metrics.lost} failed sessions killed their workers")
     if metrics.oldest is not None:
-        click.echo(f"waiting  {metrics.oldest:.0f} s for the oldest ready run")
-    click.echo(f"effects  {metrics.effects_per_second:.1f} per second in the last minute")
+        click.echo(f"waiting  {metrics.oldest:.0f} s for the oldest ready session")
+    click.echo(f"steps    {metrics.effects_per_second:.1f} per second in the last minute")
     click.echo(f"cost     {format_cost(metrics.cost) or 'none'} in the last hour")
     click.echo(f"workers  {len(metrics.workers)} with {metrics.slots} slots")
     for each in metrics.workers:

@@ -12,6 +12,13 @@ from antiphon.config.trust import Project
 
 #: The providers whose default model is used if they have a key, in this order.
 PROVIDERS_BY_PREFERENCE = ("anthropic", "openai", "google", "mistral", "deepseek", "groq", "openrouter")
+#: Names of families that mean a provider's default model.
+_PROVIDER_BY_FAMILY = {
+    **{"claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "gemini": "google"},
+    **{"mistral": "mistral", "deepseek": "deepseek"},
+}
+#: Words in the names of models that name a family.
+_MODEL_FAMILIES = ("sonnet", "opus", "haiku", "grok")
 LOCAL_MODEL = "local/0.5b"
 #: The smallest local model that works well with the built-in tools: see docs/local.md.
 LOCAL_TOOL_MODEL = "local/1.5b"
@@ -65,6 +72,25 @@ def list_provider_defaults() -> dict[str, str]:
     return {provider: model for provider, model in found.items() if model}
 
 
+def find_current_model(family: str) -> str | None:
+    """Return the current model of a family such as `sonnet`, `gpt` or `gemini`; None for another name."""
+    from antiphon.facts.resolution import list_known_models
+
+    word = family.strip().lower()
+    if provider := _PROVIDER_BY_FAMILY.get(word):
+        return list_provider_defaults().get(provider)
+    if word not in _MODEL_FAMILIES:
+        return None
+    return next(
+        (
+            f"{each.provider}/{each.name}"
+            for each in list_known_models()
+            if word in each.name.split("-") and not each.facts.lifecycle.replaced_by
+        ),
+        None,
+    )
+
+
 def default_model(configuration: Configuration, flag: str | None = None, program: str | None = None) -> ModelChoice:
     """Return the model to use, and how it was chosen.
 
@@ -109,7 +135,7 @@ def _explain_no_project(project: Project) -> str:
     names = [name for name in project.files if name.endswith(".toml")]
     if not names or project.state == "trusted":
         return "no antiphon.toml and no [tool.antiphon] in pyproject.toml"
-    return f"{project.root / names[0]} is not trusted (`antiphon trust`)"
+    return f"{project.root / names[0]} is not trusted (`antiphon setup trust`)"
 
 
 def _check_variable(environment: Environment) -> tuple[str, str]:

@@ -85,7 +85,7 @@ def restrict_keys_file(path: Path) -> str:
 def read_stored_keys(path: Path) -> dict[str, str]:
     """Return the stored keys by variable; those in the keyring are empty."""
     restrict_keys_file(path)
-    return read_own_json(path, lambda entry: isinstance(entry, str), "`antiphon keys` writes; repair or delete it")
+    return read_own_json(path, lambda entry: isinstance(entry, str), "`setup keys` writes; repair or delete it")
 
 
 def _load_keyring() -> Any:

@@ -1,4 +1,4 @@
-"""The user's files of model facts, written by `antiphon models learn` and `antiphon models refresh`."""
+"""The user's files of model facts, written by `antiphon setup models learn` and `antiphon setup models refresh`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def merge_facts_file(directory: Path, added: Mapping[str, Mapping[str, Any]]) ->
 def read_refreshed_facts(directory: Path) -> dict[str, dict[str, Any]]:
     """Return the facts that vendors reported, by `provider/name`: the day `on`, and `facts` by dotted field."""
     path = directory / REFRESHED_FILE_NAME
-    found = read_own_json(path, _is_valid_entry, "`antiphon models refresh` wrote; delete it and run that again")
+    found = read_own_json(path, _is_valid_entry, "`antiphon setup models refresh` wrote; delete it and run that again")
     for name, entry in found.items():
         check_facts(entry["facts"], f"{path}: {name}")
     return found
@@ -86,7 +86,7 @@ def _is_valid_entry(entry: object) -> bool:
 
 
 def _format_toml(stated: Mapping[str, Mapping[str, Any]]) -> str:
-    lines = ["# Facts about models that `antiphon models learn` was told. They come before the shipped ones."]
+    lines = ["# Facts about models that `antiphon setup models learn` was told. They come before the shipped ones."]
     for name, facts in stated.items():
         lines += ["", f"[models.{json.dumps(name, ensure_ascii=False)}]"]
         lines += [f"{_format_toml_key(field)} = {_format_toml_value(value)}" for field, value in facts.items()]

@@ -93,7 +93,7 @@ class PromptTemplate:
         if missing := [each for each in open_names if each not in values]:
             raise OptionError(
                 f"template `{name}` needs {', '.join(f'`-p {each}=…`' for each in missing)}"
-                " (`antiphon templates show` prints it)"
+                " (`antiphon setup templates show` prints it)"
             )
         return values
 

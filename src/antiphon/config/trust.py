@@ -186,13 +186,13 @@ def format_trust_advice(project: Project) -> str:
         return ""
     names = ", ".join(project.files)
     why = "changed since you trusted it" if project.state == "changed" and project.trusted else "not trusted"
-    return f"{names} in {project.root}: {why}, and ignored; review and trust it with `antiphon trust`"
+    return f"{names} in {project.root}: {why}, and ignored; review and trust it with `antiphon setup trust`"
 
 
 def _read_entries(path: Path) -> dict[str, dict[str, Any]]:
     if _is_writable_by_others(path):
         raise ConfigurationError(f"others can write {path}; delete it and decide again")
-    return read_own_json(path, _is_valid_entry, "`antiphon trust` writes; delete it and decide again")
+    return read_own_json(path, _is_valid_entry, "`antiphon setup trust` writes; delete it and decide again")
 
 
 def _is_writable_by_others(path: Path) -> bool:

@@ -99,7 +99,7 @@ def load_conversation(path: str | PathLike[str]) -> Conversation:
         raise FormatError(f"{path}: {error}") from None
     if changes:
         first, more = changes[0], f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
-        raise FormatError(f"{path}: {first.where}: {first.found}{more}; `antiphon doctor --write {path}` repairs it")
+        raise FormatError(f"{path}: {first.where}: {first.found}{more}; `antiphon check --fix {path}` repairs it")
     return conversation
 
 

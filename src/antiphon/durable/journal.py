@@ -252,7 +252,7 @@ class Journal(JournalWriter):
         with self._database.write_transaction() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
-                raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+                raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon show {id}` lists them")
             asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
             if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
                 raise StoreError(

@@ -279,7 +279,7 @@ class JournalMiddleware(Middleware):
             changed = ReplayDiverged(
                 f"the outcome of step {row.path} of run {self.run} refers to the environment variable {error.name!r},"
                 " which has another value now; set the earlier value, or repeat the step with"
-                f" `antiphon runs resume {self.run} --retry {row.path}`"
+                f" `antiphon resume {self.run} --retry {row.path}`"
             )
             raise _with_resume_option(changed, f"--retry {row.path}") from None
         except FormatError as error:
@@ -316,12 +316,12 @@ class JournalMiddleware(Middleware):
             raise ReplayDiverged(
                 f"the environment variable {name!r} has another value than when step {path} of run {self.run} read it;"
                 f" set the earlier value, or use the new one and repeat the steps that depend on it with"
-                f" `antiphon runs resume {self.run} --edited`"
+                f" `antiphon resume {self.run} --edited`"
             )
         self.replay_source.changed_variables.append(name)
 
     def _make_damage_error(self, row: EffectRow, why: object) -> JournalFailed:
-        again = f"`antiphon runs resume {self.run} --retry {row.path}` repeats the step"
+        again = f"`antiphon resume {self.run} --retry {row.path}` repeats the step"
         why = str(why).removeprefix("the journal is damaged: ")
         told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
         return _with_resume_option(JournalFailed(told), f"--retry {row.path}")
@@ -375,7 +375,7 @@ class JournalMiddleware(Middleware):
 
 
 def _with_resume_option(error: H, option: str) -> H:
-    """Set the option of `antiphon runs resume` that resolves an error."""
+    """Set the option of `antiphon resume` that resolves an error."""
     error.option = option
     return error
 
@@ -404,7 +404,7 @@ def _describe_gap(journal: Journal, run: str) -> str:
     where = f" before step {rows[0][0]}" if rows else " at the end"
     return (
         f"run {run!r} stops: the journal is damaged: steps{where} are missing and would be repeated;"
-        f" `antiphon runs resume {run} --edited` resumes anyway and repeats them"
+        f" `antiphon resume {run} --edited` resumes anyway and repeats them"
     )
 
 

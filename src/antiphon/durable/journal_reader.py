@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Generator
 from functools import cached_property
@@ -29,20 +30,26 @@ from antiphon.errors import NotReadyError, NotSavedError, StoreError
 from antiphon.storage.database import Database
 from antiphon.storage.secret_matcher import find_known_secrets
 from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.store_location import get_store_path
+from antiphon.storage.store_location import get_database_url, get_store_path, is_saving_off
+
+#: If saving is off, a file that cannot exist, so that nothing is found in it.
+_OFF_PATH = Path(os.devnull, "off")
 
 
 class JournalReader:
     """Reads the file or database of a journal."""
 
     def __init__(self, place: str | PathLike[str] | None = None) -> None:
+        place = get_database_url() if place is None else place
         #: True if it is in PostgreSQL. Then `url` is its address, with the password.
         self.is_shared = is_postgres_url(place)
         self.url = str(place) if self.is_shared else ""
         self._database: Database = (
             PostgresDatabase(self.url)
             if self.is_shared
-            else SqliteDatabase(Path(place) if place is not None else get_store_path())
+            else SqliteDatabase(
+                Path(place) if place is not None else _OFF_PATH if is_saving_off() else get_store_path()
+            )
         )
 
     @property
@@ -180,7 +187,7 @@ class JournalReader:
             (id, path),
         )
         if not found:
-            raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon runs show {id}` lists them")
+            raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon show {id}` lists them")
         return read_effect_entry(self, found[0])
 
     def list_questions(

@@ -21,6 +21,8 @@ T = TypeVar("T")
 LARGE_TEXT = 8_192
 #: The state of a batch and its rows until all of them are written.
 PREPARING = "preparing"
+#: How a run was taken from its process, by its new state.
+_STOPPED_BY = {"cancelled": "was stopped for good", "interrupted": "was stopped"}
 _ROW_COLUMNS = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "begun_as", "parent", "number")
 
 
@@ -153,18 +155,18 @@ class JournalWriter(JournalReader):
             asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + self._database.lock_clause
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
-                raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
+                raise NotSavedError(f"there is no run {id!r}; `antiphon list` lists them")
             epoch, owner, state, parent = found
             if not isinstance(epoch, int):
                 raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
             if state == "cancelled":
-                raise RunInUse(f"run {id!r} was cancelled; `antiphon runs fork` starts a new run from one of its steps")
+                raise RunInUse(f"run {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
             if owner and owner != me and not by_force and is_owner_alive(owner):
                 raise RunInUse(f"run {id!r} is being run by {describe_owner(owner, id)}")
             if state == PREPARING and into != PREPARING:
                 raise RunInUse(
                     f"run {id!r} cannot run yet: not all rows of its batch are written;"
-                    f" `antiphon runs resume {parent or id}` writes the rest"
+                    f" `antiphon resume {parent or id}` writes the rest"
                 )
             connection.execute(
                 "UPDATE runs SET state = ?, epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
@@ -187,8 +189,8 @@ class JournalWriter(JournalReader):
         asked = "SELECT epoch, state FROM runs WHERE id = ?" + self._database.lock_clause
         found = connection.execute(asked, (run,)).fetchone()
         if found is None or found[0] != epoch:
-            how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
-            raise LeaseLost(f"run {run!r} {how or 'was resumed by another process'}")
+            how = "was deleted" if found is None else _STOPPED_BY.get(found[1], "was resumed by another process")
+            raise LeaseLost(f"session {run!r} {how}")
 
     def _store_text(self, connection: Any, text: str) -> None:
         if len(text) > LARGE_TEXT:

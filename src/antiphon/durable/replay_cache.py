@@ -147,9 +147,7 @@ def set_aside_run(
     decided = decided or {}
     for path in decided:
         if not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, path)):
-            raise NotReadyError(
-                f"run {running.id!r} has no step {path!r}; `antiphon runs show {running.id}` lists them"
-            )
+            raise NotReadyError(f"run {running.id!r} has no step {path!r}; `antiphon show {running.id}` lists them")
     for path, given in decided.items():
         if given is not None:
             running.record_outcome(path, given)

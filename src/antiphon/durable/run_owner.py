@@ -38,7 +38,7 @@ def describe_owner(owner: str, run: str) -> str:
     host, process, *_ = *owner.split(":"), "", ""
     if host == socket.gethostname():
         return f"process {process}; wait for it, or end it"
-    again = f"if it has died, run `antiphon runs resume {run} --force`"
+    again = f"if it has died, run `antiphon resume {run} --force`"
     return f"process {process} on {host}, which this machine cannot check; {again}"
 
 

@@ -271,7 +271,7 @@ def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
     where = f" at step {found[0]}" if found else ""
     message = (
         f"{lost} workers in a row died with this run{where}, so no worker takes it any more;"
-        f" when the cause is removed, run `antiphon runs resume {run}`"
+        f" when the cause is removed, run `antiphon resume {run}`"
     )
     log.error("run %s has failed: %s", run, message)
     connection.execute(

@@ -15,8 +15,8 @@ _HEAD = """\
 # Models
 
 This page is written by `python -m antiphon.facts --docs docs/models.md` from the files in `src/antiphon/facts/data`.
-A dash is "not known". `antiphon models show NAME` prints every fact about a model with its source and date. A model
-that is not listed can be used all the same: what its server refuses is learned when it refuses it.
+A dash is "not known". `antiphon setup models show NAME` prints every fact about a model with its source and date. A
+model that is not listed can be used all the same: what its server refuses is learned when it refuses it.
 
 | column | says |
 |---|---|
@@ -42,8 +42,8 @@ inputs = { images = false }
 thinking = { default = "on", off = "none" }
 ```
 
-The first that speaks of a fact is believed: you, a refusal in this process, the vendor's answer to `antiphon models
-refresh`, the platform, the model, its family, the provider. From Python it is
+The first that speaks of a fact is believed: you, a refusal in this process, the vendor's answer to
+`antiphon setup models refresh`, the platform, the model, its family, the provider. From Python it is
 [`register_model`](providers.md#what-a-model-can-do-and-what-it-costs).
 """
 

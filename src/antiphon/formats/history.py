@@ -72,7 +72,7 @@ def load(text: bytes, what: str, format: str | None = None) -> History:
     """Read a file's text. Detect its format unless `format` names it."""
     found = parse_histories(text, what, format)
     if len(found) > 1:
-        raise FormatError(f"{what} has {len(found)} histories; only `antiphon doctor` accepts more than one")
+        raise FormatError(f"{what} has {len(found)} histories; only `antiphon check` accepts more than one")
     return found[0]
 
 

@@ -28,9 +28,9 @@ def require_download_consent(weights: Weights, stop: threading.Event | None = No
         raise ConfigurationError(
             f"local/{weights.name} ({format_size(weights.bytes)}) is not on this machine, and nothing"
             f" is fetched unasked:"
-            f" run `antiphon models pull {weights.name}`, once, or set {CONSENT_VARIABLE}=1; or give"
+            f" run `antiphon setup models pull {weights.name}`, once, or set {CONSENT_VARIABLE}=1; or give"
             f" the key of a provider:"
-            " `antiphon keys set anthropic`"
+            " `antiphon setup keys set anthropic`"
         )
     print(f"{escape_unprintable_line(weights.title)} is not on this machine yet.", file=sys.stderr)
     place = escape_unprintable_line(str(store.get_cached_path(weights).parent))
@@ -48,6 +48,6 @@ def _make_refusal_error(weights: Weights) -> ConfigurationError:
         f"; `-m local/{small.name}` is smaller ({format_size(small.bytes)})" if weights.bytes > small.bytes else ""
     )
     return ConfigurationError(
-        f"local/{weights.name} was not fetched{smaller}; `antiphon models pull {weights.name}` fetches it, `-m` names"
-        " another model, `antiphon setup` helps"
+        f"local/{weights.name} was not fetched{smaller}; `antiphon setup models pull {weights.name}` fetches it,"
+        " `-m` names another model, `antiphon setup` helps"
     )

@@ -130,7 +130,8 @@ def _format_unavailable(weights: Weights, problems: list[str]) -> str:
     return (
         f"`{weights.name}` ({weights.title}, {format_size(weights.bytes)}) is not on this machine and"
         f" could not be fetched:"
-        f"{reasons}\nWith a network, `antiphon models pull {weights.name}` fetches it, once; what has come is kept. "
-        f"A copy is taken with `antiphon models pull {weights.name} --from FILE`. "
-        "To use a provider instead, give its key: `antiphon keys set anthropic`."
+        f"{reasons}\nWith a network, `antiphon setup models pull {weights.name}` fetches it, once; what has come is"
+        " kept. "
+        f"A copy is taken with `antiphon setup models pull {weights.name} --from FILE`. "
+        "To use a provider instead, give its key: `antiphon setup keys set anthropic`."
     )

@@ -236,7 +236,7 @@ def _map_disk_errors(weights: Weights) -> Generator[None]:
             raise WeightsError(
                 f"no room is left in {directory} for `{weights.name}` ({format_size(weights.bytes)});"
                 f" what has come is kept: "
-                f"make room and pull again, or `antiphon models remove {weights.name}` to have its room back"
+                f"make room and pull again, or `antiphon setup models remove {weights.name}` to have its room back"
             ) from None
         raise WeightsError(
             f"cannot keep weights in {directory}: {error.strerror or error}; name another directory with "

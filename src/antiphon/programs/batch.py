@@ -54,7 +54,7 @@ class RowResult:
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
         told = {"value": self.value} if self.outcome == "done" else {"error": self.error}
-        return {"row": self.number, "outcome": self.outcome, **told, "cost": self.cost, "run": self.run}
+        return {"row": self.number, "outcome": self.outcome, **told, "cost": self.cost, "session": self.run}
 
 
 def map(
@@ -125,7 +125,7 @@ def finish_batch(journal: Journal, id: str, program: Program, rows: Iterable[Num
             if given is None or given[0] != there.number or encode_value(given[1]) != there.begun_as.get("inputs"):
                 raise NotReadyError(
                     f"run {id} cannot be finished: its row {there.number} is no longer among the rows;"
-                    f" cancel it with `antiphon runs cancel {id}`, then start another with `antiphon map`"
+                    f" cancel it with `antiphon stop --final {id}`, then start another with `antiphon run --rows`"
                 )
         _write_rows(journal, batch, program, rest)
     except LeaseLost:
@@ -161,8 +161,7 @@ class Batch:
         self._hosts = hosts
         self._parallel = parallel
         self._prewarming = Prewarming()
-        ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
-        counter = Counter(Spending(cost=None if unknown else cost))
+        counter = Counter(Spending(cost=load_batch_cost(journal, id)))
         self._budget = Budget(replace(NO_LIMITS, cost=max_cost), f"batch:{id}", counter)
 
     def iterate_results(self, *, retry: bool = False) -> Generator[RowResult]:
@@ -175,7 +174,7 @@ class Batch:
                 for result in self._iterate_in_order(pool, retry):
                     seen.add(result.outcome)
                     yield result
-            state = "waiting" if "waiting" in seen else "interrupted" if "limit" in seen else "done"
+            state = _determine_batch_state(seen)
         finally:
             running.finish(state)
 
@@ -215,6 +214,21 @@ class Batch:
         if report.outcome == "interrupted":
             raise KeyboardInterrupt
         return load_row_result(self._journal, self._journal.find(row.id))
+
+
+def load_batch_cost(journal: Journal, id: str) -> float | None:
+    """Return the cost of all rows of a batch, or None if the price of a request is unknown."""
+    ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
+    return None if unknown else cost
+
+
+def _determine_batch_state(seen: set[str]) -> str:
+    """Return the state of a batch whose rows ended like this."""
+    if "waiting" in seen:
+        return "waiting"
+    if "limit" in seen:
+        return "interrupted"
+    return "done" if seen <= {"done"} else "failed"
 
 
 def follow_batch(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:

@@ -38,9 +38,9 @@ def explain_fork_refusal(entry: RunEntry) -> str:
             return ""
         case "team" | "turn":
             team = entry.id if entry.kind == "team" else entry.parent
-            return f"a team is forked at one of its messages: `antiphon team fork {team} --at MESSAGE`"
+            return f"a team is forked at one of its messages: `antiphon resume {team} --fork --at MESSAGE`"
         case "map":
-            return f"each row of it is a run of its own, which can be forked: `antiphon runs list --of {entry.id}`"
+            return f"each row of it is a run of its own, which can be forked: `antiphon list --in {entry.id}`"
         case "earlier":
             return f"it holds the steps of run {entry.parent} before its restart; fork that one"
         case _:

@@ -95,7 +95,7 @@ class LazyRun(Middleware):
         except StoreError as error:
             raise JournalFailed(
                 f"the program stops before its first effect, because the journal cannot be written: {error};"
-                " run it without a journal with `--no-journal`"
+                " run it without saving with `--no-save`"
             ) from error
         self.is_durable = self._running is not None
         self._printed.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from antiphon.durable.journal_writer import LeaseLost
 from antiphon.errors import SessionAborted
 from antiphon.lang.runtime.human_questions import ProgramSuspended
 from antiphon.programs.lazy_run import LazyRun
@@ -19,7 +20,11 @@ _STATE_BY_ENDING = {"limit": "failed", "invalid": "failed", "halted": "interrupt
 
 def classify_ending(report: Report) -> str:
     """Return the ending: done, failed, waiting, limit, invalid, halted or interrupted."""
-    return _ENDING_BY_CODE.get(report.error.code, "failed") if report.error else report.outcome
+    if report.error is None:
+        return report.outcome
+    if isinstance(report.error.__cause__, LeaseLost):
+        return "interrupted"
+    return _ENDING_BY_CODE.get(report.error.code, "failed")
 
 
 def finish_run(kept: ActiveRun | LazyRun, report: Report) -> dict[str, Any]:

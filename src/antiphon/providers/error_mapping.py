@@ -94,7 +94,7 @@ def _get_advice(status: int, target: Target, text: str) -> str:
     if status == 404:
         return f"; check the model's name and the base URL{suggest_model_name(target.provider, target.model)}"
     advice = {
-        401: "; check the key: `antiphon keys list` says where it comes from, `antiphon keys set` stores another",
+        401: "; check the key: `antiphon setup keys list` says where it comes from, `setup keys set` stores another",
         403: "; this key may not use that model",
     }
     return advice.get(status, "")

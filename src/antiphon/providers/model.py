@@ -322,7 +322,7 @@ def connect(
         found = found or ("replay" if replay is not None else "")
     if not found and needs_key(place) and url is None:
         raise ConfigurationError(
-            f"no key for {place.name}: `antiphon keys set {place.name}` stores one; or set"
+            f"no key for {place.name}: `antiphon setup keys set {place.name}` stores one; or set"
             f" {' or '.join(place.key_env)}, or pass `key`; without a key there is `local/0.5b`, on this machine"
             f"{catalog.suggest_model_name(place.name, name)}"
         )

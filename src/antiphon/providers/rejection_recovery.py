@@ -160,7 +160,7 @@ def log_correction(healed: Healed) -> None:
         log.warning("%s: %s is now %r for this conversation: %s", healed.model, healed.fact, healed.now, healed.said)
         return
     log.warning(
-        "%s: the fact `%s` was %r and is now %r, until this process ends: %s. `antiphon models learn` keeps it.",
+        "%s: the fact `%s` was %r and is now %r, until this process ends: %s. `antiphon setup models learn` keeps it.",
         *(healed.model, healed.fact, healed.was, healed.now, healed.said),
     )
 

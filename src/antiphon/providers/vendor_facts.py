@@ -28,7 +28,7 @@ def fetch_vendor_facts(environment: Mapping[str, str], name: str | None = None) 
         if provider.name not in _VENDORS:
             raise ConfigurationError(
                 f"{provider.name} tells nothing of its models; {' and '.join(_VENDORS)} do"
-                " (`antiphon models learn` takes facts from a file)"
+                " (`antiphon setup models learn` takes facts from a file)"
             )
         found = dict(_fetch_facts(provider, environment, model))
         if not found:
@@ -37,7 +37,7 @@ def fetch_vendor_facts(environment: Mapping[str, str], name: str | None = None) 
     asked = [PROVIDERS[each] for each in _VENDORS if PROVIDERS[each].key(environment)]
     if not asked:
         raise ConfigurationError(
-            f"there is no key of {' or '.join(_VENDORS)}: `antiphon keys set anthropic` stores one"
+            f"there is no key of {' or '.join(_VENDORS)}: `antiphon setup keys set anthropic` stores one"
         )
     return {model: facts for provider in asked for model, facts in _fetch_facts(provider, environment, "")}
 
@@ -47,7 +47,7 @@ def _fetch_facts(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     key = provider.key(environment)
     if not key:
-        raise ConfigurationError(f"no key for {provider.name}: `antiphon keys set {provider.name}` stores one")
+        raise ConfigurationError(f"no key for {provider.name}: `antiphon setup keys set {provider.name}` stores one")
     for entry in _VENDORS[provider.name][0](provider, environment, key, model):
         if id := as_string(entry.get("id")):
             yield f"{provider.name}/{find(provider.name, id) or id}", _VENDORS[provider.name][1](entry)

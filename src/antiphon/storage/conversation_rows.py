@@ -182,7 +182,7 @@ def _parse_body(body: object, what: str, secrets: SecretMatcher) -> dict[str, An
 
 
 def _make_damage_error(id: str, what: str) -> FormatError:
-    return FormatError(f"saved conversation {id!r} is damaged: {what}; `antiphon logs remove {id}` removes it")
+    return FormatError(f"saved conversation {id!r} is damaged: {what}; `antiphon delete {id}` deletes it")
 
 
 def _insert_turn(connection: sqlite3.Connection, id: str, number: int, body: str, text: str, indexed: bool) -> None:

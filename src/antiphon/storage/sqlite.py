@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from antiphon.errors import StoreError
 from antiphon.storage.database import Database
 from antiphon.storage.schema import APPLICATION_ID, AT_EPOCH, CREATE_INDEX, MIGRATIONS
-from antiphon.storage.store_location import STORE_VARIABLE, read_synchronous_level
+from antiphon.storage.store_location import read_synchronous_level
 
 T = TypeVar("T")
 
-_OTHER_FILE_HINT = f"`{STORE_VARIABLE}` names another file, `{STORE_VARIABLE}=off` saves nothing"
+_OTHER_FILE_HINT = "`--db FILE` uses another file, `--db off` saves nothing"
 _REASONS = {
     "NOTADB": f"is not a database; {_OTHER_FILE_HINT}",
     "CORRUPT": "is damaged; `sqlite3 FILE .recover` may save the rest. Move it away to start again, or "

@@ -32,7 +32,7 @@ from antiphon.storage.conversation_rows import SavedState
 from antiphon.storage.search import find_matches, make_excerpt, parse_search_query
 from antiphon.storage.secret_matcher import SecretMatcher, find_known_secrets, make_secret_matcher
 from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.store_location import get_store_path, is_saving_off
+from antiphon.storage.store_location import DATABASE_VARIABLE, get_store_path, is_saving_off
 
 if TYPE_CHECKING:
     from antiphon.wire import CacheReport, Usage
@@ -46,8 +46,8 @@ class Store:
 
     The file is `path`, or the default one, and is created by the first save. Several processes and threads may use it
     at once. API keys and environment variables with the name of a secret are not saved; their names replace the values.
-    With `ANTIPHON_LOGS=off` and no `path`, nothing is saved. Errors are `StoreError`. A conversation is named by the
-    beginning of its id, or by `"last"`, the one that was changed last.
+    With `ANTIPHON_DB=off` and no `path`, nothing is saved or found. Errors are `StoreError`. A conversation is named by
+    the beginning of its id, or by `"last"`, the one that was changed last.
     """
 
     def __init__(self, path: str | PathLike[str] | None = None, *, timeout: float = 5.0) -> None:
@@ -166,7 +166,7 @@ class Store:
         `model` is a part of a model's name, `since` the earliest time of the last change. `after` is the last entry of
         the previous page.
         """
-        if not self.path.exists():
+        if not self._has_file():
             return []
         wanted = parse_search_query(query or "")
         with self._database.read_transaction() as connection:
@@ -216,9 +216,13 @@ class Store:
 
     def _require_file(self, *which: str) -> None:
         """Raise a NotSavedError if the file does not exist, instead of creating it."""
-        if not self.path.exists():
+        if not self._has_file():
             names = ", ".join(map(repr, which))
-            raise NotSavedError(f"there is no saved conversation {names}: {self.path} does not exist")
+            reason = f"{self.path} does not exist" if self.is_saving else f"`{DATABASE_VARIABLE}` is off"
+            raise NotSavedError(f"there is no session {names}: {reason}")
+
+    def _has_file(self) -> bool:
+        return self.is_saving and self.path.exists()
 
     def _choose_row(
         self,
@@ -233,7 +237,7 @@ class Store:
         if id is None:
             return _insert_conversation(connection, command), None
         if revision is None and written is None:
-            raise NotSavedError(f"there is no saved conversation {id!r}, so it cannot be saved again under this id")
+            raise NotSavedError(f"there is no session {id!r}, so it cannot be saved again under this id")
         if revision is None:
             # It was removed in the meantime. The id is still free, because ids are unique.
             return _insert_conversation(connection, command, id=id), None
@@ -314,10 +318,10 @@ def _find_entry(connection: sqlite3.Connection, which: str) -> ConversationEntry
         found = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM conversations WHERE {where}", (wanted,) * 3)
     entries = [ConversationEntry.from_row(row) for row in found]
     if not entries or not wanted:
-        raise NotSavedError(f"there is no saved conversation {which!r}; `antiphon logs` lists them")
+        raise NotSavedError(f"there is no session {which!r}; `antiphon list` lists them")
     if len(entries) > 1 and entries[0].id != wanted:
         ids = ", ".join(entry.id for entry in entries[:5]) + (", …" if len(entries) > 5 else "")
-        raise NotSavedError(f"several saved conversations begin with {which!r}: {ids}")
+        raise NotSavedError(f"several sessions begin with {which!r}: {ids}")
     return entries[0]
 
 

@@ -1,25 +1,50 @@
-"""The location of the store: the user's data directory, or the path in `ANTIPHON_LOGS`."""
+"""The location of the database: `--db`, `ANTIPHON_DB`, or a file in the user's data directory."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from antiphon._base.user_dirs import user_directory
 from antiphon.errors import StoreError
 
-#: The environment variable with the path of another file, or one of `OFF_WORDS`.
-STORE_VARIABLE = "ANTIPHON_LOGS"
-#: Values that turn saving off; saved conversations can still be read.
+#: The environment variable with the path of another file, a PostgreSQL URL, or one of `OFF_WORDS`.
+DATABASE_VARIABLE = "ANTIPHON_DB"
+#: Values that turn saving off; then there are no saved sessions either.
 OFF_WORDS = frozenset({"off", "no", "false", "0"})
 #: The environment variable that selects when SQLite waits for the disk.
 SYNCHRONOUS_VARIABLE = "ANTIPHON_SYNCHRONOUS"
 _LEVELS = ("effects", "full", "normal")
+_POSTGRES_PREFIXES = ("postgresql://", "postgres://")
+#: The location that the command line names, which precedes the environment.
+_named: list[str] = []
+
+
+@contextmanager
+def use_location(location: str) -> Generator[None]:
+    """Use another database inside the block, in all threads."""
+    _named.append(location)
+    try:
+        yield
+    finally:
+        _named.pop()
+
+
+def get_location() -> str:
+    """Return the named location: a path, a PostgreSQL URL, one of `OFF_WORDS`, or "" for the default file."""
+    return (_named[-1] if _named else os.environ.get(DATABASE_VARIABLE, "")).strip()
 
 
 def is_saving_off() -> bool:
     """Return whether the user has turned saving off."""
-    return os.environ.get(STORE_VARIABLE, "").strip().lower() in OFF_WORDS
+    return get_location().lower() in OFF_WORDS
+
+
+def get_database_url() -> str | None:
+    """Return the URL of the named PostgreSQL database, or None if a file is used."""
+    return location if (location := get_location()).startswith(_POSTGRES_PREFIXES) else None
 
 
 def read_synchronous_level() -> str:
@@ -31,11 +56,11 @@ def read_synchronous_level() -> str:
 
 
 def get_store_path() -> Path:
-    """Return the path from the environment, or the default path of the platform."""
-    named = os.environ.get(STORE_VARIABLE, "").strip()
+    """Return the path of the named file, or the default one of the platform."""
+    named = get_location()
     try:
-        if named and not is_saving_off():
+        if named and not is_saving_off() and get_database_url() is None:
             return Path(named).expanduser().absolute()
         return user_directory("data") / "logs.db"
     except (RuntimeError, OSError) as error:
-        raise StoreError(f"the store of conversations has no location: {error}; set `{STORE_VARIABLE}`") from None
+        raise StoreError(f"the database has no location: {error}; set `{DATABASE_VARIABLE}`") from None

@@ -172,7 +172,7 @@ TEAM_FILE_TEMPLATE = """\
 [team]
 # How many coders work side by side, each on a task of its own.
 coders = 1
-# The model of all roles; without one it is the one that `antiphon models --why` names.
+# The model of all roles; without one it is the one that `antiphon setup models --why` names.
 # model = "anthropic/claude-sonnet-5"
 
 [limits]

@@ -170,6 +170,6 @@ def post_for_human(channel: Channel, text: str, author: str, **more: Any) -> Non
     try:
         channel.post(text or "(nothing)", author, to=HUMAN_AUTHOR, **more)
     except SecretRefused as refused:
-        where = f"`antiphon team log {author.removeprefix('@')}` shows it"
+        where = f"`antiphon show TEAM --agent {author.removeprefix('@')}` shows it"
         told = f"(something that is not shown here, because it holds a secret: {where}) {refused}"
         channel.post(told, author, to=HUMAN_AUTHOR, **more)

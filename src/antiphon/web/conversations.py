@@ -1,4 +1,4 @@
-"""Saved conversations: listed, searched as `antiphon logs` does, and opened turn by turn."""
+"""Saved conversations: listed, searched as `antiphon list` does, and opened turn by turn."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
     if why := _refused(journal, entry):
         return {**told, "why": why}
     if step.asked.get("private"):
-        told |= {"whyGiven": f"this step is private: `antiphon runs fork {id} --at {path} --set VALUE` in a terminal"}
+        told |= {"whyGiven": f"this step is private: `antiphon resume {id}:{path} --fork --set VALUE` in a terminal"}
     elif sort := _sort(step):
         told |= {"given": sort}
     told |= {"model": _model(journal, entry)}
@@ -77,11 +77,11 @@ def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) 
     if why := _refused(journal, entry):
         raise NotReadyError(f"run {id} cannot be forked: {why}")
     if change.given is not None and load_effect_entry(journal, row).asked.get("private"):
-        raise NotReadyError("the step is private; run `antiphon runs fork` in a terminal to change its result")
+        raise NotReadyError("the step is private; run `antiphon resume --fork` in a terminal to change its result")
     if change.source is not None and (wrong := _wrong(journal, entry, change.source)):
         return {"diagnostics": wrong}
     name = fork_run(journal, entry, path, change)
-    return {"id": name, "goesOn": going.go_on(name), "resume": f"antiphon runs resume {name}"}
+    return {"id": name, "goesOn": going.go_on(name), "resume": f"antiphon resume {name}"}
 
 
 def _refused(journal: Journal, entry: RunEntry) -> str:
@@ -90,7 +90,7 @@ def _refused(journal: Journal, entry: RunEntry) -> str:
     ((kept,),) = journal.query("SELECT begun_as FROM runs WHERE id = ?", (entry.id,))
     try:
         if is_sealed(journal, kept):
-            return f"it is private: `antiphon runs fork {entry.id} --at PATH` in a terminal"
+            return f"it is private: `antiphon resume {entry.id} --fork --at STEP` in a terminal"
         if entry.kind not in CHAT_KINDS:
             load_launch_spec(entry, journal)
     except (ConfigurationError, StoreError) as error:

@@ -106,7 +106,7 @@ def settle(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any])
     settle_as(journal, id, given)
     now = run(journal, id)
     goes_on = now["isRun"] or journal.is_shared or going.go_on(id)
-    return {"state": now["state"], "goesOn": goes_on, "resume": f"antiphon runs resume {id}"}
+    return {"state": now["state"], "goesOn": goes_on, "resume": f"antiphon resume {id}"}
 
 
 def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
         raise NotReadyError("the question has changed; reload it")
     entry = load_effect_entry(journal, row)
     if entry.asked.get("private"):
-        raise NotReadyError(f"the question is private; run `antiphon runs answer {id} {path} TEXT` in a terminal")
+        raise NotReadyError(f"the question is private; run `antiphon answer {id}:{path} TEXT` in a terminal")
     if entry.asked.get("about") != "approval" and not said.allowed:
         raise OptionError("the answer to a question must be a text")
     if entry.state != "waiting":

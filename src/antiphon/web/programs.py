@@ -140,7 +140,7 @@ def _load_or_diagnose(path: Path) -> Program | list[dict[str, Any]]:
 def _explain_untrusted(loaded: Program, path: Path) -> str:
     """Return why `antiphon run` would refuse the program without asking; empty if it would not."""
     refused = check_capabilities(loaded.modules.compiled, str(path)).refusal
-    return f"{path.name} {refused}: `antiphon trust` in a terminal shows all of it, and allows it" if refused else ""
+    return f"{path.name} {refused}: `antiphon setup trust` in a terminal shows it, and allows it" if refused else ""
 
 
 def _inputs_json(loaded: Program) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ class RunLauncher:
     def _process(self, id: str) -> subprocess.Popen[bytes]:
         told = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the process is over)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "antiphon", "runs", "resume", "--", id],
+            [sys.executable, "-P", "-m", "antiphon", "resume", "--", id],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=told,

@@ -141,7 +141,7 @@ def load_team(journal: Journal, id: str) -> Team:
 
 def describe_unfinished_creation(id: str) -> str:
     """Return the message about a team whose creation is unfinished."""
-    return f"team {id} is just being begun; `antiphon team resume {id}` does the rest if nobody does"
+    return f"team {id} is just being begun; `antiphon resume {id}` does the rest if nobody does"
 
 
 def find_team(journal: Journal, id: str) -> Team:
@@ -266,7 +266,7 @@ def _resume_when_released(team: Team, going: RunLauncher) -> dict[str, Any]:
     until = time.monotonic() + _RELEASE_SECONDS
     while not (goes_on := team.is_running() or going.go_on(team.id)) and time.monotonic() < until:
         time.sleep(_RELEASE_POLL_SECONDS)
-    return {"goesOn": goes_on, "resume": f"antiphon team resume {team.id}"}
+    return {"goesOn": goes_on, "resume": f"antiphon resume {team.id}"}
 
 
 def _require_text(given: dict[str, Any], name: str = "text") -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from antiphon.chat.saved_chat import SavedChat
     from antiphon.errors import AntiphonError
 
-NO_ANSWER, MISTAKE, WAITING, INTERRUPTED = 1, 2, 3, 130
+NO_ANSWER, MISTAKE, WAITING, LIMIT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 def report_failure(
@@ -29,9 +29,9 @@ def report_failure(
     if isinstance(error, NoAnswer) and error.run.outcome == "truncated" and not is_seen:
         said = f"{said}; {describe_answer_location(error.run.said, saved)}"
     if isinstance(error, NeedsHuman) and talk.id:
-        said = f"{said} (`antiphon chat --resume {talk.id}` asks you and continues)"
-    if isinstance(error, NeedsHuman) and kept is not None and kept.running is not None:
-        said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to resume it"
+        said = f"{said} (`antiphon resume {talk.id}` asks you and continues)"
+    elif isinstance(error, NeedsHuman) and kept is not None and kept.running is not None:
+        said = f"{said}; `antiphon show {kept.running.id}` says how to answer and resume it"
     print_message(said)
     if as_json:
         print_json(make_failure_json(str(error), talk, error))
@@ -40,7 +40,7 @@ def report_failure(
 
 def describe_answer_location(said: str, id: str) -> str:
     """Return a hint where an answer can be read: in the saved conversation `id`, or here."""
-    return f"`antiphon logs show {id}` shows it" if id else f"it is not saved; this is the text:\n{said}"
+    return f"`antiphon show {id}` shows it" if id else f"it is not saved; this is the text:\n{said}"
 
 
 def make_failure_json(reason: str, talk: SavedChat | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
@@ -70,10 +70,15 @@ def make_failure_json(reason: str, talk: SavedChat | None = None, error: Antipho
 def _get_exit_code(error: AntiphonError) -> int:
     """Return the exit code: a mistake of the user, a pending approval, or no answer."""
     from antiphon import errors
-    from antiphon.session import NeedsHuman
+    from antiphon.durable import LeaseLost
+    from antiphon.session import LimitReached, NeedsHuman
 
     if isinstance(error, NeedsHuman):
         return WAITING
+    if isinstance(error, LimitReached):
+        return LIMIT
+    if isinstance(error, LeaseLost):
+        return INTERRUPTED
     mistakes = (
         errors.ConfigurationError,
         errors.OptionError,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from antiphon.cli.completers import (
-    CONVERSATION_PARAM,
     FILE_PARAM,
     MODEL_PARAM,
     OPTION_PARAM,
     SERVER_PARAM,
+    SESSION_PARAM,
     TEMPLATE_PARAM,
 )
 
@@ -34,7 +34,7 @@ def add_question_options(otherwise: str) -> Callable[[_Command], _Command]:
             "--template",
             type=TEMPLATE_PARAM,
             metavar="NAME",
-            help="Use a saved template; `antiphon templates` lists them.",
+            help="Use a saved template; `antiphon setup templates` lists them.",
         ),
         click.option(
             "-p",
@@ -83,22 +83,19 @@ def add_conversation_options(last: str) -> Callable[[_Command], _Command]:
         click.option("-c", "--continue", "go_on", is_flag=True, help=f"Continue {last}."),
         click.option(
             "--resume",
-            metavar="ID",
-            type=CONVERSATION_PARAM,
-            help="Continue this conversation; `antiphon logs` lists them.",
+            metavar="SESSION",
+            type=SESSION_PARAM,
+            help="Continue this session; `antiphon list` shows them.",
         ),
         click.option("-y", "--yes", is_flag=True, help="Approve all tool calls without asking."),
-        click.option("--no-log", is_flag=True, help="Do not save the conversation."),
-        click.option(
-            "--no-journal", is_flag=True, help="Do not record steps; an interrupted answer then cannot be resumed."
-        ),
+        click.option("--no-save", is_flag=True, help="Save nothing; the session cannot be listed or resumed."),
     )
 
 
 def check_exclusive_options(given: dict[str, Any], last: str, is_template: bool = False) -> None:
     """Raise a usage error for options that exclude each other. With `is_template`, a template is saved."""
     if given["go_on"] and given["resume"] is not None:
-        raise click.UsageError(f"`--continue` continues {last}, `--resume` another conversation; use one of them")
+        raise click.UsageError(f"`--continue` continues {last}, `--resume` another session; use one of them")
     if given["params"] and given["template"] is None and not is_template:
         raise click.UsageError("`--param` sets a value of a template; name it with `--template`")
 

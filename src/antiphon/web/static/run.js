@@ -143,7 +143,7 @@ export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria
 function GoOn({ id }) {
   const [done, setDone] = useState("");
   const go = () => post(`api/runs/${encodeURIComponent(id)}/go`, {}).then(({ goesOn }) => setDone(goesOn ? texts.goesOn : ""), (error) => setDone(error.message));
-  return html`<p class="note"><button type="button" onClick=${go}>${texts.go}</button> <span role="status">${done || html`<code>antiphon runs resume ${id}</code>`}</span></p>`;
+  return html`<p class="note"><button type="button" onClick=${go}>${texts.go}</button> <span role="status">${done || html`<code>antiphon resume ${id}</code>`}</span></p>`;
 }
 
 export function Run({ id }) {

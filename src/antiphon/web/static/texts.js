@@ -27,7 +27,7 @@ export const texts = {
   gone: "This run no longer exists.",
   failed: "Failed",
   private: "Private: not shown here.",
-  privateQuestion: (run) => `A private question. Run \`antiphon runs show ${run}\` in a terminal to see it.`,
+  privateQuestion: (run) => `A private question. Run \`antiphon show ${run}\` in a terminal to see it.`,
   later: "Answer the questions above to see this one.",
   goOn: "To resume it, run:",
   goesOn: "It resumes by itself.",
@@ -89,7 +89,7 @@ export const texts = {
   object: (number) => count(number, "field"),
   teams: {
     name: "Teams",
-    none: "There are no teams yet. Run `antiphon team run \"what you want done\"` in a repository to start one.",
+    none: "There are no teams yet. Run `antiphon team \"what you want done\"` in a repository to start one.",
     gone: "This team does not exist.",
     list: { running: "working", waiting: "needs you", ready: "stopped", done: "done" },
     phases: { interview: "clarifying requirements", spec: "specification awaits approval", plan: "planning tasks", work: "", done: "" },

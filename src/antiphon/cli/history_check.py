@@ -1,23 +1,20 @@
-"""`antiphon doctor`: find and repair errors in a history."""
+"""Find and repair the errors of a history that a provider would reject."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from antiphon._base.escape import escape_unprintable_line
 from antiphon.cli.history_files import replace_with_backup
-from antiphon.cli.output import print_ascii_json
 from antiphon.cli.style import format_noun_count
 from antiphon.conversation.serialization import read_file_bytes
 from antiphon.errors import FormatError
 from antiphon.formats import (
     READ_ONLY_FORMATS,
-    READABLE_FORMATS,
     WRITABLE_FORMATS,
     Finding,
     History,
@@ -27,34 +24,51 @@ from antiphon.formats import (
 )
 
 
-@click.command()
-@click.argument("file", type=click.Path())
-@click.option(
-    "--format", "format_name", type=click.Choice(READABLE_FORMATS), help="The format of the file. [default: detected]"
-)
-@click.option("--provider", help="Check the rules of this provider, if it uses the API of another: `mistral`, `groq` …")
-@click.option("--write", is_flag=True, help="Repair the file in place; the old one is saved as FILE.bak.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def doctor(file: str, format_name: str | None, provider: str | None, write: bool, as_json: bool) -> None:
-    """Find errors in a saved history that a provider would reject.
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """A file of histories with its findings; `backup` is the old file if it was repaired."""
 
-    FILE holds messages or a request of OpenAI Chat, OpenAI Responses, Anthropic or Gemini; a conversation of
-    Antiphon; messages of pydantic-ai, LangChain or the Vercel AI SDK; or a session of Claude Code or Codex. It may
-    have several, one per line. Exit code: 0 no errors, 1 errors, 2 the file cannot be read, parsed or written.
-    """
-    text = read_file_bytes(file)
-    histories = parse_histories(text, file, format_name)
+    path: str
+    histories: list[History]
+    checkups: list[ValidationResult]
+    backup: Path | None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything that was found."""
+        return [finding for checkup in self.checkups for finding in checkup.findings]
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether a provider would reject a history."""
+        return any(finding.is_fault for finding in self.findings)
+
+
+def looks_like_history(path: str) -> bool:
+    """Return whether a file holds JSON or JSON lines, rather than a program."""
+    if path == "-" or path.endswith(".vibe") or Path(path).is_dir():
+        return False
+    if path.endswith((".json", ".jsonl")) or (Path(path).exists() and not Path(path).is_file()):
+        # A pipe can be read only once.
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(4_096).lstrip()[:1] in (b"{", b"[")
+    except OSError:
+        return False
+
+
+def check_history_file(path: str, format_name: str | None, provider: str | None, fix: bool) -> CheckedFile:
+    """Check the histories of a file; with `fix`, repair it and keep a backup."""
+    text = read_file_bytes(path)
+    histories = parse_histories(text, path, format_name)
     checkups, repaired = validate_histories(histories, provider)
     findings = [finding for checkup in checkups for finding in checkup.findings]
     backup = None
-    if write and any(finding.repaired and finding.is_fault for finding in findings):
+    if fix and any(finding.repaired and finding.is_fault for finding in findings):
         _require_writable(histories)
-        backup = replace_with_backup(Path(file), text, repaired)
-    if as_json:
-        print_ascii_json(_make_report_json(file, histories, checkups, backup))
-    else:
-        _print_report(file, histories, checkups, backup)
-    sys.exit(1 if any(finding.is_fault for finding in findings) else 0)
+        backup = replace_with_backup(Path(path), text, repaired)
+    return CheckedFile(path, histories, checkups, backup)
 
 
 def _require_writable(histories: list[History]) -> None:
@@ -62,7 +76,7 @@ def _require_writable(histories: list[History]) -> None:
         if history.format in READ_ONLY_FORMATS:
             raise FormatError(
                 f"{history.format} histories cannot be written;"
-                f" repair and convert it with `antiphon convert FILE --to {WRITABLE_FORMATS[0]}`"
+                f" repair and convert it with `antiphon export FILE OUT --format {WRITABLE_FORMATS[0]}`"
             )
 
 
@@ -74,22 +88,21 @@ def _describe_formats(histories: list[History]) -> str:
     return ", ".join(f"{count} of {name}" for name, count in counts.items())
 
 
-def _make_report_json(
-    file: str, histories: list[History], checkups: list[ValidationResult], backup: Path | None
-) -> dict[str, object]:
-    findings = [finding for checkup in checkups for finding in checkup.findings]
+def make_report_json(checked: CheckedFile) -> dict[str, object]:
+    """Return the findings about a file as JSON data."""
+    findings = checked.findings
     return {
-        "file": file,
-        "format": _describe_formats(histories),
-        "turns": _count_turns(checkups),
+        "file": checked.path,
+        "format": _describe_formats(checked.histories),
+        "turns": _count_turns(checked.checkups),
         "problems": [asdict(finding) for finding in findings if finding.is_fault],
         "left_out": [asdict(finding) for finding in findings if not finding.is_fault],
         "violations": [
             {"code": each.code, "message": each.message, "param": each.param}
-            for checkup in checkups
+            for checkup in checked.checkups
             for each in checkup.violations
         ],
-        "backup": str(backup) if backup else None,
+        "backup": str(checked.backup) if checked.backup else None,
     }
 
 
@@ -97,8 +110,10 @@ def _count_turns(checkups: list[ValidationResult]) -> int:
     return sum(len(checkup.conversation.turns) for checkup in checkups)
 
 
-def _print_report(file: str, histories: list[History], checkups: list[ValidationResult], backup: Path | None) -> None:
-    found = [finding for checkup in checkups for finding in checkup.findings]
+def print_report(checked: CheckedFile) -> None:
+    """Print the findings about a file, and what can be done."""
+    file, histories, checkups, backup = checked.path, checked.histories, checked.checkups, checked.backup
+    found = checked.findings
     faults = [finding for finding in found if finding.is_fault]
     state = (
         format_noun_count(len(faults), "problem")
@@ -121,10 +136,9 @@ def _print_report(file: str, histories: list[History], checkups: list[Validation
 
 def _suggest_repair(file: str, histories: list[History]) -> str:
     if any(history.format in READ_ONLY_FORMATS for history in histories):
-        return (
-            f"repair and convert it with `antiphon convert {escape_unprintable_line(file)} --to {WRITABLE_FORMATS[0]}`"
-        )
-    return "repair the file with `--write`"
+        shown = escape_unprintable_line(file)
+        return f"repair and convert it with `antiphon export {shown} OUT --format {WRITABLE_FORMATS[0]}`"
+    return "repair the file with `--fix`"
 
 
 def _print_finding(finding: Finding, *, done: bool) -> None:

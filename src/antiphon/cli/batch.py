@@ -1,10 +1,11 @@
-"""`antiphon map`: run a program for each of many rows."""
+"""Run a program for each row of a file: `antiphon run PROGRAM --rows ROWS`."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,85 +13,54 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
-from antiphon.cli import program_loading as programs
-from antiphon.cli.completers import FILE_PARAM
-from antiphon.cli.detach import check_detach_option, dispatch_rows
-from antiphon.cli.options import DB_OPTION, MAX_COST_OPTION, MODEL_OPTION, YES_OPTION, parse_pairs
+from antiphon.cli.detach import dispatch_rows
 from antiphon.cli.output import is_terminal, print_message
-from antiphon.cli.run import exit_unless_trusted, load_program_or_exit
-from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
     from antiphon.effects import Middleware
     from antiphon.lang.runtime import Host, Program
     from antiphon.programs.batch import RowResult
+    from antiphon.programs.launch_spec import LaunchSpec
     from antiphon.programs.row_sources import NumberedRow, RowSource
 
 
-@click.command()
-@click.argument("file", metavar="PROGRAM", type=FILE_PARAM)
-@click.argument("rows", type=FILE_PARAM)
-@click.option("--parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
-              help="How many rows run concurrently.")  # fmt: skip
-@click.option(
-    "--sample", type=click.IntRange(1), metavar="N", help="Run only N rows, spread over all; always the same ones."
-)
-@click.option(
-    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set an input or a top-level variable for all rows."
-)
-@MODEL_OPTION
-@MAX_COST_OPTION
-@YES_OPTION
-@DB_OPTION
-@click.option("--detach", is_flag=True, help="Print the id of the run; do not wait for the workers.")
-@click.option("--replay", metavar="FILE", help="Take answers from a recording; send nothing.")
-def map(
-    file: str,
-    rows: str,
-    parallel: int,
-    sample: int | None,
-    sets: tuple[str, ...],
-    max_cost: float | None,
-    db: str | None,
-    detach: bool,
-    **settings: Any,
-) -> None:
-    """Run a program for each row, and print each result as a line of JSON, in the order of the rows.
+#: The exit code of a batch by the first of these endings that a row has.
+_EXIT_CODES = {"interrupted": 130, "failed": 1, "invalid": 1, "lost": 1, "waiting": 3, "limit": 4}
 
-    ROWS is a .csv, .tsv or .jsonl file, or a pattern such as 'mails/*.txt': each file is a row, with `file`
-    and `text`. The columns are the inputs of the program; if it declares none, its top-level variables.
 
-    Every row is a run of its own: `antiphon runs resume` resumes rows that were interrupted or wait for an
-    answer, and retries failed ones. Exit code: 0 all rows are done, 1 some failed, 2 an invalid option, 3
-    some wait, 130 interrupted.
-    """
+def run_batch(program: Program, begun: LaunchSpec, *, detach: bool, is_saved: bool) -> int:
+    """Run a program for each row of `begun.rows`, print the results, and return the exit code."""
     from antiphon.durable import Journal
-    from antiphon.programs.batch import Batch, begin_batch, follow_batch
-    from antiphon.programs.row_sources import RowSource, has_private_input
+    from antiphon.storage.store_location import is_saving_off
 
-    if rows.endswith(".vibe") and not file.endswith(".vibe"):
-        raise click.UsageError(f"name the program before the rows: `antiphon map {rows} {file}`")
-    program = load_program_or_exit(file, False, False)
-    exit_unless_trusted(program, file, False)
-    programs.print_warnings(program.source, program.warnings)
-    given = {**settings, "max_cost": max_cost, "parallel": parallel}
-    source = RowSource(rows, sample, parse_pairs(sets, "--set"))
-    begun = LaunchSpec(
-        file, os.getcwd(), program.source.name, collect_program_sources(program), settings=given, rows=source
-    )
-    check_detach_option(db, detach)
-    journal = Journal(db)
-    rest, is_private = _read_rows(program, source), has_private_input(program, source.sets)
+    if is_saved and not is_saving_off():
+        return _start_batch(Journal(), program, begun, detach=detach)
+    # The rows of a batch need a database, even if nothing of it is kept.
+    with tempfile.TemporaryDirectory(prefix="antiphon-") as directory:
+        journal = Journal(os.path.join(directory, "batch.db"))
+        try:
+            return _start_batch(journal, program, begun, detach=False, is_kept=False)
+        finally:
+            journal.close()
+
+
+def _start_batch(journal: Journal, program: Program, begun: LaunchSpec, *, detach: bool, is_kept: bool = True) -> int:
+    from antiphon.programs.batch import Batch, begin_batch, follow_batch
+    from antiphon.programs.row_sources import has_private_input
+
+    assert begun.rows is not None
+    rest, is_private = _read_rows(program, begun.rows), has_private_input(program, begun.rows.sets)
     id = begin_batch(journal, program, begun, rest, is_private=is_private)
     if not journal.is_shared:
-        batch = Batch(journal, id, program, RowHosts(begun), parallel, max_cost)
-        sys.exit(print_row_results(journal, id, batch.iterate_results()))
+        parallel = int(begun.settings.get("parallel", 8))
+        batch = Batch(journal, id, program, RowHosts(begun), parallel, begun.settings.get("max_cost"))
+        return print_row_results(journal, id, batch.iterate_results(), is_kept=is_kept)
     dispatch_rows(journal, id)
     if detach:
         click.echo(id)
-        return
-    sys.exit(print_row_results(journal, id, follow_batch(journal, id)))
+        return 0
+    return print_row_results(journal, id, follow_batch(journal, id))
 
 
 def finish_batch_rows(journal: Journal, id: str, program: Program, begun: LaunchSpec) -> None:
@@ -99,7 +69,7 @@ def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Launch
     from antiphon.programs.batch import finish_batch
 
     if begun.rows is None:
-        raise NotReadyError(f"run {id} cannot be finished here: only the Python code that started it has its rows")
+        raise NotReadyError(f"session {id} cannot be finished here: only the Python code that started it has its rows")
     finish_batch(journal, id, program, _read_rows(program, begun.rows))
 
 
@@ -115,7 +85,7 @@ def resume_batch(journal: Journal, id: str, program: Program, begun: LaunchSpec)
     return print_row_results(journal, id, batch.iterate_results(retry=True))
 
 
-def print_row_results(journal: Journal, id: str, results: Generator[RowResult]) -> int:
+def print_row_results(journal: Journal, id: str, results: Generator[RowResult], *, is_kept: bool = True) -> int:
     """Print the results of a batch as they arrive, and return the exit code."""
     seen: set[str] = set()
     try:
@@ -123,11 +93,18 @@ def print_row_results(journal: Journal, id: str, results: Generator[RowResult]) 
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         seen.add("interrupted")
-    if seen - {"done"}:
+    if seen - {"done"} and is_kept:
         more = " --max-cost USD" if "limit" in seen else ""
         again = "retries failed rows" if not more else "continues with a higher limit"
-        print_message(f"run {id}: `antiphon runs resume {id}{more}` {again}")
-    for outcome, code in (("interrupted", 130), ("failed", 1), ("waiting", 3)):
+        print_message(f"session {id}: `antiphon resume {id}{more}` {again}")
+    for outcome, code in (
+        ("interrupted", 130),
+        ("failed", 1),
+        ("invalid", 1),
+        ("lost", 1),
+        ("waiting", 3),
+        ("limit", 4),
+    ):
         if outcome in seen:
             return code
     return 1 if seen - {"done"} else 0
@@ -185,7 +162,7 @@ def _print_row(result: RowResult) -> None:
         changed = f"the environment variable {escape_unprintable(name)} has changed"
         print_message(f"row {result.number}: {changed}; steps that used it ran again")
     if result.outcome != "done":
-        how = f"; `antiphon runs answer {result.run} TEXT`, or `allow`" if result.outcome == "waiting" else ""
+        how = f"; `antiphon answer {result.run} TEXT`, or yes or no" if result.outcome == "waiting" else ""
         print_message(f"row {result.number}: {escape_unprintable_line(result.error)}{how}")
 
 

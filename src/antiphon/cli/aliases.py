@@ -1,0 +1,63 @@
+"""Short forms: `map` for `run --rows`, `fork` for `resume --fork`, `approve` and `deny` for `answer`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from antiphon.cli.answer import answer
+from antiphon.cli.completers import FILE_PARAM, SESSION_PARAM
+from antiphon.cli.resume import resume
+from antiphon.cli.run import run
+
+_PASSED_ON: dict[str, object] = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+def _forward(context: click.Context, command: click.Command, arguments: list[str]) -> None:
+    with command.make_context(command.name, arguments, parent=context.parent) as own:
+        command.invoke(own)
+
+
+def _run_rows(**given: Any) -> None:
+    assert run.callback is not None
+    run.callback(**given, args=(), flags={})
+
+
+#: The same as `run PROGRAM --rows ROWS`.
+map_ = click.Command(
+    "map",
+    callback=_run_rows,
+    params=[
+        click.Argument(["file"], metavar="PROGRAM", type=FILE_PARAM),
+        click.Argument(["rows"], type=FILE_PARAM),
+        *(each for each in run.params if each.name not in ("file", "args", "rows")),
+    ],
+    help="Run a program for every row of a file; the same as `run PROGRAM --rows ROWS`.",
+)
+
+
+@click.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("rest", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def fork(context: click.Context, rest: tuple[str, ...]) -> None:
+    """Continue a copy of a session; the same as `resume --fork`."""
+    _forward(context, resume, ["--fork", *rest])
+
+
+@click.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("session", type=SESSION_PARAM)
+@click.argument("rest", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def approve(context: click.Context, session: str, rest: tuple[str, ...]) -> None:
+    """Approve a tool call; the same as `answer SESSION yes`."""
+    _forward(context, answer, [*rest, "--", session, "yes"])
+
+
+@click.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("session", type=SESSION_PARAM)
+@click.argument("rest", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def deny(context: click.Context, session: str, rest: tuple[str, ...]) -> None:
+    """Deny a tool call; the same as `answer SESSION no`."""
+    _forward(context, answer, [*rest, "--", session, "no"])
