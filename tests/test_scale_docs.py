@@ -76,7 +76,7 @@ def test_what_the_page_shows_of_the_status_is_what_is_shown(postgres: str) -> No
     told = antiphon("worker", "--status").out
 
     def shape(text: str) -> list[str]:
-        return [re.sub(r"(?<=^runs     ).*|[\d.]+", "N", line) for line in text.splitlines()]
+        return [re.sub(r"(?<=^sessions ).*|[\d.]+", "N", line) for line in text.splitlines()]
 
     assert shape(told) == shape(shown)
 
