@@ -93,7 +93,7 @@ def start_up() -> None:
             command = [sys.executable, "-m", "antiphon", "run", str(file)]
             kept = min(cpu(command) for _ in range(7))
             bare = min(cpu([*command, "--no-save"]) for _ in range(7))
-            print(f"`antiphon run {name}`: {kept:.3f} s of CPU, {bare:.3f} s with `--no-journal`", end="")
+            print(f"`antiphon run {name}`: {kept:.3f} s of CPU, {bare:.3f} s with `--no-save`", end="")
             print(f"; goal 0.25 s: {_met(kept <= 0.25)}." if name == "hello.vibe" else ", with one effect.")
 
 

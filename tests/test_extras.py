@@ -64,7 +64,7 @@ _NEEDS = [
     ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
     ("postgres", "psycopg", lambda: Journal(_NOWHERE).list_runs()),
     ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).make_ready([])),
-    ("postgres", "psycopg", _command("worker", "--db", _NOWHERE)),
+    ("postgres", "psycopg", _command("--db", _NOWHERE, "worker")),
 ]
 
 

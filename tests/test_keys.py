@@ -136,7 +136,7 @@ def test_a_broken_file_is_told_without_its_content(directory: Path, content: str
     (directory / "keys.json").write_text(f"{content}{SECRET}" if content == "{" else content)
     code, text = run("list")
     assert code == 2
-    assert "is not the JSON that `antiphon setup keys` writes" in text
+    assert "is not the JSON that `setup keys` writes" in text
     assert SECRET not in text
 
 

@@ -68,7 +68,7 @@ def run_picture() -> None:
     recording = ("--model", "local/0.5b", "--replay", "examples/recordings/mail_triage.jsonl")
     with Shell() as shell, tempfile.TemporaryDirectory() as home:
         variables = {"PATH": os.environ["PATH"], "HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        shell.type("antiphon trust --yes", root, variables)
+        shell.type("antiphon setup trust --yes", root, variables)
         line = shlex.join(["antiphon", "run", "--max-parallel", "1", "examples/mail_triage.vibe", *recording])
         shell.type(line, root, variables)
         console.print(_seen(shell.obeyed))

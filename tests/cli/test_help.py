@@ -27,7 +27,7 @@ def test_the_help_is_as_it_is_designed() -> None:
 
 def test_fourteen_commands_are_shown_and_each_short_help_is_a_sentence() -> None:
     shown = {name: about for section in SECTIONS.values() for name, about in section.items()}
-    assert list(shown) == "chat ask run team serve list show resume answer stop export delete check setup".split()
+    assert " ".join(shown) == "chat ask run team serve list show resume answer stop export delete check setup"
     for name, about in {**shown, **{name: about for topic in TOPICS.values() for name, about in topic.items()}}.items():
         assert about.endswith("."), name
         assert antiphon(name, "--help").code == 0

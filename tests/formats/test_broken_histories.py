@@ -328,7 +328,7 @@ def test_what_is_reported_is_found_and_repaired(name: str, tmp_path: Path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps(body))
     exit_code, output = invoke("check", "--json", "--fix", str(path))
-    report = json.loads(output)
+    (report,) = json.loads(output)["histories"]
     assert (exit_code, report["format"]) == (1, api)
     assert code in {problem["code"] for problem in report["problems"]}
     assert all(problem["repaired"] for problem in report["problems"])
@@ -431,7 +431,7 @@ def test_a_field_that_stands_twice_is_told(raw: bytes, places: list[str], tmp_pa
     path = tmp_path / "h.json"
     path.write_bytes(raw)
     code, output = invoke("check", "--json", str(path))
-    told = [each for each in json.loads(output)["problems"] if each["code"] == "repeated-field"]
+    told = [each for each in json.loads(output)["histories"][0]["problems"] if each["code"] == "repeated-field"]
     assert (code, [each["where"] for each in told]) == (1, places)
     assert [each.code for each in load(raw, "h").findings if each.code == "repeated-field"] == ["repeated-field"] * len(
         places

@@ -292,7 +292,7 @@ def test_what_a_session_keeps_beside_the_conversation_is_no_fault(tmp_path: Path
     path.write_text("\n".join(map(json.dumps, lines)))
     code, output = invoke("check", str(path))
     assert code == 1
-    assert f"repair and convert it with `antiphon convert {path} --to anthropic`" in output
+    assert f"repair and convert it with `antiphon export {path} OUT --format anthropic`" in output
 
 
 def item(kind: str, **fields: Any) -> dict[str, Any]:
@@ -484,7 +484,7 @@ def test_a_foreign_format_is_converted_but_not_written(tmp_path: Path):
     path.write_text(json.dumps(PYDANTIC[:2]))
     code, _, errors = run("check", "--fix", str(path))
     assert code == 2
-    assert "cannot be written; repair and convert it with `antiphon convert FILE --to" in errors
+    assert "cannot be written; repair and convert it with `antiphon export FILE OUT --format" in errors
     assert invoke("check", str(path))[0] == 1
     _, output, errors = run("export", str(path), "--format", "openai-chat")
     assert "reasoning that only claude-sonnet-4-5 can read; left out" in errors

@@ -234,7 +234,7 @@ def test_a_wrong_directory_is_told_in_a_line(journal: Journal, tmp_path: Path, m
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "antiphon").mkdir()
     (tmp_path / "antiphon" / "config.toml").write_text('[page]\nrenderers = "none"\n')
-    run = CliRunner().invoke(cli, ["serve", "--port", "0", "--db", str(tmp_path / "x.db")])
+    run = CliRunner().invoke(cli, ["--db", str(tmp_path / "x.db"), "serve", "--port", "0"])
     # What is no bug is told by `antiphon` in a line.
     assert isinstance(run.exception, ConfigurationError)
     assert str(run.exception) == (

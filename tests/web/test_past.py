@@ -299,8 +299,8 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
 @pytest.mark.parametrize(
     ("kind", "parent", "said"),
     [
-        ("team", None, "antiphon team fork"),
-        ("turn", "t1", "antiphon team fork t1"),
+        ("team", None, "antiphon resume"),
+        ("turn", "t1", "antiphon resume t1"),
         ("map", None, "each row of it is a run of its own"),
         ("python", None, "only the code that started it"),
         ("session", None, "only the code that started it"),

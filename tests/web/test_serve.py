@@ -57,9 +57,9 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def serving(tmp_path: Path, *options: str, **environment: str) -> Generator[tuple[str, list[str]]]:
+def serving(tmp_path: Path, *options: str, db: str = "", **environment: str) -> Generator[tuple[str, list[str]]]:
     """The command, on a free port: the link that it prints, and what it complained of when it is over."""
-    command = "serve", "--port", "0", *options
+    command = "--db", db or str(tmp_path / "logs.db"), "serve", "--port", "0", *options
     env = {**os.environ, "XDG_DATA_HOME": str(tmp_path), **environment}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with Forked(*command, **pipes, text=True, start_new_session=True, env=env) as process:
@@ -130,7 +130,7 @@ def test_what_cannot_be_served_is_told_in_a_sentence(
 ):
     monkeypatch.chdir(secure)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    run = CliRunner().invoke(cli, ["serve", "--port", "0", "--db", str(tmp_path / "logs.db"), *options])
+    run = CliRunner().invoke(cli, ["--db", str(tmp_path / "logs.db"), "serve", "--port", "0", *options])
     assert run.exit_code == (2 if "Usage" in run.output else 1)
     assert told in run.output + str(run.exception)
     assert "Traceback" not in run.output
@@ -153,8 +153,8 @@ def test_a_journal_that_many_share_is_served_to_all_who_can_reach_it(tmp_path: P
     put(running, "1", "hello")
     ask(running, "2", "Which?")
     running.finish("waiting")
-    options = "--listen", "0.0.0.0", "--insecure", "--db", postgres
-    with serving(tmp_path, *options) as (url, _), httpx2.Client(timeout=60) as client:
+    options = "--listen", "0.0.0.0", "--insecure"
+    with serving(tmp_path, *options, db=postgres) as (url, _), httpx2.Client(timeout=60) as client:
         port, token = url.partition("/login")[0].rpartition(":")[2], url.partition("=")[2]
         base = f"http://127.0.0.1:{port}"
         assert socket.gethostname() in url

@@ -689,7 +689,7 @@ def test_listening_beyond_this_machine_needs_https_or_a_word():
 
 
 def test_it_is_served_and_stops_though_somebody_listens(tmp_path: Path):
-    command = "serve", "--port", "0", "--db", str(tmp_path / "logs.db")
+    command = "--db", str(tmp_path / "logs.db"), "serve", "--port", "0"
     with forks.Forked(*command, stdout=subprocess.PIPE, text=True, start_new_session=True) as served:
         assert served.stdout is not None
         url = served.stdout.readline().removeprefix("The page: ").strip()

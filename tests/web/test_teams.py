@@ -407,7 +407,7 @@ def test_an_answer_on_the_page_lets_a_team_go_on_in_a_process(
         page = app(journal=journal, token=TOKEN)
         request = ("POST", f"/api/teams/{team.id}/answer", OURS, {"json": {"question": number, "text": "All of them"}})
         (response,) = known(page, request)
-        assert response.json() == {"goesOn": True, "resume": f"antiphon team resume {team.id}"}
+        assert response.json() == {"goesOn": True, "resume": f"antiphon resume {team.id}"}
         until = time.monotonic() + 90
         while not inbox(journal):
             assert time.monotonic() < until, [each.text for each in team.messages()]

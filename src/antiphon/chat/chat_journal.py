@@ -128,4 +128,4 @@ def get_journal_location(journal: Journal) -> str | None:
     """Return the location of a journal, or None for the default file."""
     if journal.is_shared:
         return journal.url
-    return None if journal.file.path == get_store_path() else str(journal.file.path)
+    return None if is_saving_off() or journal.file.path == get_store_path() else str(journal.file.path)

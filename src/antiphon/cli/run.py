@@ -35,7 +35,6 @@ from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.programs.launch_spec import PIPED_NAME, LaunchSpec, collect_program_sources
 from antiphon.programs.row_sources import RowSource, has_private_input
-from antiphon.providers.registry import resolve
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.program import Program
@@ -124,6 +123,8 @@ def run(
     _check_row_options(rows, file, locals())
     if limits["model"] is not None:
         # An unknown model is a mistake of the caller, not a failure of the program.
+        from antiphon.providers.registry import resolve
+
         resolve(limits["model"])
     program = load_program_or_exit(file, untrusted, as_json)
     named = parse_pairs(sets, "--set")

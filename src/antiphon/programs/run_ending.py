@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.durable.journal_writer import LeaseLost
 from antiphon.errors import SessionAborted
 from antiphon.lang.runtime.human_questions import ProgramSuspended
 from antiphon.programs.lazy_run import LazyRun
@@ -22,8 +21,11 @@ def classify_ending(report: Report) -> str:
     """Return the ending: done, failed, waiting, limit, invalid, halted or interrupted."""
     if report.error is None:
         return report.outcome
-    if isinstance(report.error.__cause__, LeaseLost):
-        return "interrupted"
+    if isinstance(report.error.__cause__, SessionAborted):
+        from antiphon.durable import LeaseLost
+
+        if isinstance(report.error.__cause__, LeaseLost):
+            return "interrupted"
     return _ENDING_BY_CODE.get(report.error.code, "failed")
 
 
