@@ -50,12 +50,11 @@ def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.M
     Path("triage.vibe").write_text('let mail = ""\nsleep(0)\nmail\n')
     Path("mails.csv").write_text("mail\nfirst\nsecond\n")
     commands = [shlex.split(line, comments=True) for line in blocks("sh")[0].splitlines() if "antiphon " in line]
-    monkeypatch.setenv("ANTIPHON_DB", "logs.db")
+    monkeypatch.setenv("ANTIPHON_DB", postgres)
     with working(postgres):
         until(lambda: Dispatcher(postgres).metrics().workers)
         ran = 0
         for _, *words in (each for each in commands if each[0] == "antiphon" and each[1] != "worker"):
-            words = [postgres if word == "$ANTIPHON_DB" else word for word in words]
             done = antiphon(*(words[: words.index(">")] if ">" in words else words))
             assert done.code == 0, done.err
             ran += 1
