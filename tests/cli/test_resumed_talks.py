@@ -107,7 +107,7 @@ def test_nothing_is_asked_where_what_is_done_cannot_be_written_down(fake: Fake, 
     fake.play("Hello.")
     ran = antiphon("ask", "--tools", "read", "Hello?")
     assert (ran.code, ran.out, len(fake.requests)) == (1, "", 0)
-    assert "the journal cannot be written" in ran.err
+    assert "the database cannot be written" in ran.err
     assert antiphon("ask", "--tools", "read", "--no-save", "Hello?").out == "Hello.\n"
 
 

@@ -456,7 +456,7 @@ class TestEnding:
         assert child.stdout is not None
         assert "ready\n" in iter(child.stdout.readline, "")
         busy = antiphon("resume")
-        assert (busy.code, "is being run by process" in busy.err) == (2, True)
+        assert (busy.code, "is running in process" in busy.err) == (2, True)
         assert antiphon("stop", "--final", "last").code == 0
         _, err = child.communicate()
         assert (child.returncode, "was stopped for good" in err) == (130, True)
@@ -486,7 +486,7 @@ class TestEnding:
         file = program('print("before")\npy() { open("done", "w").close() }\nprint("after")\n')
         ran = antiphon("--db", place, "run", file)
         assert (ran.code, ran.out, Path("done").exists()) == (2, "before\n", False)
-        assert "the journal cannot be written" in ran.err
+        assert "the database cannot be written" in ran.err
         assert "run it without saving with `--no-save`" in ran.err
         assert antiphon("--db", place, "run", "--no-save", file).out == "before\nafter\n"
         assert Path("done").exists()

@@ -105,7 +105,7 @@ def test_a_damaged_outcome_is_no_error_that_a_program_catches_and_is_done_again(
     antiphon("answer", "last", "me")
     ran = antiphon("resume")
     assert (ran.code, ran.out) == (2, "")
-    assert "the journal is damaged at its step 1" in ran.err
+    assert "the database is damaged at its step 1" in ran.err
     assert f"antiphon resume {last_id()} --retry 1" in ran.err
     assert antiphon("resume", "--retry", "1").out == "1 me\n"
 
@@ -113,7 +113,7 @@ def test_a_damaged_outcome_is_no_error_that_a_program_catches_and_is_done_again(
 def test_what_is_damaged_is_listed_with_what_is_wrong() -> None:
     antiphon("run", program(TEXT))
     change("UPDATE runs SET begun_as = '{'")
-    assert "the journal is damaged: run" in antiphon("list").out
+    assert "the database is damaged: session" in antiphon("list").out
     (listed,) = json.loads(antiphon("list", "--json").out)
     assert "is not JSON" in listed["damage"]
     ran = antiphon("resume")
@@ -202,7 +202,7 @@ class TestADamagedStep:
     def test_is_named_among_those_that_are_whole(self) -> None:
         shown = antiphon("show")
         first, second, *_ = shown.out.splitlines()[1:]
-        assert (shown.code, "the journal is damaged: step 1 is not JSON" in first) == (0, True)
+        assert (shown.code, "the database is damaged: step 1 is not JSON" in first) == (0, True)
         assert first.startswith("✗")
         assert second.startswith("✓ 2 python return 2  2")
         told = json.loads(antiphon("show", "--json").out)["steps"]
@@ -225,7 +225,7 @@ class TestADamagedStep:
 
     def test_without_an_outcome_is_damaged_too(self) -> None:
         change("UPDATE effects SET outcome = NULL WHERE path = '1'")
-        assert "the journal is damaged: step 1" in antiphon("show").out
+        assert "the database is damaged: step 1" in antiphon("show").out
 
 
 def test_a_run_of_another_machine_is_taken_from_it_where_that_is_said() -> None:

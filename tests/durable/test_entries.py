@@ -124,7 +124,7 @@ def test_a_run_begins_with_all_that_was_printed_or_not_at_all(tmp_path: Path) ->
     late = LazyRun(lambda lines: journal.begin("program", "p", id="r", printed=lines))
     report = loads("for i in 60 { print(i) }\nsleep(0)", "p.vibe").attempt(Host(printed.append, performers=(late,)))
     assert report.error is not None
-    assert (report.error.code, "the journal cannot be written" in report.error.message) == ("V0930", True)
+    assert (report.error.code, "the database cannot be written" in report.error.message) == ("V0930", True)
     assert (len(printed), journal.list_runs()) == (60, [])
 
 

@@ -227,7 +227,7 @@ def test_a_batch_that_somebody_still_writes_is_not_taken_from_him():
     told: list[Any] = []
     begun = LaunchSpec(str(Path("p.vibe").resolve()), os.getcwd(), "p.vibe", {}, rows=RowSource("r.csv"))
     begin_batch(journal, program, begun, rows())
-    assert (told[0].code, "is being run by process" in told[0].err) == (2, True)
+    assert (told[0].code, "is running in process" in told[0].err) == (2, True)
     assert "is being created with 500 rows so far" in told[1].out
 
 

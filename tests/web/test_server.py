@@ -392,8 +392,8 @@ def test_what_is_not_there_is_told(journal: Journal):
     page = app(journal=journal, token=TOKEN)
     for path, said in (
         ("/api/runs/none/about", "run 'none' does not exist"),
-        ("/api/runs/r/step?path=9", "run 'r' has no step '9'"),
-        ("/api/runs/none/step?path=1", "run 'none' has no step '1'"),
+        ("/api/runs/r/step?path=9", "session 'r' has no step '9'"),
+        ("/api/runs/none/step?path=1", "session 'none' has no step '1'"),
     ):
         (response,) = known(page, ("GET", path, {}))
         assert (response.status_code, response.json()["error"]) == (404, said)

@@ -50,7 +50,7 @@ class ChatJournal(Journal):
             self.running = super().begin_request(conversation, mode, prompt, title, kind or self._command, about)
         except StoreError as error:
             raise JournalFailed(
-                f"no request was sent, because the journal cannot be written: {error};"
+                f"no request was sent, because the database cannot be written: {error};"
                 " ask without saving with `--no-save`"
             ) from error
         return self.running

@@ -80,7 +80,7 @@ _SYNONYMS = {
     **dict.fromkeys(("convert", "save"), "export"),
     **dict.fromkeys(("rm", "remove", "prune", "clear", "del"), "delete"),
     **dict.fromkeys(("doctor", "lint", "validate", "typecheck"), "check"),
-    **dict.fromkeys(("config", "configure", "init", "login", "auth", "model", "key", "doctor"), "setup"),
+    **dict.fromkeys(("config", "configure", "init", "login", "auth", "model", "key"), "setup"),
     **dict.fromkeys(("exec", "execute", "batch"), "run"),
     **dict.fromkeys(("format",), "fmt"),
     **dict.fromkeys(("work", "workers"), "worker"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from antiphon.cli.answer import answer
+from antiphon.cli.answer import give_answer
 from antiphon.cli.completers import FILE_PARAM, SESSION_PARAM
 from antiphon.cli.resume import resume
 from antiphon.cli.run import run
@@ -45,19 +45,19 @@ def fork(context: click.Context, rest: tuple[str, ...]) -> None:
     _forward(context, resume, ["--fork", *rest])
 
 
-@click.command(context_settings=_PASSED_ON, add_help_option=False)
-@click.argument("session", type=SESSION_PARAM)
-@click.argument("rest", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def approve(context: click.Context, session: str, rest: tuple[str, ...]) -> None:
+@click.command()
+@click.argument("session", metavar="SESSION[:STEP]", type=SESSION_PARAM)
+@click.option("--always", is_flag=True, help="Approve all such calls of this session.")
+@click.option("--resume", "is_resumed", is_flag=True, help="Then resume the session here, and wait for it.")
+def approve(session: str, always: bool, is_resumed: bool) -> None:
     """Approve a tool call; the same as `answer SESSION yes`."""
-    _forward(context, answer, [*rest, "--", session, "yes"])
+    give_answer(session, ("yes",), always, None, is_resumed, is_decision=True)
 
 
-@click.command(context_settings=_PASSED_ON, add_help_option=False)
-@click.argument("session", type=SESSION_PARAM)
-@click.argument("rest", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def deny(context: click.Context, session: str, rest: tuple[str, ...]) -> None:
+@click.command()
+@click.argument("session", metavar="SESSION[:STEP]", type=SESSION_PARAM)
+@click.option("--reason", metavar="TEXT", help="The reason, which the model reads.")
+@click.option("--resume", "is_resumed", is_flag=True, help="Then resume the session here, and wait for it.")
+def deny(session: str, reason: str | None, is_resumed: bool) -> None:
     """Deny a tool call; the same as `answer SESSION no`."""
-    _forward(context, answer, [*rest, "--", session, "no"])
+    give_answer(session, ("no",), False, reason, is_resumed, is_decision=True)

@@ -33,6 +33,19 @@ def answer(session: str, words: tuple[str, ...], always: bool, reason: str | Non
     An approval takes only yes or no. STEP is optional if one question is open. `-` as the TEXT reads it from standard
     input. `antiphon list --state waiting` lists all questions.
     """
+    give_answer(session, words, always, reason, is_resumed)
+
+
+def give_answer(
+    session: str,
+    words: tuple[str, ...],
+    always: bool = False,
+    reason: str | None = None,
+    is_resumed: bool = False,
+    *,
+    is_decision: bool = False,
+) -> None:
+    """Answer a question; with `is_decision`, only the approval of a tool call."""
     text = sys.stdin.read().strip() if words == ("-",) else " ".join(words)
     if always and reason is not None:
         raise click.UsageError("`--always` approves and `--reason` denies; use one of them")
@@ -42,6 +55,8 @@ def answer(session: str, words: tuple[str, ...], always: bool, reason: str | Non
             _answer_team(found.id, step, text, always, reason, is_resumed)
             return
         run, question = _find_question(sessions, found, step)
+        if is_decision and question.about != "approval":
+            raise NotReadyError(f"session {found.id} asks a question: answer it with `antiphon answer {found.id} TEXT`")
         sessions.journal.answer(run.id, question.path, _make_answer(found.id, question, text, always, reason))
         if is_resumed:
             sys.exit(resume_run_here(sessions.journal, sessions.journal.find(run.id), as_json=False, wait=True))

@@ -59,6 +59,7 @@ def list_(
     if parent is not None and (words or kind or model or since):
         raise click.UsageError("`--in` lists the parts of one session; it takes only `--state`, `-n` and `--json`")
     with open_sessions() as sessions:
+        place = sessions.describe_place()
         if parent is not None:
             found = sessions.children(sessions.find(parent), state)[:limit]
         else:
@@ -77,7 +78,7 @@ def list_(
             if query
             else "no session matches"
             if is_narrowed
-            else "there are no sessions yet; `antiphon chat` or `antiphon run` starts one"
+            else f"there are no sessions in {place} yet; `antiphon chat` or `antiphon run` starts one"
         )
 
 

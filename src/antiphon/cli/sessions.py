@@ -114,7 +114,7 @@ class Sessions:
         """Return the session with this id or name, or the only one that begins with it; `last` is the newest."""
         if which == "last":
             if not (newest := next(iter(self.list(limit=1)), None)):
-                raise NotSavedError(f"there is no session yet in {self._describe_place()}")
+                raise NotSavedError(f"there is no session yet in {self.describe_place()}")
             return newest
         run, conversation = self._find_run(which), self._find_conversation(which)
         if conversation is not None and (run is None or conversation.id == which or self._is_of(run, conversation)):
@@ -148,7 +148,7 @@ class Sessions:
             if str(get_message_number(run)) == number:
                 return run.id, f"1{slash}{rest}"
         raise NotSavedError(
-            f"session {session.id} has no step {step!r}; `antiphon show {session.id} --steps` lists its steps"
+            f"session {session.id} has no step {step!r}; `antiphon show {session.id} --steps` lists them"
         )
 
     def message_runs(self, conversation: str) -> list[RunEntry]:
@@ -311,7 +311,8 @@ class Sessions:
     def _is_of(self, run: RunEntry, conversation: ConversationEntry) -> bool:
         return run.kind in MESSAGE_KINDS and run.begun_as.get("conversation") == conversation.id
 
-    def _describe_place(self) -> str:
+    def describe_place(self) -> str:
+        """Return where the sessions are."""
         from antiphon.storage.store_location import is_saving_off
 
         return "memory, because saving is off" if is_saving_off() else self.journal.name

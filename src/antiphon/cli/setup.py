@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli.options import JSON_OPTION
 from antiphon.cli.output import print_ascii_json
@@ -51,6 +52,16 @@ class _SetupGroup(click.Group):
         if cmd_name in self.commands or cmd_name not in _PARTS:
             return super().get_command(ctx, cmd_name)
         return enable_colours(getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the named part; an unknown name fails with the nearest one."""
+        if args[0] not in _PARTS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = suggest_name(args[0], _PARTS)
+            hint = f"did you mean `antiphon setup {near}`?" if near else f"there are {', '.join(_PARTS)}"
+            ctx.fail(f"`setup` has no part {args[0]!r:.60}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Parts"):
@@ -171,8 +182,6 @@ def _describe_option(name: str, is_here: bool) -> str:
 
 
 def _ask_provider(names: list[str], all_names: list[str]) -> str:
-    from antiphon._base.did_you_mean import suggest_name
-
     while True:
         said = ask_line("Number, or name of another provider", default="1").strip().lower()
         if said.isascii() and said.isdigit() and 0 < int(said) <= len(names):

@@ -128,7 +128,7 @@ class Journal(JournalWriter):
                     self._insert_lines(connection, chosen, lines, now)
                     return chosen
                 if id:
-                    raise RunInUse(f"another process has just started run {id!r}; resume that one")
+                    raise RunInUse(f"another process has just started session {id!r}; resume that one")
 
         return ActiveRun(self, self._database.transact(make), 1, printed=len(lines))
 
@@ -208,7 +208,7 @@ class Journal(JournalWriter):
         if not changed:
             found = [each.path for each in self.list_questions(id, 11)]
             open_paths = ", ".join([*found[:10], "…"] if len(found) > 10 else found) or "none"
-            raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
+            raise NotReadyError(f"session {id!r} has no open question {path!r}; open: {open_paths}")
 
     def cancel(self, id: str) -> None:
         """Cancel a run. Its owner can write no more, and stops at its next effect."""
@@ -216,9 +216,9 @@ class Journal(JournalWriter):
             asked = "SELECT state FROM runs WHERE id = ?" + self._database.lock_clause
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
-                raise NotSavedError(f"there is no run {id!r}")
+                raise NotSavedError(f"there is no session {id!r}")
             if found[0] in ENDED_STATES:
-                raise NotReadyError(f"run {id!r} has already ended: {found[0]}")
+                raise NotReadyError(f"session {id!r} has already ended: {found[0]}")
             connection.execute(
                 "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
                 " WHERE id = ?",
@@ -252,11 +252,11 @@ class Journal(JournalWriter):
         with self._database.write_transaction() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
-                raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon show {id}` lists them")
+                raise NotReadyError(f"session {id!r} has no step {at!r}; `antiphon show {id}` lists them")
             asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
             if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
                 raise StoreError(
-                    f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone"
+                    f"session {id!r} cannot be forked at {at}: the database is damaged, a step before it is gone"
                 )
             if body is not None:
                 self._store_text(connection, body)

@@ -264,7 +264,7 @@ class JournalMiddleware(Middleware):
             self._secret_refs.insert_references(dump_ascii_json(effect_to_json_without_turns(step.effect))), "a step"
         )
         raise ReplayDiverged(
-            f"step {step.path} of run {self.run} differs from the saved one.\n"
+            f"step {step.path} of session {self.run} differs from the saved one.\n"
             f"  then: {_format_request(then)}\n  now:  {_format_request(now)}"
         )
 
@@ -277,8 +277,8 @@ class JournalMiddleware(Middleware):
             return recorded_outcome_from_json(data)
         except SecretMissing as error:
             changed = ReplayDiverged(
-                f"the outcome of step {row.path} of run {self.run} refers to the environment variable {error.name!r},"
-                " which has another value now; set the earlier value, or repeat the step with"
+                f"the outcome of step {row.path} of session {self.run} refers to the variable {error.name!r} of the"
+                " environment, which has another value now; set the earlier value, or repeat the step with"
                 f" `antiphon resume {self.run} --retry {row.path}`"
             )
             raise _with_resume_option(changed, f"--retry {row.path}") from None
@@ -309,21 +309,21 @@ class JournalMiddleware(Middleware):
     def _handle_changed_value(self, path: str, name: str, then: str) -> None:
         if not then.startswith(self._journal.cipher.key_id):
             other = self._journal.cipher.make_wrong_key_error(
-                f"what step {path} of run {self.run} read from the environment"
+                f"what step {path} of session {self.run} read from the environment"
             )
             raise JournalFailed(str(other))
         if self.replay_source is None:
             raise ReplayDiverged(
-                f"the environment variable {name!r} has another value than when step {path} of run {self.run} read it;"
-                f" set the earlier value, or use the new one and repeat the steps that depend on it with"
+                f"the environment variable {name!r} has another value than when step {path} of session {self.run} read"
+                f" it; set the earlier value, or use the new one and repeat the steps that depend on it with"
                 f" `antiphon resume {self.run} --edited`"
             )
         self.replay_source.changed_variables.append(name)
 
     def _make_damage_error(self, row: EffectRow, why: object) -> JournalFailed:
         again = f"`antiphon resume {self.run} --retry {row.path}` repeats the step"
-        why = str(why).removeprefix("the journal is damaged: ")
-        told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
+        why = str(why).removeprefix("the database is damaged: ")
+        told = f"session {self.run!r} stops: the database is damaged at its step {row.path}: {why}; {again}"
         return _with_resume_option(JournalFailed(told), f"--retry {row.path}")
 
     def _begin_effect(self, step: EffectCall, text: str, hash: str) -> Outcome | None:
@@ -403,7 +403,7 @@ def _describe_gap(journal: Journal, run: str) -> str:
     )
     where = f" before step {rows[0][0]}" if rows else " at the end"
     return (
-        f"run {run!r} stops: the journal is damaged: steps{where} are missing and would be repeated;"
+        f"session {run!r} stops: the database is damaged: steps{where} are missing and would be repeated;"
         f" `antiphon resume {run} --edited` resumes anyway and repeats them"
     )
 

@@ -144,14 +144,14 @@ class JournalReader:
                 f"SELECT {RUN_COLUMNS} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT 1", ()
             )
             if not rows:
-                raise NotSavedError("there is no run yet")
+                raise NotSavedError("there is no session yet")
             return read_run_entry(self, rows[0])
         rows = self.query(f"SELECT {RUN_COLUMNS} FROM runs WHERE id = ?", (which,))
         rows = rows or self.query(
             f"SELECT {RUN_COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(which), which)
         )
         if len(rows) != 1 or not which:
-            raise NotSavedError(f"{'several runs begin' if rows else 'no run begins'} with {which!r}")
+            raise NotSavedError(f"{'several sessions begin' if rows else 'no session begins'} with {which!r}")
         return read_run_entry(self, rows[0])
 
     def load_ending(self, id: str) -> dict[str, Any]:
@@ -160,9 +160,9 @@ class JournalReader:
         if kept is None:
             return {}
         try:
-            return self.secret_refs.parse_with_values(self.load_text(kept), f"run {id}")
+            return self.secret_refs.parse_with_values(self.load_text(kept), f"session {id}")
         except SecretMissing:
-            return parse_redacted_json(self.load_text(kept), f"run {id}")
+            return parse_redacted_json(self.load_text(kept), f"session {id}")
 
     def has_run(self, id: str) -> bool:
         """Return whether a run with this id exists."""
@@ -187,7 +187,7 @@ class JournalReader:
             (id, path),
         )
         if not found:
-            raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon show {id}` lists them")
+            raise NotReadyError(f"session {id!r} has no step {path!r}; `antiphon show {id}` lists them")
         return read_effect_entry(self, found[0])
 
     def list_questions(
@@ -220,7 +220,7 @@ class JournalReader:
         entry = self.find(id)
         found = self.query("SELECT said FROM runs WHERE id = ?", (entry.id,))
         if "mode" not in entry.begun_as:
-            raise NotReadyError(f"run {id!r} was not started by a session")
+            raise NotReadyError(f"session {id!r} is no chat")
         return load_session_request(self, entry.begun_as, found[0][0] or "")
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
@@ -251,10 +251,10 @@ class JournalReader:
     def load_raw_text(self, kept: str) -> str:
         """Return a text that may be stored apart; an encrypted one stays encrypted."""
         if not isinstance(kept, str):  # type: ignore[unreachable]
-            raise StoreError(f"the journal is damaged: {kept!r} is not a text")
+            raise StoreError(f"the database is damaged: {kept!r} is not a text")
         if not kept.startswith("@"):
             return kept
         found = self.query("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
         if not found:
-            raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
+            raise StoreError(f"the database is damaged: the text {kept[1:13]}… is gone")
         return found[0][0]

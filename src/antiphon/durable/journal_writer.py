@@ -79,7 +79,7 @@ class JournalWriter(JournalReader):
                 self._database.transact(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
             raise JournalFailed(
-                f"run {run!r} stops, because its effects cannot be written to the journal: {error}"
+                f"session {run!r} stops, because its steps cannot be written to the database: {error}"
             ) from error
 
     def remove_failed_request(self, run: str, epoch: int) -> None:
@@ -155,17 +155,17 @@ class JournalWriter(JournalReader):
             asked = "SELECT epoch, owner, state, parent FROM runs WHERE id = ?" + self._database.lock_clause
             found = connection.execute(asked, (id,)).fetchone()
             if found is None:
-                raise NotSavedError(f"there is no run {id!r}; `antiphon list` lists them")
+                raise NotSavedError(f"there is no session {id!r}; `antiphon list` lists them")
             epoch, owner, state, parent = found
             if not isinstance(epoch, int):
-                raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
+                raise StoreError(f"the database is damaged: session {id!r} has {epoch!r} for its epoch")
             if state == "cancelled":
-                raise RunInUse(f"run {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
+                raise RunInUse(f"session {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
             if owner and owner != me and not by_force and is_owner_alive(owner):
-                raise RunInUse(f"run {id!r} is being run by {describe_owner(owner, id)}")
+                raise RunInUse(f"session {id!r} is running in {describe_owner(owner, id)}")
             if state == PREPARING and into != PREPARING:
                 raise RunInUse(
-                    f"run {id!r} cannot run yet: not all rows of its batch are written;"
+                    f"session {id!r} cannot run yet: not all rows of its batch are written;"
                     f" `antiphon resume {parent or id}` writes the rest"
                 )
             connection.execute(

@@ -332,7 +332,7 @@ class PostgresDatabase(Database):
         ((version,),) = connection.execute("SELECT max(version) FROM schema") if there else ((0,),)
         if (version or 0) > len(self._migrations):
             raise StoreError(
-                f"the journal in {self.name} was written by a newer release (schema {version}, this one knows"
+                f"the database in {self.name} was written by a newer release (schema {version}, this one knows"
                 f" {len(self._migrations)}); update antiphon, or name another database"
             )
         return version or 0
@@ -341,7 +341,7 @@ class PostgresDatabase(Database):
         said = " ".join(str(error).split())
         for secret in self.secrets:
             said = said.replace(secret, "…")
-        return f"the journal in {self.name} {_explain_error(error)}: {said}"
+        return f"the database in {self.name} {_explain_error(error)}: {said}"
 
 
 def _import_driver() -> Any:

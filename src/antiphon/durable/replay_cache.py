@@ -147,7 +147,7 @@ def set_aside_run(
     decided = decided or {}
     for path in decided:
         if not journal.query("SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, path)):
-            raise NotReadyError(f"run {running.id!r} has no step {path!r}; `antiphon show {running.id}` lists them")
+            raise NotReadyError(f"session {running.id!r} has no step {path!r}; `antiphon show {running.id}` lists them")
     for path, given in decided.items():
         if given is not None:
             running.record_outcome(path, given)
@@ -174,7 +174,7 @@ def load_replay_cache(journal: Journal, run: str) -> ReplayCache | None:
 
 
 def _read_set_aside_run(run: str, about: str) -> SetAsideRun:
-    data = load_json(about, f"what was decided about run {run!r}")
+    data = load_json(about, f"what was decided about session {run!r}")
     return SetAsideRun(
         run, {path: Outcome() if given else None for path, given in data["decided"].items()}, data["failed"]
     )

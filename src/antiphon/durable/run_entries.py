@@ -106,7 +106,7 @@ class _LenientReader:
 def read_run_entry(journal: JournalReader, row: tuple[Any, ...]) -> RunEntry:
     """Return a run from its row, as far as it can be read."""
     id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, *fork, cost, count = row
-    whole, what = _LenientReader(), f"run {id}"
+    whole, what = _LenientReader(), f"session {id}"
     none: tuple[QuestionEntry, ...] = ()
     waiting = whole(lambda: journal.list_questions(id, LISTED_QUESTIONS), none) if state in ("waiting", "ready") else ()
     begun = whole(lambda: _read_json(journal, begun_as, what), {})
@@ -143,7 +143,7 @@ def read_outcome(journal: JournalReader, kept: str, path: str) -> Outcome:
         if text.startswith(REFERENCES_MARK):
             # Without the value, the outcome cannot be decoded.
             return Outcome("(it contains values of the environment)")
-        raise StoreError(f"the journal is damaged at step {path}: {error}") from None
+        raise StoreError(f"the database is damaged at step {path}: {error}") from None
 
 
 def read_effect(journal: JournalReader, kind: str, kept: str) -> Effect:
@@ -156,7 +156,7 @@ def read_effect(journal: JournalReader, kind: str, kept: str) -> Effect:
     try:
         return effect_from_json({"turns": [], **asked} if kind == "request" else asked)
     except FormatError as error:
-        raise StoreError(f"the journal is damaged: {error}") from None
+        raise StoreError(f"the database is damaged: {error}") from None
 
 
 def read_question_entry(journal: JournalReader, path: str, kept: str) -> QuestionEntry:
@@ -176,7 +176,7 @@ def format_local_time(moment: float, unit: str = "minutes") -> str:
 
 def _check_number(value: Any, what: str) -> float:
     if not isinstance(value, int | float):
-        raise StoreError(f"the journal is damaged: {what} has {value!r} instead of a number")
+        raise StoreError(f"the database is damaged: {what} has {value!r} instead of a number")
     return value
 
 

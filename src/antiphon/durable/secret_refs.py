@@ -167,9 +167,9 @@ def _parse_json(text: str, what: str, change: Callable[[Any], Any]) -> dict[str,
         data = json.loads(text.removeprefix(REFERENCES_MARK))
         found = map_json(data, change) if text.startswith(REFERENCES_MARK) else data
     except (ValueError, RecursionError, KeyError) as error:
-        raise StoreError(f"the journal is damaged: {what} is not JSON: {error}") from None
+        raise StoreError(f"the database is damaged: {what} is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise StoreError(f"the journal is damaged: {what} is not a JSON object")
+        raise StoreError(f"the database is damaged: {what} is not a JSON object")
     return cast(dict[str, Any], found)
 
 

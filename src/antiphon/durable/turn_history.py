@@ -94,6 +94,6 @@ def _iterate_bodies(journal: JournalReader, key: str) -> Generator[tuple[str, st
     while key:
         found = journal.query("SELECT before, body FROM said WHERE key = ?", (key,))
         if not found:
-            raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
+            raise StoreError(f"the database is damaged: the turn {key[:12]}… is gone")
         key = found[0][0]
         yield found[0]

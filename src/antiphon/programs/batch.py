@@ -124,7 +124,7 @@ def finish_batch(journal: Journal, id: str, program: Program, rows: Iterable[Num
             given = next(rest, None)
             if given is None or given[0] != there.number or encode_value(given[1]) != there.begun_as.get("inputs"):
                 raise NotReadyError(
-                    f"run {id} cannot be finished: its row {there.number} is no longer among the rows;"
+                    f"session {id} cannot be finished: its row {there.number} is no longer among the rows;"
                     f" cancel it with `antiphon stop --final {id}`, then start another with `antiphon run --rows`"
                 )
         _write_rows(journal, batch, program, rest)

@@ -40,9 +40,9 @@ def explain_fork_refusal(entry: RunEntry) -> str:
             team = entry.id if entry.kind == "team" else entry.parent
             return f"a team is forked at one of its messages: `antiphon resume {team} --fork --at MESSAGE`"
         case "map":
-            return f"each row of it is a run of its own, which can be forked: `antiphon list --in {entry.id}`"
+            return f"it is a batch; fork one of its rows: `antiphon list --in {entry.id}` lists them"
         case "earlier":
-            return f"it holds the steps of run {entry.parent} before its restart; fork that one"
+            return f"it holds the steps of session {entry.parent} before its restart; fork that one"
         case _:
             return "only the code that started it can resume it, so nothing could resume a fork"
 
@@ -50,7 +50,7 @@ def explain_fork_refusal(entry: RunEntry) -> str:
 def fork_run(journal: Journal, entry: RunEntry, at: str, change: ForkChange) -> str:
     """Create a fork that is ready to be resumed, and return its id."""
     if why := explain_fork_refusal(entry):
-        raise NotReadyError(f"run {entry.id} cannot be forked: {why}")
+        raise NotReadyError(f"session {entry.id} cannot be forked: {why}")
     is_talk = entry.kind in CHAT_KINDS
     at = find_first_step(journal, entry) if change.prompt is not None else at
     begun = _change_chat(entry, change) if is_talk else _change_program(journal, entry, change)
@@ -85,13 +85,13 @@ def find_first_step(journal: Journal, entry: RunEntry) -> str:
     """Return the path of the first step of a run."""
     found = journal.query("SELECT path FROM effects WHERE run = ? ORDER BY seq LIMIT 1", (entry.id,))
     if not found:
-        raise NotReadyError(f"run {entry.id} has no steps yet")
+        raise NotReadyError(f"session {entry.id} has no steps yet")
     return found[0][0]
 
 
 def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> dict[str, Any]:
     if change.prompt is not None:
-        raise NotReadyError(f"run {entry.id} is a program; its prompts are part of its text")
+        raise NotReadyError(f"session {entry.id} is a program; its prompts are part of its text")
     begun = load_launch_spec(entry, journal)
     if change.model is not None:
         begun = replace(begun, settings={**begun.settings, "model": change.model, "every_model": True})
@@ -102,7 +102,7 @@ def _change_program(journal: Journal, entry: RunEntry, change: ForkChange) -> di
 
 def _change_chat(entry: RunEntry, change: ForkChange) -> dict[str, Any]:
     if change.source is not None:
-        raise NotReadyError(f"run {entry.id} is not a program, so it has no program text to change")
+        raise NotReadyError(f"session {entry.id} is not a program, so it has no program text to change")
     # The fork is a separate conversation with the same beginning.
     begun: dict[str, Any] = {**entry.begun_as, "conversation": ""}
     if change.model is not None:

@@ -92,11 +92,11 @@ def load_launch_spec(entry: RunEntry, journal: Journal) -> LaunchSpec:
         own = {name: each for name, each in whole.settings.items() if name != "parallel"}
         return replace(whole, inputs=decode_value(entry.begun_as.get("inputs", {})), settings=own)
     if entry.damage and not entry.begun_as:
-        raise StoreError(f"run {entry.id} cannot be resumed: {entry.damage}")
+        raise StoreError(f"session {entry.id} cannot be resumed: {entry.damage}")
     try:
         return parse_launch_spec(entry.begun_as)
     except FormatError as error:
-        raise ConfigurationError(f"run {entry.id} cannot be resumed here: {error}") from None
+        raise ConfigurationError(f"session {entry.id} cannot be resumed here: {error}") from None
 
 
 def collect_program_sources(program: Program) -> dict[str, str]:

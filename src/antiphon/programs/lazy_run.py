@@ -94,7 +94,7 @@ class LazyRun(Middleware):
             self._running = self._begin([PrintedLine(*each) for each in self._printed])
         except StoreError as error:
             raise JournalFailed(
-                f"the program stops before its first effect, because the journal cannot be written: {error};"
+                f"the program stops before its first step, because the database cannot be written: {error};"
                 " run it without saving with `--no-save`"
             ) from error
         self.is_durable = self._running is not None

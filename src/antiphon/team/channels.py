@@ -241,7 +241,7 @@ def _check_run_epoch(connection: Any, run: str, epoch: int) -> None:
 
     found = connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchone()
     if found is None or found[0] != epoch:
-        raise LeaseLost(f"run {run!r} is gone on with elsewhere")
+        raise LeaseLost(f"session {run!r} is continued elsewhere")
 
 
 def message_from_row(row: Any) -> ChannelMessage:

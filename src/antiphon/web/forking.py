@@ -75,7 +75,7 @@ def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) 
         raise NotReadyError("this step has changed; reload it")
     entry = journal.find(id)
     if why := _refused(journal, entry):
-        raise NotReadyError(f"run {id} cannot be forked: {why}")
+        raise NotReadyError(f"session {id} cannot be forked: {why}")
     if change.given is not None and load_effect_entry(journal, row).asked.get("private"):
         raise NotReadyError("the step is private; run `antiphon resume --fork` in a terminal to change its result")
     if change.source is not None and (wrong := _wrong(journal, entry, change.source)):

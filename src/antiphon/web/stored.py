@@ -56,7 +56,7 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
     """Return a run as JSON."""
     rows = journal.query(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
     if not rows:
-        raise NotSavedError(f"run {id!r} does not exist")
+        raise NotSavedError(f"session {id!r} does not exist")
     known = _run(journal, rows[0])
     return {**known, **_parts(journal, id)} if known["parts"] else known
 
@@ -95,7 +95,7 @@ def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
     """Return the row of a step."""
     rows = journal.query(f"SELECT {STEP} FROM effects WHERE run = ? AND path = ?", (run, path))
     if not rows:
-        raise NotSavedError(f"run {run!r} has no step {path!r}")
+        raise NotSavedError(f"session {run!r} has no step {path!r}")
     return rows[0]
 
 
@@ -130,7 +130,7 @@ def _ending(journal: Journal, id: str, state: str, kept: str | None) -> dict[str
     try:
         if is_sealed(journal, kept):
             return {"isPrivate": True}
-        ending = parse_redacted_json(journal.load_text(kept), f"run {id}")
+        ending = parse_redacted_json(journal.load_text(kept), f"session {id}")
     except StoreError as error:
         return {"failure": str(error)}
     error = as_object(ending.get("error")) if state not in _GOING else {}
