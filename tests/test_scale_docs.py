@@ -138,7 +138,7 @@ def test_the_unit_of_the_page_is_one_and_its_command_is_taken(tmp_path: Path) ->
 
 def test_the_sizing_of_the_page_is_that_of_what_was_measured() -> None:
     """Each number of the first table that the second one reckons with is there as it was measured."""
-    measured, reckoned = PAGE.partition("## A million runs a day")[::2]
+    measured, reckoned = PAGE.partition("## A million sessions a day")[::2]
 
     def number(pattern: str, text: str) -> float:
         found = re.findall(pattern, text)
@@ -146,8 +146,8 @@ def test_the_sizing_of_the_page_is_that_of_what_was_measured() -> None:
         return float(found[0].replace(",", ""))
 
     assert number(r"\| memory of a worker \| ([\d.]+) MB", measured) == number(r"× ([\d.]+) MB", reckoned)
-    assert number(r"halfway \| ([\d.]+) runs/s", measured) == number(r"2 cores / ([\d.]+) runs/s", reckoned)
-    disk = number(r"\| disk for such a run \| ([\d.]+) KB", measured)
+    assert number(r"halfway \| ([\d.]+) sessions/s", measured) == number(r"2 cores / ([\d.]+) sessions/s", reckoned)
+    disk = number(r"\| disk for such a session \| ([\d.]+) KB", measured)
     assert number(r"small results \| 1,000,000 × ([\d.]+) KB", reckoned) == pytest.approx(disk * 5 / 3, rel=0.05)
     assert number(r"4 KB of results a step \| 1,000,000 × ([\d.]+) KB", reckoned) == pytest.approx(
         disk * 5 / 3 + 5 * 4, rel=0.05

@@ -187,7 +187,11 @@ def test_what_was_written_down_without_a_value_that_is_gone_is_told_of(
     antiphon("answer", "last", "yes")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-next-key")
     ran = antiphon("resume")
-    assert (ran.code, "'OPENAI_API_KEY', which has another value" in ran.err, "--retry 1" in ran.err) == (2, True, True)
+    assert (
+        ran.code,
+        "'OPENAI_API_KEY' of the environment, which has another value" in ran.err,
+        "--retry 1" in ran.err,
+    ) == (2, True, True)
     assert antiphon("resume", "--retry", "1").out == "sk-the-next-key\n"
 
 

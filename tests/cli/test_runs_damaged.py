@@ -170,7 +170,7 @@ LARGE = (
 def test_a_full_disk_stops_a_run_that_can_be_gone_on_with() -> None:
     child = subprocess.run([sys.executable, "-c", FULL, "run", program(LARGE)], capture_output=True, text=True)
     assert (child.returncode, child.stdout) == (2, "begun\n")
-    assert "its effects cannot be written to the journal" in child.stderr
+    assert "its steps cannot be written to the database" in child.stderr
     assert "full" in child.stderr
     assert "Traceback" not in child.stderr
     ran = antiphon("resume")

@@ -277,8 +277,8 @@ def failure(path: Path) -> str:
     [
         ("", "is not JSON"),
         ("hello\nworld\n", "is not JSON"),
-        ("3", "is not a conversation, recording or result"),
-        ('{"a": 1}', "is not a conversation, recording or result"),
+        ("3", "is not a history, replay file or result"),
+        ('{"a": 1}', "is not a history, replay file or result"),
         ('{"kind": "Not A Kind", "data": 1}', "a result has a `kind` such as"),
         ('{"format": "antiphon/conversation", "version": 9}', "this release reads versions 1 and 2"),
         ('{"kind": "text", "data": {}, "display": {"language": 3}}', "`display.language` is 3"),

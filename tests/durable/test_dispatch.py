@@ -16,7 +16,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from antiphon.cli.telling import describe_run, iter_next_steps
+from antiphon.cli.sessions import Sessions
+from antiphon.cli.telling import describe_session, iter_next_steps
 from antiphon.durable import Dispatcher, Journal, RateLimits, RunInUse, run_queue
 from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 from antiphon.durable.run_queue import MAX_TAKEOVERS
@@ -229,7 +230,7 @@ def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(worker
     assert f"{dead} workers in a row died" in said
     assert "at step 2" in said
     assert "`antiphon resume deadly`" in said
-    assert said in describe_run(entry)
+    assert said in describe_session(Sessions().make_entry(entry))
     assert said in " ".join(iter_next_steps(workers.journal, "deadly", is_shown=True))
     metrics = workers.dispatcher.metrics()
     assert (dict(metrics.runs), metrics.lost) == ({"failed": 1}, 1)

@@ -233,7 +233,7 @@ def test_a_changed_program_stops_with_both_sides(path: str) -> None:
     with (journal := Journal(path)).run("r"):
         journal.step(len, "abc")
     with (
-        pytest.raises(ReplayDiverged, match=r"(?s)step 1 of run r.*then:.*abc.*now:.*xyz"),
+        pytest.raises(ReplayDiverged, match=r"(?s)step 1 of session r.*then:.*abc.*now:.*xyz"),
         (journal := Journal(path)).run("r"),
     ):
         journal.step(len, "xyz")
@@ -320,7 +320,7 @@ def test_large_values_are_kept_once(path: str) -> None:
 
 
 def test_a_run_has_one_process_at_a_time(path: str) -> None:
-    with Journal(path).run("r"), pytest.raises(RunInUse, match="being run by process"), Journal(path).run("r"):
+    with Journal(path).run("r"), pytest.raises(RunInUse, match="is running in process"), Journal(path).run("r"):
         pass
     first = Journal(path)
 

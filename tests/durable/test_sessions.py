@@ -141,7 +141,7 @@ def test_only_what_is_written_down_can_be_resumed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.db")
     with journal.run("plain"):
         pass
-    with pytest.raises(NotReadyError, match="was not started by a session"):
+    with pytest.raises(NotReadyError, match="has no request of a model"):
         Session(Scripted("x"), journal=journal).resume_run("plain")
 
 

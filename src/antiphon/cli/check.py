@@ -36,7 +36,7 @@ def check(
 
     Programs, and the modules that they import, are checked without running them; directories are searched for
     `*.vibe`. A history holds messages or a request of OpenAI Chat, OpenAI Responses, Anthropic or Gemini; a
-    conversation of Antiphon; messages of pydantic-ai, LangChain or the Vercel AI SDK; or a session of Claude Code or
+    file of Antiphon; messages of pydantic-ai, LangChain or the Vercel AI SDK; or a session of Claude Code or
     Codex. A file may have several, one per line. Exit code: 0 no errors (warnings do not count), 1 errors, 2 a
     file that cannot be read.
     """

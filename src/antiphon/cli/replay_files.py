@@ -46,7 +46,7 @@ def load_replay(file: str) -> ReplayMiddleware | None:
                 row = json.loads(line)
                 if not isinstance(row, dict) or not set(cast(dict[str, Any], row)) >= _FIELDS:
                     if rows:
-                        raise ConfigurationError(f"{file}: line {number} is not a step of a run")
+                        raise ConfigurationError(f"{file}: line {number} is not a step of a session")
                     return None
                 rows[row["path"]] = row
     except (ValueError, OSError):

@@ -71,7 +71,7 @@ def load_content(path: str) -> FileContent:
     except FormatError as error:
         if as_object(data).get("format") == FORMAT:
             raise FormatError(f"{path}: {error}") from None
-        raise FormatError(f"{path} is not a conversation, recording or result: {error}") from None
+        raise FormatError(f"{path} is not a history, replay file or result: {error}") from None
 
 
 def _read_pruned_results(text: bytes) -> list[Result] | None:
@@ -87,7 +87,7 @@ def _load_json_lines(path: str, error: MalformedJSONError) -> FileContent:
     try:
         return FileContent(history=load_history_file(path))
     except MalformedJSONError:
-        known = "a recording or a session, which have one JSON object per line"
+        known = "a replay file or a history with one JSON object per line"
         raise FormatError(f"{error}; it is not {known} either") from None
 
 

@@ -27,12 +27,12 @@ TESTS_FAILED = 100
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR]...", type=FILE_PARAM)
 @click.option("-k", "wanted", metavar="NAME", default="", help="Run only tests whose name contains this text.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--replay", metavar="FILE", help="Answer from this recording in tests without scripted answers.")
+@click.option("--replay", metavar="FILE", help="Answer from this replay file in tests without scripted answers.")
 def test(paths: tuple[str, ...], wanted: str, as_json: bool, replay: str | None) -> None:
     """Run the `test "…" { … }` blocks of programs.
 
     Directories are searched; the default is the current one. No model is asked: answers come from
-    `answers([…])`, or from a recording `NAME.recording.jsonl` beside NAME.vibe. Exit code: 0 all passed,
+    `answers([…])`, or from a replay file `NAME.recording.jsonl` beside NAME.vibe. Exit code: 0 all passed,
     100 some failed, 2 there are no tests or they cannot run, 130 interrupted.
     """
     if replay is not None and not Path(replay).is_file():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -173,10 +174,11 @@ def _print_status(metrics: Metrics, as_json: bool) -> None:
         numbers |= {"steps_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
         click.echo(format_safe_json({"sessions": dict(metrics.runs), **numbers, "workers": workers}))
         return
-    states = (
-        ", ".join(f"{number} {to_session_state(state)}" for state, number in sorted(metrics.runs.items())) or "none"
-    )
-    click.echo(f"sessions {states}")
+    counts = Counter[str]()
+    for state, number in metrics.runs.items():
+        counts[to_session_state(state)] += number
+    states = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    click.echo(f"sessions {states or 'none'}")
     if metrics.lost:
         click.echo(f"lost     {metrics.lost} failed sessions killed their workers")
     if metrics.oldest is not None:

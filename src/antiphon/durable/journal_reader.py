@@ -220,7 +220,7 @@ class JournalReader:
         entry = self.find(id)
         found = self.query("SELECT said FROM runs WHERE id = ?", (entry.id,))
         if "mode" not in entry.begun_as:
-            raise NotReadyError(f"session {id!r} is no chat")
+            raise NotReadyError(f"session {id!r} has no request of a model")
         return load_session_request(self, entry.begun_as, found[0][0] or "")
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
