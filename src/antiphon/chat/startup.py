@@ -150,10 +150,11 @@ def _open_journal(wishes: ChatOptions, stack: ExitStack, now: Callable[[], dict[
 
 
 def _describe_now(talk: SavedChat) -> dict[str, Any]:
-    """Return launch data of a run; `turn` is the number of the turn with its message."""
+    """Return launch data of a run: `turn` is the place of the turn with its message, `message` its number from 1."""
     turns = talk.conversation.turns
     turn = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
-    return {"model": talk.session.model.name, "conversation": talk.id, "turn": turn}
+    message = 1 + sum(isinstance(each, UserTurn) and bool(each.visible_parts) for each in turns[:turn])
+    return {"model": talk.session.model.name, "conversation": talk.id, "turn": turn, "message": message}
 
 
 def _explain_model(source: str, entry: ConversationEntry | None) -> str:

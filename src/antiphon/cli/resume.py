@@ -155,7 +155,8 @@ def _open_chat(found: SessionEntry) -> int:
     """Continue a finished chat at the terminal."""
     if found.conversation is None or not _has_terminal():
         state = "stopped" if found.state == "stopped" else "already done"
-        print_message(f'session {found.id} is {state}; send a message with `antiphon resume {found.id} "…"`')
+        hint = "" if found.conversation is None else f'; send a message with `antiphon resume {found.id} "…"`'
+        print_message(f"session {found.id} is {state}{hint}")
         return 0
     from antiphon.cli.chat import chat
 

@@ -124,6 +124,9 @@ class Sessions:
         if run is not None:
             owner = self._find_owner(run) if run.id != which else None
             return self._make_chat(owner, self.message_runs(owner.id)) if owner is not None else self.make_entry(run)
+        base, dot, number = which.rpartition(".")
+        if base and dot and number.isdigit() and self.journal.has_run(child := f"{self.find(base).id}.{number}"):
+            return self.make_entry(self.journal.find(child))
         raise NotSavedError(self._describe_missing(which))
 
     def resolve(self, address: str) -> tuple[SessionEntry, str | None]:
@@ -353,8 +356,8 @@ def get_shown_path(run: RunEntry, path: str) -> str:
 
 def get_message_number(run: RunEntry) -> int:
     """Return the number of the message that a run answers in its conversation, from 1."""
-    turn = run.begun_as.get("turn", 0)
-    return (turn if isinstance(turn, int) else 0) // 2 + 1
+    number = run.begun_as.get("message")
+    return number if isinstance(number, int) else 1
 
 
 def _determine_state(run: RunEntry) -> State:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.errors import ConfigurationError
-from antiphon.facts.resolution import lookup_facts
+from antiphon.facts.resolution import list_known_models, lookup_facts
 from antiphon.providers.redaction import split_credentials
 from antiphon.wire import APIS, Profile
 
@@ -155,6 +155,8 @@ PROVIDERS: dict[str, Provider] = {
     )
 }
 
+#: How many providers an error names.
+_MAX_NAMED = 4
 #: Prefixes of model names that identify the provider.
 _NAME_PREFIXES = {
     r"claude": "anthropic",
@@ -206,9 +208,11 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
             return PROVIDERS[family], model
     if slash:
         _get_provider(prefix, model)
+    near = suggest_name(model, (each.name for each in list_known_models()))
+    known = ", ".join([*PROVIDERS][:_MAX_NAMED])
     raise ConfigurationError(
-        f"no provider is known for model {model!r}; write 'provider/{model}' with one of {', '.join(PROVIDERS)},"
-        " or give the server's `url`"
+        f"no provider is known for model {model!r}; {f'did you mean {near!r}? Or ' if near else ''}write"
+        f" 'provider/{model}' with one of {known} …, or give the server's `url`; `antiphon setup` chooses a model"
     )
 
 
