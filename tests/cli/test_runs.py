@@ -288,7 +288,7 @@ class TestChangedPrograms:
         program(self.OLD.replace('"Who?"', '"Which?"'))
         ran = antiphon("resume")
         assert (ran.code, ran.out) == (2, "")
-        assert re.search(r"(?s)V0930.*step 2 of run.*then:.*Who\?.*now:.*Which\?", ran.err)
+        assert re.search(r"(?s)V0930.*step 2 of session.*then:.*Who\?.*now:.*Which\?", ran.err)
         program(self.OLD)
         assert antiphon("resume").out == "hi Ada\n"
 
@@ -402,7 +402,7 @@ class TestForks:
         (tmp_path / "rows.jsonl").write_text('{"n": 1}\n')
         antiphon("map", program("let n = 0\nprint(n)\n"), str(tmp_path / "rows.jsonl"))
         refused = antiphon("resume", "--fork", "--at", "1")
-        assert (refused.code, "each row of it is a run of its own" in refused.err) == (2, True)
+        assert (refused.code, "it is a batch; fork one of its rows" in refused.err) == (2, True)
 
 
 class TestLooking:

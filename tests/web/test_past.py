@@ -301,10 +301,10 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
     [
         ("team", None, "antiphon resume"),
         ("turn", "t1", "antiphon resume t1"),
-        ("map", None, "each row of it is a run of its own"),
+        ("map", None, "it is a batch; fork one of its rows"),
         ("python", None, "only the code that started it"),
         ("session", None, "only the code that started it"),
-        ("earlier", "first", "the steps of run first before its restart"),
+        ("earlier", "first", "the steps of session first before its restart"),
         ("program", None, "is not a program; resume it"),
     ],
 )
@@ -433,7 +433,7 @@ def test_what_is_private_is_not_compared(journal: Journal):
 def test_a_comparison_with_nothing_says_so(journal: Journal):
     begun(journal, "a").finish("done")
     missing, gone_ = got(journal, "/api/compare?first=a", "/api/compare?first=a&second=zzz")
-    assert (missing["error"], gone_["error"]) == ("`second` is missing", "run 'zzz' does not exist")
+    assert (missing["error"], gone_["error"]) == ("`second` is missing", "session 'zzz' does not exist")
 
 
 # In a browser
