@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.wire.rules.table import RULES
+
 ROOT = Path(__file__).parent.parent
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -91,10 +93,20 @@ def test_the_first_page_and_the_readme_tell_the_same_story(built: tuple[Path, st
     assert len(texts[0].splitlines()) <= 170
 
 
+def _reasons() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return text.partition("\n## Why it is better\n")[2].partition("\n## ")[0]
+
+
 def test_each_reason_names_its_script():
-    reasons = (
-        (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Why it is better\n")[2].partition("\n## ")[0]
-    )
-    scripts = re.findall(r"\[`?([\w/.]+\.py)`?\]", reasons)
+    scripts = re.findall(r"\[`?([\w/.]+\.py)`?\]", _reasons())
     assert len(scripts) == 4
     assert [name for name in scripts if not (ROOT / name).is_file()] == []
+
+
+def test_each_figure_of_a_reason_is_measured():
+    measured = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    figures = re.findall(r"\d+\.\d+|\d+,\d+", _reasons())
+    assert len(figures) == 8
+    assert [figure for figure in figures if figure not in measured] == []
+    assert f"{len(RULES)} [rules]" in _reasons()
