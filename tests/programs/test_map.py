@@ -267,7 +267,7 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     assert "--max-cost USD` continues" in ran.err
     # Rows that were not begun are as they were, and what was spent counts when it is gone on with.
     assert json.loads(antiphon("list", "--in", "last", "--json").out)[-1]["state"] == "ready"
-    assert antiphon("resume", "last").code == 1
+    assert antiphon("resume", "last").code == 4
     assert len(fake.requests) == asked
     ran = antiphon("resume", "last", "--max-cost", "9")
     assert (ran.code, {each["outcome"] for each in lines(ran.out)}) == (0, {"done"})

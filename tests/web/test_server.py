@@ -391,7 +391,7 @@ def test_what_is_not_there_is_told(journal: Journal):
     begun(journal, "r")
     page = app(journal=journal, token=TOKEN)
     for path, said in (
-        ("/api/runs/none/about", "run 'none' does not exist"),
+        ("/api/runs/none/about", "session 'none' does not exist"),
         ("/api/runs/r/step?path=9", "session 'r' has no step '9'"),
         ("/api/runs/none/step?path=1", "session 'none' has no step '1'"),
     ):

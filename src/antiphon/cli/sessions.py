@@ -262,7 +262,7 @@ class Sessions:
         kind = _KIND_BY_RUN_KIND.get(run.kind, "script")
         state, cost = _determine_state(run), run.cost
         if kind == "batch" and run.state != PREPARING:
-            from antiphon.programs.batch import load_batch_cost
+            from antiphon.durable.shared_counter import load_batch_cost
 
             cost = load_batch_cost(self.journal, run.id)
             if state == "done" and dict(self.journal.count_by_state(run.id, kind="row")).get("failed"):

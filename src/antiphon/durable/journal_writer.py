@@ -160,7 +160,7 @@ class JournalWriter(JournalReader):
             if not isinstance(epoch, int):
                 raise StoreError(f"the database is damaged: session {id!r} has {epoch!r} for its epoch")
             if state == "cancelled":
-                raise RunInUse(f"session {id!r} was cancelled; `antiphon resume {id} --fork` continues a copy")
+                raise RunInUse(f"session {id!r} was stopped for good; `antiphon resume {id} --fork` continues a copy")
             if owner and owner != me and not by_force and is_owner_alive(owner):
                 raise RunInUse(f"session {id!r} is running in {describe_owner(owner, id)}")
             if state == PREPARING and into != PREPARING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.durable.journal_reader import JournalReader
 from antiphon.durable.postgres import PostgresConnection, PostgresDatabase
 from antiphon.effects.budget import Counter, Spending
 
@@ -16,6 +17,12 @@ _BEGIN = (
     " ON CONFLICT DO NOTHING"
 )
 _ADD = "UPDATE spent SET cost = cost + CAST(? AS DOUBLE PRECISION) WHERE batch = ? RETURNING cost"
+
+
+def load_batch_cost(journal: JournalReader, id: str) -> float | None:
+    """Return the cost of all rows of a batch, or None if the price of a request is unknown."""
+    ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
+    return None if unknown else cost
 
 
 class SharedCounter(Counter):

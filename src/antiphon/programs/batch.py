@@ -16,7 +16,7 @@ from antiphon._base.json_access import as_array, as_object
 from antiphon.durable import ActiveRun, Journal, LeaseLost, RunEntry
 from antiphon.durable.journal_writer import PREPARING
 from antiphon.durable.replay_cache import set_aside_run
-from antiphon.durable.shared_counter import COST_OF_ROWS
+from antiphon.durable.shared_counter import load_batch_cost
 from antiphon.effects.budget import NO_LIMITS, Budget, BudgetExceeded, Counter, Spending
 from antiphon.effects.codec import decode_value, encode_value
 from antiphon.effects.pipeline import Middleware
@@ -214,12 +214,6 @@ class Batch:
         if report.outcome == "interrupted":
             raise KeyboardInterrupt
         return load_row_result(self._journal, self._journal.find(row.id))
-
-
-def load_batch_cost(journal: Journal, id: str) -> float | None:
-    """Return the cost of all rows of a batch, or None if the price of a request is unknown."""
-    ((cost, unknown),) = journal.query(COST_OF_ROWS, (id,)) or [(0.0, 0)]
-    return None if unknown else cost
 
 
 def _determine_batch_state(seen: set[str]) -> str:
