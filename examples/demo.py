@@ -1,108 +1,78 @@
-"""What Antiphon does, in two minutes and without a key: the embedded model at work, then a scripted team.
+"""Show a typed answer, a tool loop, and a program that is killed and resumed, with the embedded model and no key.
 
 Run: `make demo`, or `python examples/demo.py` where antiphon is installed.
 """
 
 from __future__ import annotations
 
-import select
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
-from team.demo import Stage, found, play
+from team.demo import Stage, found
 
 from antiphon.durable import Journal
-from antiphon.terminal import make_console
 
 ROOT = Path(__file__).resolve().parent.parent
-#: What is done here is written down here, and is none of the business of whoever looks.
+#: The database of the demonstration is apart from yours.
 HOME = ROOT / "build" / "demo"
 MODEL = ("--model", "local/0.5b")
 TYPE = "{name: text, age: number}"
 ASK = ("antiphon", "ask", "Ada Lovelace was 36 when she died.", "--returns", TYPE, *MODEL)
-EXTRACT = ("antiphon", "run", "examples/extract.vibe", *MODEL)
 NOTES = ("antiphon", "run", "examples/notes.vibe", *MODEL)
-# One mail at a time: whoever is killed in the middle has done something, and has something left.
+# One mail at a time, so that the program is killed between its first answer and its last.
 TRIAGE = ("antiphon", "run", "--max-parallel", "1", "examples/mail_triage.vibe", *MODEL)
-TRUST = ("antiphon", "setup", "trust", "--yes")
-PROGRAMS = (EXTRACT, NOTES, TRIAGE)
-#: For so many seconds somebody at a terminal may say that he wants to see the page.
-PATIENCE = 20
+FILES = ("notes.vibe", "mail_triage.vibe", "notes", "mails")
 AFTER = """
 Use it yourself:
-    . .venv/bin/activate       where make demo has put it
-    antiphon setup             choose whose models to use
-    antiphon chat              talk to one
-More: docs/start.md, docs/examples.md"""
+  . .venv/bin/activate    # puts antiphon on your path
+  antiphon setup          # choose a model
+  antiphon chat           # chat with it
+Continue with docs/start.md and docs/examples.md."""
 
 
 def main() -> None:
-    """Tell the story, one part after another; the first command that fails ends it."""
+    """Run the parts in order; the first command that fails ends the demonstration."""
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
-    stage = Stage(_checkout(), HOME / "demo.db", {"XDG_CONFIG_HOME": str(HOME / "config")})
-    stage.show("The embedded model is fetched, once:", "antiphon", "models", "pull", "0.5b")
-    answer_with_types(stage)
-    loop_with_tools(stage)
-    kill_and_resume(stage)
-    stage.head(
-        "4  A team", "What its models say is scripted, so that it needs no key. Git, pytest and the commands are real."
-    )
-    play(HOME, stage.database)
-    look_at_the_page(stage)
+    # A program outside of any repository needs no decision about trust.
+    with tempfile.TemporaryDirectory(prefix="antiphon-demo-") as place:
+        copy_programs(Path(place))
+        stage = Stage(Path(place), HOME / "demo.db", {"XDG_CONFIG_HOME": str(HOME / "config")})
+        stage.show("The embedded model is downloaded once.", "antiphon", "setup", "models", "pull", "0.5b")
+        stage.show("1. A typed answer: you name a type, and get a value of it or an error.", *ASK)
+        stage.show("2. A tool loop: the model calls a tool and answers from its result.", *NOTES)
+        kill_and_resume(stage)
+    stage.say("4. The web page shows these sessions, with every step and its cost:", page_command(stage))
     print(AFTER, flush=True)
 
 
-def _checkout() -> Path:
-    """A repository with the programs that are shown, so that what is allowed here is allowed nowhere else."""
-    place = HOME / "checkout"
-    for program in PROGRAMS:
-        (file,) = (word for word in program if word.endswith(".vibe"))
-        (place / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / file, place / file)
-    for name in ("mails", "notes"):
-        shutil.copytree(ROOT / "examples" / name, place / "examples" / name)
-    subprocess.run(["git", "init", "--quiet", place], check=True)
-    return place
-
-
-def answer_with_types(stage: Stage) -> None:
-    """From the shell, and in a program."""
-    stage.head("1  Typed answers", "You name a type, and get a value of it, or an error.")
-    stage.show("From the shell:", *ASK)
-    stage.show("In a program, which declares what it wants:", *EXTRACT)
-
-
-def loop_with_tools(stage: Stage) -> None:
-    """A program with a tool of its own."""
-    stage.head(
-        "2  A tool loop", "The model calls a tool of the program and answers from what it gives. Each call is a card."
-    )
-    stage.show("Programs that came from elsewhere may do nothing yet. What would they do? It is allowed:", *TRUST)
-    stage.show("A question about some notes:", *NOTES)
+def copy_programs(place: Path) -> None:
+    """Copy the programs and their files to a directory."""
+    for name in FILES:
+        source, target = ROOT / "examples" / name, place / "examples" / name
+        target.parent.mkdir(exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
 
 
 def kill_and_resume(stage: Stage) -> None:
-    """A program that dies in the middle, and goes on."""
-    stage.head("3  Killed, and gone on with", "What a run has done is written down, and is not done again.")
-    stage.say("Three mails, one after the other; the process is killed after the first:", " ".join(TRIAGE))
-    with subprocess.Popen(found(TRIAGE), cwd=stage.place, env=stage.variables, stdin=subprocess.DEVNULL) as process:
-        _wait_for_a_request(stage, process)
+    """Kill a program after its first answer, resume it, and show its steps."""
+    stage.say("3. A program sorts three mails. It is killed after the first.", " ".join(TRIAGE))
+    with subprocess.Popen(
+        found(TRIAGE), cwd=stage.place, env=stage.variables, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        wait_for_request(stage, process)
         process.kill()
-    terminal = make_console(sys.stderr)
-    if terminal.is_terminal and not terminal.is_dumb_terminal:
-        # What moved on the last line moves no more.
-        terminal.file.write("\r\x1b[K")
-    print(f"(kill -9 {process.pid})", flush=True)
-    stage.show("It goes on; the first mail is not asked about again:", "antiphon", "resume", "last")
-    stage.show("All that it did, in both lives:", "antiphon", "show", "last")
+    print(f"(killed with `kill -9 {process.pid}`)", flush=True)
+    stage.show("It is resumed. The first mail is not sent to the model again.", "antiphon", "resume", "last")
+    stage.show("All its steps, from both processes:", "antiphon", "show", "last")
 
 
-def _wait_for_a_request(stage: Stage, process: subprocess.Popen[bytes]) -> None:
-    """Until a model has answered once."""
+def wait_for_request(stage: Stage, process: subprocess.Popen[bytes]) -> None:
+    """Return once the program has the answer to its first request, or has ended."""
     journal = Journal(str(stage.database))
     before = {run.id for run in journal.list_runs()}
     while process.poll() is None:
@@ -114,27 +84,14 @@ def _wait_for_a_request(stage: Stage, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
-def look_at_the_page(stage: Stage) -> None:
-    """Say how, and do it if somebody is there who wants it."""
-    stage.head(
-        "5  The page",
-        "Every run, call and result of this demonstration, in a browser: runs, the team, and what it cost.",
-    )
-    place = stage.database.relative_to(ROOT)
-    stage.say("Look at it:", f"ANTIPHON_DB={place} antiphon serve --open")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return
-    print(f"Enter opens it now; without it, this ends in {PATIENCE} seconds. ", end="", flush=True)
-    # The end of input makes it readable too, and nobody has pressed anything.
-    if select.select([sys.stdin], [], [], PATIENCE)[0] and sys.stdin.readline():
-        subprocess.run(found(("antiphon", "serve", "--open")), cwd=stage.place, env=stage.variables, check=False)
-    else:
-        print()
+def page_command(stage: Stage) -> str:
+    """Return the command that opens the web page over the database of the demonstration."""
+    return f"antiphon --db {stage.database.relative_to(ROOT)} serve --open"
 
 
 if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        # The command that was running has said so itself.
+        # The command that was running has reported it.
         sys.exit(130)

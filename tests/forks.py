@@ -202,6 +202,8 @@ def end(work: Callable[[], object]) -> NoReturn:
         work()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
     except BaseException:
         traceback.print_exc()
         code = 1

@@ -6,6 +6,7 @@ error of `test_docs.py`. Notes, each a comment of its own in the lines above the
 | note | |
 |---|---|
 | `file: NAME` | the block is a file of this name, for the commands further down the page |
+| `command` | the file is run by these commands alone |
 | `answers: [...]` | what models say, in the form of `answers` in tests of the language; they are Anthropic's then |
 | `variables: {...}` | variables of the environment |
 | `files: {...}` | files that are there, by name, and that the page does not show |
@@ -29,7 +30,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "examples" / "README.md",
+    ROOT / "examples" / "instead" / "README.md",
+    *sorted((ROOT / "docs").glob("**/*.md")),
+]
 #: A line that tells the reader that a model said this.
 MARK = "◇"
 _FENCE = re.compile(
@@ -66,7 +72,7 @@ class Block:
         for note in ("shown", "source", "tree"):
             if note in self.notes:
                 return note
-        if "file" in self.notes and self.language not in ("python", "vibe"):
+        if "file" in self.notes and ("command" in self.notes or self.language not in ("python", "vibe")):
             return "file"
         if self.language in ("python", "vibe"):
             return self.language

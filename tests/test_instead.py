@@ -32,7 +32,7 @@ from antiphon.fakes import Call, Fail, Fake, Received, Step
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "examples" / "instead"
-PAGE = ROOT / "docs" / "language" / "instead.md"
+PAGE = SCRIPTS / "README.md"
 NAMES = ["mail_triage", "csv_report", "api_digest", "log_summary", "rename_files", "label_issues"]
 
 GITHUB = "https://api.github.com"

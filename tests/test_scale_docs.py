@@ -45,11 +45,12 @@ def test_the_code_of_the_page_runs(postgres: str) -> None:
     assert Journal(postgres).find("part-1").state == "done"
 
 
-def test_the_commands_of_the_page_are_taken(postgres: str) -> None:
+def test_the_commands_of_the_page_are_taken(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("nightly.vibe").write_text('sleep(0)\n"done"\n')
     Path("triage.vibe").write_text('let mail = ""\nsleep(0)\nmail\n')
     Path("mails.csv").write_text("mail\nfirst\nsecond\n")
     commands = [shlex.split(line, comments=True) for line in blocks("sh")[0].splitlines() if "antiphon " in line]
+    monkeypatch.setenv("ANTIPHON_DB", postgres)
     with working(postgres):
         until(lambda: Dispatcher(postgres).metrics().workers)
         ran = 0
@@ -137,7 +138,7 @@ def test_the_unit_of_the_page_is_one_and_its_command_is_taken(tmp_path: Path) ->
 
 def test_the_sizing_of_the_page_is_that_of_what_was_measured() -> None:
     """Each number of the first table that the second one reckons with is there as it was measured."""
-    measured, reckoned = PAGE.partition("## A million runs a day")[::2]
+    measured, reckoned = PAGE.partition("## A million sessions a day")[::2]
 
     def number(pattern: str, text: str) -> float:
         found = re.findall(pattern, text)
@@ -145,8 +146,8 @@ def test_the_sizing_of_the_page_is_that_of_what_was_measured() -> None:
         return float(found[0].replace(",", ""))
 
     assert number(r"\| memory of a worker \| ([\d.]+) MB", measured) == number(r"× ([\d.]+) MB", reckoned)
-    assert number(r"halfway \| ([\d.]+) runs/s", measured) == number(r"2 cores / ([\d.]+) runs/s", reckoned)
-    disk = number(r"\| disk for such a run \| ([\d.]+) KB", measured)
+    assert number(r"halfway \| ([\d.]+) sessions/s", measured) == number(r"2 cores / ([\d.]+) sessions/s", reckoned)
+    disk = number(r"\| disk for such a session \| ([\d.]+) KB", measured)
     assert number(r"small results \| 1,000,000 × ([\d.]+) KB", reckoned) == pytest.approx(disk * 5 / 3, rel=0.05)
     assert number(r"4 KB of results a step \| 1,000,000 × ([\d.]+) KB", reckoned) == pytest.approx(
         disk * 5 / 3 + 5 * 4, rel=0.05

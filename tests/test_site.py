@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from antiphon.wire.rules.table import RULES
 
 ROOT = Path(__file__).parent.parent
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -52,11 +55,58 @@ def test_a_page_is_called_the_same_in_the_menu_and_at_its_head():
         assert (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()[0] == f"# {name}"
 
 
-def test_the_first_page_shows_a_picture_two_commands_and_three_examples(built: tuple[Path, str]):
+def test_the_menu_has_six_groups_and_at_most_28_pages():
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    groups = re.findall(r"^  - (.+):$", menu, re.MULTILINE)
+    assert groups == ["Get started", "Guides", "Language", "Python", "Operate", "Reference"]
+    assert len(re.findall(r"\.md$", menu, re.MULTILINE)) <= 28
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("retry", "providers.html"),
+        ("rate limit", "providers.html"),
+        ("rate limit", "scale.html"),
+        ("resume", "sessions.html"),
+        ("approve", "safety.html"),
+    ],
+)
+def test_the_search_finds_a_heading_with_the_words(built: tuple[Path, str], words: str, page: str):
+    site, _ = built
+    items: list[dict[str, str]] = json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]
+    assert page in {item["location"].partition("#")[0] for item in items if words in item["title"].lower()}
+
+
+def test_the_first_page_and_the_readme_tell_the_same_story(built: tuple[Path, str]):
     site, _ = built
     first = (site / "index.html").read_text(encoding="utf-8")
     (picture,) = re.findall(r'<img [^>]*src="(img/[^"]+)"', first)
     assert (site / picture).is_file()
-    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert re.findall(r"^make (\w+)", text, re.MULTILINE) == ["demo", "test"]
-    assert len(re.findall(r"^\*\*.+?\.\*\*", text.partition("## Three examples")[2], re.MULTILINE)) == 3
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md")]
+    stories = [text.partition("# Antiphon\n")[2].partition("\n## Install\n")[0] for text in texts]
+    # Outputs have times, and links begin at different places.
+    told = [re.sub(r"^```text\n.*?^```$|\]\([^)]*\)", "", story, flags=re.MULTILINE | re.DOTALL) for story in stories]
+    assert told[0] == told[1]
+    for text in texts:
+        assert re.findall(r"^make (\w+)", text, re.MULTILINE) == ["demo", "test"]
+    assert len(texts[0].splitlines()) <= 170
+
+
+def _reasons() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return text.partition("\n## Why it is better\n")[2].partition("\n## ")[0]
+
+
+def test_each_reason_names_its_script():
+    scripts = re.findall(r"\[`?([\w/.]+\.py)`?\]", _reasons())
+    assert len(scripts) == 4
+    assert [name for name in scripts if not (ROOT / name).is_file()] == []
+
+
+def test_each_figure_of_a_reason_is_measured():
+    measured = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    figures = re.findall(r"\d+\.\d+|\d+,\d+", _reasons())
+    assert len(figures) == 8
+    assert [figure for figure in figures if figure not in measured] == []
+    assert f"{len(RULES)} [rules]" in _reasons()

@@ -1,6 +1,6 @@
-"""A team at work without a key: its models are scripted, all else is real: git, pytest, the commands.
+"""Show a team at work without a key: the answers of its models are scripted; git, pytest and the commands are real.
 
-Run: `python examples/team/demo.py` where antiphon and pytest are installed. `make demo` shows it as its last part.
+Run: `python examples/team/demo.py` where antiphon and pytest are installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAITS = 3
 
 
 class Stage:
-    """Where a story is told: headings, and commands that are shown and run, with nobody at the keyboard."""
+    """Prints and runs commands in a directory, with a database and without a keyboard."""
 
     def __init__(self, place: Path, database: Path, variables: dict[str, str]) -> None:
         kept = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
@@ -39,22 +39,16 @@ class Stage:
         self.variables = kept | {"ANTIPHON_DB": str(database)} | variables
         self._console = make_console()
 
-    def head(self, title: str, about: str) -> None:
-        """Begin a part: what it is called, and in a line what it shows."""
-        self._console.print()
-        self._console.print(Text(title, "bold cyan"))
-        self._console.print(about)
-
     def say(self, text: str, command: str = "") -> None:
-        """Say something, and show the command that one would type for it."""
+        """Print a sentence and a command."""
         self._console.print()
-        self._console.print(Text(text, "dim"))
+        self._console.print(Text(text, "bold"))
         if command:
             self._console.print(Text.assemble(("$ ", "dim"), command), soft_wrap=True)
         self._console.file.flush()
 
     def show(self, text: str, *command: str, codes: tuple[int, ...] = (0,)) -> None:
-        """Say what comes, show the command, and run it; one that ends with another code ends the demonstration."""
+        """Print a sentence and a command, and run it; another exit code ends the demonstration."""
         self.say(text, shlex.join(command))
         self.run(*command, codes=codes)
 
@@ -66,22 +60,22 @@ class Stage:
 
 
 def found(command: tuple[str, ...]) -> list[str]:
-    """A command of ours is run by this interpreter, whatever is installed besides."""
+    """Return the command with this interpreter, whatever else is installed."""
     first, *rest = command
     return {"antiphon": [sys.executable, "-m", "antiphon"], "python": [sys.executable]}.get(first, [first]) + rest
 
 
 def _is_foreign(name: str) -> bool:
-    """Whether a variable is about another database, another repository, or a way to the network that nobody needs."""
+    """Return True for a variable that names another database, another repository or a proxy."""
     return name.startswith(("ANTIPHON_", "GIT_")) or name.lower().endswith("_proxy")
 
 
 def play(home: Path, database: Path) -> None:
-    """Tell the story of a small team in a directory, from what is wanted to what is merged."""
+    """Run a small team in a directory, from the request to the merge."""
     for needed, there in (("git", shutil.which("git")), ("pytest", find_spec("pytest"))):
         if not there:
             sys.exit(f"this demonstration needs {needed}")
-    # Where tests cannot be confined: these are our own.
+    # The tests are our own, so they may run where no sandbox is available.
     options = ("--no-sandbox",) if sandbox_problem() else ()
     with Fake(load_script(HERE / "script.json")) as fake:
         stage = Stage(
@@ -101,7 +95,7 @@ def play(home: Path, database: Path) -> None:
 
 
 def _repository(home: Path) -> Path:
-    """A repository of the small shop."""
+    """Create a repository of the small shop."""
     place = home / "basket"
     shutil.copytree(HERE / "repository", place, ignore=shutil.ignore_patterns("__pycache__"))
     git = ("git", "-c", "user.name=You", "-c", "user.email=you@example.com")
@@ -111,34 +105,42 @@ def _repository(home: Path) -> Path:
 
 
 def _perform(stage: Stage, options: tuple[str, ...]) -> None:
-    """Show one command after another."""
-    stage.show("A small shop; it has a test that fails:", *TESTS, codes=(1,))
-    stage.show("Its `team.toml` may run and spend, so you trust it first:", "antiphon", "setup", "trust", "--yes")
+    """Show the commands in order."""
+    stage.show("A small shop, with a test that fails:", *TESTS, codes=(1,))
     stage.show(
-        "A team: somebody who asks what you want, an architect, two coders:",
+        "Its `team.toml` names commands and limits, so you trust it first:", "antiphon", "setup", "trust", "--yes"
+    )
+    stage.show(
+        "Start a team: a product manager, an architect and two coders. Their answers are scripted.",
         *("antiphon", "team", WANTED, "--model", MODEL, *options),
         codes=(WAITS,),
     )
-    stage.show("It waits for you, and no process has to. Answer when you like:", *_answer(stage, "The customer gains."))
-    stage.show("It goes on where it was:", "antiphon", "resume", codes=(WAITS,))
     stage.show(
-        "Accept the plan. A coder says that all tests pass; the machine runs them itself, and sends the work back:",
+        "The team waits for you, without a process. Answer when you like:", *_answer(stage, "The customer gains.")
+    )
+    stage.show("Resume it:", "antiphon", "resume", _team(stage).id, codes=(WAITS,))
+    stage.show(
+        "Accept the plan. One coder claims that all tests pass; the test run shows that they do not:",
         *_answer(stage, "yes"),
         "--resume",
     )
-    stage.show("How it went, with one attempt sent back by the tests, one by the reviewer:", "antiphon", "show")
+    stage.show(
+        "The result, with one attempt sent back by the tests and one by the reviewer:",
+        *("antiphon", "show", _team(stage).id),
+    )
     branch = f"antiphon/{_team(stage).id}/main"
-    stage.show("Your branch and your files are as they were:", "git", "status", "--short", "--branch")
-    stage.show("Theirs is one to look at:", "git", "log", "--oneline", "--graph", branch)
-    stage.show("What it changes:", "git", "diff", "--stat", f"main...{branch}")
-    stage.show("Take it:", "git", "merge", "--quiet", branch)
-    stage.show("And all tests pass:", *TESTS)
+    stage.show("Your branch and your files are unchanged:", "git", "status", "--short", "--branch")
+    stage.show("The team has a branch of its own:", "git", "log", "--oneline", "--graph", branch)
+    stage.show("Its changes:", "git", "diff", "--stat", f"main...{branch}")
+    stage.show("Merge it:", "git", "merge", "--quiet", branch)
+    stage.show("All tests pass:", *TESTS)
 
 
 def _answer(stage: Stage, text: str) -> tuple[str, ...]:
-    """The command that answers the question that is open."""
-    (number,) = _team(stage).state.questions
-    return "antiphon", "answer", f"last:{number}", text
+    """Return the command that answers the open question."""
+    team = _team(stage)
+    (number,) = team.state.questions
+    return "antiphon", "answer", f"{team.id}:{number}", text
 
 
 def _team(stage: Stage) -> Team:
@@ -146,7 +148,7 @@ def _team(stage: Stage) -> Team:
 
 
 def main() -> None:
-    """Play it in a directory that is gone afterwards."""
+    """Run the demonstration in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="antiphon-team-", ignore_cleanup_errors=True) as home:
         play(Path(home), Path(home) / "journal.db")
 

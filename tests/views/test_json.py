@@ -120,8 +120,11 @@ def test_the_schema_in_the_documentation_is_the_real_one():
 
 
 def test_the_guide_lists_every_view_and_every_kind():
-    guide = (DOCS / "views.md").read_text(encoding="utf-8")
-    types, kinds = ([line for line in part.splitlines() if line.startswith("| `")] for part in guide.split("| kind |"))
+    guide = (DOCS / "results.md").read_text(encoding="utf-8")
+    kinds, types = (
+        [line for line in guide.partition(head)[2].partition("\n\n")[0].splitlines() if line.startswith("| `")]
+        for head in ("| kind |", "| type |")
+    )
     told = {line.split("|")[1].strip(" `"): line.split("|")[2] for line in types}
     fields = {kind: {name.strip(" `") for name in row.split(",")} for kind, row in told.items()}
     known = [view_schema()["$defs"][each.__name__]["properties"] for each in get_args(ViewBody)]

@@ -20,7 +20,7 @@ _PROVIDER_BY_FAMILY = {
 #: Words in the names of models that name a family.
 _MODEL_FAMILIES = ("sonnet", "opus", "haiku", "grok")
 LOCAL_MODEL = "local/0.5b"
-#: The smallest local model that works well with the built-in tools: see docs/local.md.
+#: The smallest local model that works well with the built-in tools: see docs/models-and-keys.md.
 LOCAL_TOOL_MODEL = "local/1.5b"
 
 

@@ -1,7 +1,7 @@
 """Table of every rule by code: the requirement in one line, and the provider's error messages.
 
-`…` in a message stands for what varies from body to body. The page `docs/rules.md` is generated
-from this table.
+`…` in a message stands for what varies from body to body. The tables of `docs/rules.md`
+are generated from it.
 """
 
 from __future__ import annotations
@@ -539,17 +539,24 @@ RULES = {rule.code: rule for rule in _iter_rules()}
 """All rules by code."""
 
 
-def render_rules_page() -> str:
-    """Return the table as the page `docs/rules.md`."""
-    parts = [_HEAD]
+def render_rule_tables() -> str:
+    """Return the table in Markdown, one section for each API."""
+    parts: list[str] = []
     for letter, spec in _APIS_BY_LETTER.items():
         parts += [
-            f"\n## {spec.title}\n",
+            f"\n### {spec.title}\n",
             "| code | what it wants | of | in the provider's words |",
             "|---|---|---|---|",
         ]
         parts += [_render_row(rule, spec.rule_providers[0]) for rule in RULES.values() if rule.code[0] == letter]
     return "\n".join(parts) + "\n"
+
+
+def update_rules_page(text: str) -> str:
+    """Return the page `docs/rules.md` with its tables replaced by the current ones."""
+    before, start, rest = text.partition(_START)
+    _, end, after = rest.partition(_END)
+    return f"{before}{start}{render_rule_tables()}{end}{after}"
 
 
 def _render_row(rule: Rule, owner: str) -> str:
@@ -562,13 +569,5 @@ def _render_code(text: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-_HEAD = """\
-# Rules by code
-
-What `rules.check` knows ([wires](wires.md#what-each-api-rejects)). This page is written from the code:
-`python -m antiphon.wire.rules > docs/rules.md`.
-
-"of" says with whom a rule holds: with all servers that speak the API, with its owner, with one other server alone, or
-with whoever serves a model of which the facts say so.
-`check(body, api, provider=…)` leaves out what the provider does not have; without a provider the owner judges. `…` in a
-wording stands for what differs from body to body. A rule without words says how others are meant."""
+_START = "<!-- rules -->\n"
+_END = "\n<!-- end of rules -->"
