@@ -113,7 +113,7 @@ def test_a_fork_shares_turns_and_removal_keeps_those_of_others(store: Store) -> 
     store.remove(id)
     assert store.load(fork) == talk("one", "two")
     assert store.database.query("SELECT count(*) FROM turns", ()) == [(2,)]
-    with pytest.raises(NotSavedError, match="there is no saved conversation"):
+    with pytest.raises(NotSavedError, match="there is no session"):
         store.load(id)
 
 

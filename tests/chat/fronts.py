@@ -77,8 +77,10 @@ class InTerminal(Front):
     def _prompt(self) -> None:
         self._terminal.expect("› ")
 
-    def _line(self, line: str) -> None:
+    def _line(self, line: str, shown: str = r"\w · [\d,]+ (in|call)") -> None:
+        """Type a line, and wait for what comes of it: the summary of an answer, which begins with the model."""
         self._terminal.send(f"{line}\n")
+        self._terminal.expect_match(shown)
         self._prompt()
 
     def send(self, text: str) -> None:
@@ -90,7 +92,7 @@ class InTerminal(Front):
         return self._terminal.seen[seen:]
 
     def attach(self, text: str) -> None:
-        self._line(f"{text} @dot.png")
+        self._line(f"{text} @dot.png ")
 
     def answer(self, text: str) -> None:
         self._terminal.send(f"{text}\n")
@@ -112,7 +114,7 @@ class InTerminal(Front):
         self._line("/retry")
 
     def undo(self) -> None:
-        self._line("/undo")
+        self._line("/undo", "removed 1 message")
 
     def fork(self) -> None:
         self._terminal.send("/fork\n")
@@ -121,7 +123,7 @@ class InTerminal(Front):
         self._prompt()
 
     def use_model(self, name: str) -> None:
-        self._line(f"/model {name}")
+        self._line(f"/model {name}", f"model: {name}|{name} ·")
 
     def close(self) -> None:
         self._terminal.__exit__(None, None, None)

@@ -37,7 +37,7 @@ def open_front(tmp_path: Path, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> I
         "TERM": "xterm-256color",
         "LANG": "C.UTF-8",
         "PATH": os.environ["PATH"],
-        "ANTIPHON_LOGS": str(tmp_path / "work" / "logs.db"),
+        "ANTIPHON_DB": str(tmp_path / "work" / "logs.db"),
         "ANTIPHON_MODEL": GPT,
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
     }

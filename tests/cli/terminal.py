@@ -87,6 +87,14 @@ class Terminal:
         self._at = found + len(text)
         return shown
 
+    def expect_match(self, pattern: str, seconds: float = 60) -> None:
+        """Wait until something that matches is shown after what was expected before."""
+        ends = time.monotonic() + seconds
+        while (found := re.compile(pattern).search(self.seen, self._at)) is None:
+            assert time.monotonic() < ends, f"{pattern!r} is not shown in {self.seen[self._at :]!r}"
+            assert self._read(0.2), f"it ended without {pattern!r}: {self.seen[self._at :]!r}"
+        self._at = found.end()
+
     @property
     def modes(self) -> list[Any]:
         """The modes of the terminal: echo, lines, signals and so on."""

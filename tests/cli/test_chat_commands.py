@@ -9,7 +9,7 @@ from rich.text import Text
 
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, ToolCall
-from antiphon.errors import ConfigurationError, NotSavedError
+from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.session import Question
 from antiphon.storage import Store
@@ -156,15 +156,14 @@ def test_without_a_log_nothing_is_saved(fake: Fake, tmp_path: Path) -> None:
     assert not (tmp_path / "logs.db").exists()
 
 
-def test_a_store_that_cannot_be_written_is_told_once(
+def test_a_database_that_cannot_be_written_is_an_error_at_the_start(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "file" / "logs.db"))
     fake.play("A.", "B.")
-    shown = chat("a", "b")
-    assert "no request was sent" in shown
-    assert "`--db off` saves nothing" in " ".join(shown.split())
+    with pytest.raises(StoreError, match=r"cannot be opened.*`--db off` saves nothing"):
+        chat("a", "b")
     assert fake.requests == []
     shown = chat("a", "b", arguments=("--no-save",))
     assert ("B." in shown, "is saved" in shown) == (True, False)

@@ -143,7 +143,7 @@ class TestChats:
         (chat,) = listed()
         assert (chat["kind"], chat["state"], chat["turns"]) == ("chat", "done", 5)
         steps = json.loads(antiphon("show", "last", "--json").out)["steps"]
-        assert [each["path"] for each in steps][:2] == ["1/r1", "2/r1"]
+        assert [each["path"] for each in steps][:4] == ["1", "1/r1", "2", "2/r1"]
         one = json.loads(antiphon("show", "last:2/r1", "--json").out)
         assert (one["path"], one["kind"]) == ("2/r1", "request")
         assert antiphon("show", "last:1").out.count("1/r1") == 1
@@ -189,7 +189,7 @@ class TestChats:
         written = json.loads(antiphon("export", "last", "--format", "openai-chat").out)
         assert written["messages"][-1]["content"] == "It is noon."
         steps = [json.loads(line) for line in antiphon("export", "last", "--format", "replay").out.splitlines()]
-        assert [each["kind"] for each in steps] == ["request", "tool", "request"]
+        assert [each["kind"] for each in steps] == ["message", "request", "tool", "request"]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from antiphon import Session, Store
 from antiphon.chat.service import ChatOptions, ChatService
 from antiphon.conversation import Text
-from antiphon.durable import ReplayDiverged, RunInUse
+from antiphon.durable import ReplayDiverged
 from antiphon.effects import HumanAnswer
-from antiphon.errors import OptionError, RequestRejected
+from antiphon.errors import OptionError, RequestRejected, RunInUse
 from antiphon.fakes import Fail, Fake
 from antiphon.session import ModelProtocol, NeedsHuman
 from antiphon.tools import NeedsHumanInput, tool
@@ -157,7 +157,7 @@ def test_the_steps_of_a_script_are_called_once(store: Store) -> None:
 
 
 def test_sessions_are_in_postgres_too(tmp_path: Path, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     done.clear()
     store = Store(postgres)
     assert script(store, Scripted(calls("note", text="a"), "One."), "First.") == ["One."]

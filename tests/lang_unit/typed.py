@@ -126,7 +126,7 @@ class Typed:
                 f"{of('text')}.length",
                 f"({of('Person')}.age ?? 0)",
                 f"{of('number[]')}.sum()",
-                f"count({of('number[]')})",
+                f"count(({of('number[]')}).copy())",
                 f"total({of('number[]')})",
                 f"len({of('Person[]')})",
             ],

@@ -18,6 +18,7 @@ from antiphon import (
     Result,
     ReturnError,
     Session,
+    Store,
     Text,
     ToolCall,
     ToolContext,
@@ -92,6 +93,13 @@ async def look_up(key: str, context: ToolContext[Database]) -> str:
 def listing() -> Result:
     """What there is."""
     return Result("file_list", {"files": []}, summary="nothing")
+
+
+def save() -> None:
+    with Store("work.db") as store, Session("openai/gpt-5", store=store, id="mine") as session:
+        assert_type(session.do("Go on.", returns=str), AIResult[str])
+    with Store().session("nightly") as script:
+        assert_type(script.step(len, "abc"), int)
 
 
 def ask() -> None:

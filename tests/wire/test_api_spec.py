@@ -22,7 +22,14 @@ NAMING = {"providers/registry.py", "wire/rules/table.py", "facts/data/stops.toml
 #: Names of APIs that are names of providers too.
 PROVIDER_NAMES = {"anthropic", "openai-chat"}
 #: Where "gemini" is no API: the beginning of model names, and another name of the provider.
-WORDS = {"gemini": {"config/keys.py", "formats/shared_parts.py", "wire/google_interactions/__init__.py"}}
+WORDS = {
+    "gemini": {
+        "config/default_model.py",
+        "config/keys.py",
+        "formats/shared_parts.py",
+        "wire/google_interactions/__init__.py",
+    }
+}
 
 
 def files_that_name(api: str) -> set[str]:

@@ -65,15 +65,13 @@ def _find(sessions: Sessions, name: str) -> SessionEntry:
 
 
 def _delete(sessions: Sessions, chosen: list[SessionEntry]) -> None:
-    runs: list[str] = []
-    for each in chosen:
-        if each.conversation is not None:
-            runs += [run.id for run in sessions.message_runs(each.id)]
-        elif each.run is not None:
-            runs.append(each.run.id)
+    saved = [each.id for each in chosen if each.conversation is not None]
+    runs = [each.run.id for each in chosen if each.conversation is None and each.run is not None]
+    # In files of earlier versions, each message of a chat has a run of its own.
+    runs += [run.id for id in saved for run in sessions.message_runs(id) if run.id != id]
     if runs:
         sessions.journal.remove(*runs)
-    if saved := [each.id for each in chosen if each.conversation is not None]:
+    if saved:
         sessions.store.remove(*saved)
 
 

@@ -1,7 +1,7 @@
 """Sessions by their addresses: chats, programs, batches, scripts and teams of one database.
 
-An address is an id, the start of one, a name or `last`; `ID.17` is a child, and `ID:4/r1` a step. A chat is a saved
-conversation with the runs of its messages; step `2/r1` of it is step `1/r1` of the run of its second message.
+An address is an id, the start of one, a name or `last`; `ID.17` is a child, and `ID:4/r1` a step. Message N of a chat
+is its step N. In files of earlier versions each message has a run of its own, whose steps begin with 1.
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ class Sessions:
         """Return the run of a step, and its path there."""
         if session.conversation is None:
             return session.run.id if session.run is not None else session.id, step
+        if self.journal.has_run(session.id):
+            return session.id, step
         number, slash, rest = step.partition("/")
         for run in self.message_runs(session.id):
             if str(get_message_number(run)) == number:
@@ -162,7 +164,7 @@ class Sessions:
     def steps(self, session: SessionEntry) -> Iterator[EffectEntry]:
         """Yield the steps of a session, with their paths in it."""
         runs = [session.run] if session.run is not None else []
-        if session.conversation is not None:
+        if session.conversation is not None and not self.journal.has_run(session.id):
             newest = {get_message_number(run): run for run in reversed(self.message_runs(session.id))}
             runs = [newest[number] for number in sorted(newest)]
         for run in runs:
@@ -357,8 +359,8 @@ def get_shown_path(run: RunEntry, path: str) -> str:
 
 def get_message_number(run: RunEntry) -> int:
     """Return the number of the message that a run answers in its conversation, from 1."""
-    number = run.begun_as.get("message")
-    return number if isinstance(number, int) else 1
+    turn = run.begun_as.get("turn")
+    return turn // 2 + 1 if isinstance(turn, int) else 1
 
 
 def _determine_state(run: RunEntry) -> State:

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import islice
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from antiphon._base.json import dump_json, load_json, sanitize_unicode
 from antiphon.conversation import Conversation
@@ -68,7 +68,7 @@ class Store:
         refs = SecretRefs(open_cipher(self.database), self._secrets)
         return TranscriptRows(self.database, self._secrets, refs)
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -174,7 +174,7 @@ class Store:
 
         def delete(connection: Any) -> None:
             for id in {_find_entry(connection, each).id for each in which}:
-                connection.execute("DELETE FROM sessions WHERE id = ?", (id,))
+                connection.execute("DELETE FROM sessions WHERE id = ? OR parent = ?", (id, id))
             self.database.delete_unlisted_texts(connection)
             delete_unused(connection)
 

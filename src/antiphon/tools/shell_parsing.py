@@ -62,11 +62,13 @@ def check_allowed_commands(line: str, allow: Sequence[str]) -> None:
 
 
 def matches_word_pattern(words: Sequence[ShellWord], pattern: Sequence[str]) -> bool:
-    """Return whether a command matches a pattern word by word.
+    """Return whether a command matches a pattern word by word; `*` alone matches every command.
 
-    A wildcard does not match words that select what a program starts: `git *` does not match `git -c
+    Another wildcard does not match words that select what a program starts: `git *` does not match `git -c
     core.pager=… log`, nor `git x`, which may be an alias. A pattern can name them: `git log *`.
     """
+    if list(pattern) == ["*"]:
+        return True
     risky = find_uncovered_words([word.text for word in words])
     if list(pattern[-1:]) == ["*"]:
         pattern = pattern[:-1]
