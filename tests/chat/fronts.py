@@ -116,6 +116,20 @@ class InTerminal(Front):
     def undo(self) -> None:
         self._line("/undo", "removed 1 message")
 
+    def compact(self) -> None:
+        # The copy of the full chat is the newest session until this one is closed.
+        assert self.id
+        self._line("/compact", "summarized")
+
+    def edit(self, turn: int, text: str) -> None:
+        del turn
+        self._terminal.send("/edit\n")
+        self._terminal.expect_match("change the message and send it")
+        self._prompt()
+        # Ctrl-U empties the line, which holds the old message.
+        self._line(f"\x15{text}")
+        self._id = ""
+
     def fork(self) -> None:
         self._terminal.send("/fork\n")
         shown = self._terminal.expect("is unchanged")

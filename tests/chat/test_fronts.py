@@ -117,8 +117,6 @@ def test_what_is_done_is_the_same_in_every_front(
     open_front: Callable[[str], Any], fake: Fake, name: str, row: str
 ) -> None:
     front, case = open_front(name), ROWS[row]
-    if name == "terminal" and row in ("edit", "compact"):
-        pytest.skip(f"the terminal has no command for {row} yet")
     fake.play(*case.answers)
     case.act(front)
     assert front.transcript() == case.saved

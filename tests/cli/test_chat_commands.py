@@ -308,7 +308,7 @@ def test_older_turns_are_summarized_when_wished(fake: Fake) -> None:
     fake.play("One. " * 300, "Two. " * 300, "Three.", "They counted to two.", "Four.")
     shown = chat("a", "b", "c", "/compact the numbers", "d")
     asked = fake.requests[3].body
-    assert "concerns this: the numbers" in asked["instructions"]
+    assert "Above all, keep what concerns: the numbers" in asked["instructions"]
     assert "Two. Two." in str(asked["input"])
     _, first = Store().list()
     shown = shown.replace("\n", " ")

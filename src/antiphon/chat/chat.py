@@ -61,6 +61,14 @@ class _SentMessage:
     before: Conversation
 
 
+@dataclass(frozen=True, slots=True)
+class CompactedChat:
+    """The result of a compaction: how many turns were summarized, and the id of the full conversation."""
+
+    turns: int
+    full_id: str
+
+
 class Chat:
     """A chat with a model. `ChatService.open` opens one.
 
@@ -401,21 +409,23 @@ class Chat:
         self._changed()
         return old
 
-    def compact(self, focus: str = "") -> int:
-        """Replace the older turns by a summary of the model; return how many there were.
+    def compact(self, focus: str = "") -> CompactedChat:
+        """Replace the older turns by a summary of the model.
 
         `focus` says what the summary is about. The full conversation is saved as a copy.
         """
         with self._not_answering():
+            if self.conversation.open_calls:
+                raise NotReadyError("the last answer has open calls: run them, or ask again")
             before = self.conversation.fork()
             result = self.session.compact(focus)
             spent = UsageChanged(result.run.usage, result.run.cost)
             self.usage_history.append(spent)
             self._messages.clear()
-            self._keep_whole(before)
+            full = self._keep_whole(before)
             self._save(spent)
         self._changed()
-        return result.value
+        return CompactedChat(result.value, full)
 
     def use_model(self, name: str) -> None:
         """Use another model from now on."""
@@ -642,18 +652,19 @@ class Chat:
 
     # Saving
 
-    def _keep_whole(self, before: Conversation, dropped: int | None = None) -> None:
-        """Save the conversation before a compaction as a copy."""
-        kept = ""
+    def _keep_whole(self, before: Conversation, dropped: int | None = None) -> str:
+        """Save the conversation before a compaction as a copy, and return its id; it is empty if nothing is saved."""
+        whole = ""
         if self.store is not None and self.id:
             whole = self.store.fork(self.id)
             self.store.save(before, id=whole, model=self.session.model.name, command=self._command)
-            kept = f"; the full one is saved as {whole}"
+        kept = f"; the full one is saved as {whole}" if whole else ""
         if dropped is not None:
             left = "1 older turn was left out" if dropped == 1 else f"{dropped} older turns were left out"
             self.tell(
                 f"the conversation no longer fits the model: {left if dropped else 'long results were cut'}{kept}"
             )
+        return whole
 
     def _make_whole(self, shorter: Conversation) -> Conversation:
         """Return the conversation with the turns that were left out for the model."""

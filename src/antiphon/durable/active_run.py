@@ -81,7 +81,7 @@ class ActiveRun:
 
     def let_go(self) -> None:
         """Release a run that is held, in its present state."""
-        self.journal.write_at_epoch(self.id, self._epoch, leases.give_up_lease())
+        self.journal.write_at_epoch(self.id, self._epoch, leases.give_up_lease(self.journal.now()))
 
     def finish(
         self,

@@ -391,7 +391,7 @@ class Session(Generic[Deps]):
         conversation = self.conversation
         dropped = conversation.compaction(0).dropped
         if not dropped:
-            raise NotReadyError("there is nothing to compact: a summary would not be shorter")
+            raise NotReadyError("there is nothing to summarize yet: the conversation is short")
         conversation.claim(self)
         try:
             asked = build_summary_request(dropped, focus)

@@ -52,9 +52,9 @@ def start_message(launch: str | None, now: float) -> LeasedWrite:
     )
 
 
-def give_up_lease() -> LeasedWrite:
-    """Return a write that gives up the lease of a session in its present state."""
-    return LeasedWrite("UPDATE sessions SET owner = '' WHERE id = (SELECT session FROM at)", ())
+def give_up_lease(now: float) -> LeasedWrite:
+    """Return a write that gives up the lease of a session in its present state; it was in use until now."""
+    return LeasedWrite("UPDATE sessions SET owner = '', updated = ? WHERE id = (SELECT session FROM at)", (now,))
 
 
 def acquire(

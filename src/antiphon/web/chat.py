@@ -128,8 +128,6 @@ def chat_json(chat: Chat) -> dict[str, Any]:
         "model": chat.session.model.name,
         "tools": chat.tools.bundle if chat.tools else "none",
         "state": state,
-        # After a short answer the state is the same as before, and must be sent nevertheless.
-        "revision": chat.live.number,
         "run": chat.run_id if state == "answering" else chat.unfinished_run,
         "error": _error_json(chat),
         "notes": chat.notes,

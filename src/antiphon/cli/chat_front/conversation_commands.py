@@ -30,12 +30,10 @@ def clear_chat(chat: ChatLoop, argument: str) -> None:
 
 def compact_conversation(chat: ChatLoop, focus: str) -> None:
     """Let the model summarize the older turns."""
-    from antiphon.chat.compaction import compact_chat
-
     chat.load_model()
     before = chat.meter.measure(chat.talk.conversation)
     chat.display.print_note("summarizing the conversation …" if chat.display.is_unicode else "summarizing ...")
-    done = compact_chat(chat.talk, focus)
+    done = chat.talk.compact(focus)
     saved = f"; the full conversation is saved as {done.full_id}" if done.full_id else ""
     after = chat.meter.measure(chat.talk.conversation)
     chat.display.print_note(
