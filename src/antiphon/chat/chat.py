@@ -264,7 +264,7 @@ class Chat:
 
     @property
     def _is_answered(self) -> bool:
-        """Whether the last message has its answer; a client's calls are answered by the client."""
+        """True if the last message has its answer; a client's calls are answered by the client."""
         conversation = self.conversation
         return self.is_client_kept or not (conversation.open_calls or conversation.ready())
 

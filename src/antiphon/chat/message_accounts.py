@@ -20,7 +20,7 @@ _MAX_ORIGINALS = 20
 
 
 class Account(TypedDict, total=False):
-    """What an answer took; unknown values are missing or None. `run` is its saved run, and `step` its message."""
+    """The account of an answer; unknown values are missing or None. `run` is its run, and `step` its message."""
 
     run: str
     step: str

@@ -40,7 +40,7 @@ class CheckedFile:
 
     @property
     def has_faults(self) -> bool:
-        """Whether a provider would reject a history."""
+        """True if a provider would reject a history."""
         return any(finding.is_fault for finding in self.findings)
 
 

@@ -77,7 +77,7 @@ class SessionSummary(NamedTuple):
 
 
 class NewSession(NamedTuple):
-    """What a new session begins with. `turn` is the last turn before its request."""
+    """The first values of a new session. `turn` is the last turn before its request."""
 
     kind: str
     title: str

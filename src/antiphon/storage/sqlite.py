@@ -59,7 +59,7 @@ class SqliteDatabase(Database):
 
     @property
     def exists(self) -> bool:
-        """Whether there is something to read."""
+        """True if there is something to read."""
         return self._connection is not None if self.is_memory else self.path.exists()
 
     @contextmanager

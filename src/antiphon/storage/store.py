@@ -358,7 +358,7 @@ class Store:
 
 
 class _Change(NamedTuple):
-    """What a save adds to the metadata of a conversation."""
+    """The additions of a save to the metadata of a conversation."""
 
     model: str
     command: str

@@ -60,7 +60,7 @@ def parse_run_input(data: dict[str, Any]) -> RunAgentInput:
 
 @dataclass(frozen=True, slots=True)
 class ThreadWishes:
-    """What a client wants besides its messages, from `forwardedProps.antiphon`.
+    """The wishes of a client besides its messages, from `forwardedProps.antiphon`.
 
     The `action` is `retry`, `undo` or `compact`, with a `focus`; `model` is another model for this thread.
     """

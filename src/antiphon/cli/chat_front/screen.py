@@ -45,7 +45,7 @@ _ENDINGS = {
 
 
 class Typing(Protocol):
-    """What a person types while the model works."""
+    """The messages that a person types while the model works."""
 
     @property
     def keyboard(self) -> BusyKeyboard | None: ...
