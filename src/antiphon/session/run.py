@@ -112,8 +112,8 @@ class Run(Generic[T]):
     @property
     def is_suspended(self) -> bool:
         """True while the run waits for its answers and nothing drives it."""
-        with self._log.lock:
-            return self.state == "waiting" and self._last is not None
+        # Without the lock of the events, which listeners hold while they wait for locks of their own.
+        return self.state == "waiting" and self._last is not None
 
     # Watching
 
