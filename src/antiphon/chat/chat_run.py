@@ -14,6 +14,7 @@ from antiphon.effects import HumanAnswer
 from antiphon.errors import StoreError
 from antiphon.session import Question
 from antiphon.session.tool_calls import QUESTION_SUFFIXES
+from antiphon.storage.steps import list_answers
 from antiphon.storage.store_location import get_store_path, is_saving_off
 
 #: Seconds between checks for answers in the journal.
@@ -58,10 +59,10 @@ class ChatRun(SessionRun):
         return None
 
     def _find_question(self, question: Question) -> str:
-        """Return the path of an open question; the last message is listed last."""
+        """Return the path of the newest question with this id, which may have its answer already."""
         ends = f"/{question.id}{QUESTION_SUFFIXES[question.kind]}"
-        found = [each.path for each in self.journal.list_questions(self.id) if each.path.endswith(ends)]
-        return found[-1] if found else ""
+        asked = list_answers(self.journal.database, self.id)
+        return next((path for path, *_ in asked if path.endswith(ends)), "")
 
     def _load_answer(self, path: str) -> HumanAnswer | bool | None:
         """Return the answer to a question, True while it is open, or None if the run is not going on."""
