@@ -48,6 +48,7 @@ bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/lang.py
 	$(BIN)/python bench/journal.py
 	$(BIN)/python bench/sessions.py
+	$(BIN)/python bench/start.py
 	$(BIN)/python bench/workers.py
 	$(BIN)/python bench/team/run.py
 	$(BIN)/python bench/local/run.py

@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from antiphon import Session, Store, connect, tool
+from antiphon.chat.reply import Reply
 from antiphon.chat.service import ChatOptions, ChatService
 from antiphon.conversation import UserTurn
 from antiphon.durable import Journal
 from antiphon.effects import IndeterminateEffect
+from antiphon.errors import RunInUse
 from antiphon.fakes import Answer, Call, Received
+from antiphon.wire import TextDelta
 
 ROWS = 24
 SUMS, CHATS = 6, 3
+#: The id of the chat that has one.
+CHAT = "kept"
 MODEL = "openai/gpt-5"
 
 
@@ -25,7 +31,8 @@ MODEL = "openai/gpt-5"
 class Case:
     """A program: the command that begins it, or a function, its files, and what it leaves.
 
-    `trace` are the steps that nobody may do twice, `lines` what it prints, each once. `value` is its end.
+    `trace` are the steps that nobody may do twice, `lines` what it prints, each once. `value` is its end, and
+    `transcript` what its chat holds then.
     """
 
     name: str
@@ -35,6 +42,7 @@ class Case:
     work: Callable[[], Any] | None = None
     files: Sequence[tuple[str, str]] = ()
     lines: Sequence[str] = ()
+    transcript: Sequence[str] = ()
 
 
 WORLD = '''
@@ -111,33 +119,50 @@ def answer(received: Received) -> Any:
     chats = body.count("use chat")
     if chats and results < chats:
         return Answer(calls=[Call("_put", {"what": f"chat {results}"}, f"call_{results}")])
+    if chats:
+        return f"Chat {chats - 1} is done."
     return "All is done." if results else "Said."
 
 
-def run_nightly() -> list[str]:
+def run_nightly() -> None:
     """Do steps and ask sessions, as plain code with a journal does."""
-    journal, model = Journal("logs.db"), connect(MODEL)
-    with journal.run("nightly"):
-        sums = [_add_once(journal, number) for number in range(SUMS)]
-        said = [str(Session(model, [_put]).vibe(f"use nothing {number}")) for number in range(2)]
-        return sums + said
+    journal, model = Journal(), connect(MODEL)
+    with suppress(RunInUse), journal.run("nightly"):
+        for number in range(SUMS):
+            _add_once(journal, number)
+        for number in range(2):
+            Session(model, [_put]).vibe(f"use nothing {number}")
 
 
-def run_messages() -> list[str]:
+def run_messages() -> None:
     """Send messages in a session with a store, all of them in each process."""
-    with Session(connect(MODEL), [_put], store=Store("logs.db"), id="kept") as session:
-        return [str(session.vibe(f"use chat {number}")) for number in range(CHATS)]
+    with suppress(RunInUse), Session(connect(MODEL), [_put], store=Store(), id=CHAT) as session:
+        for number in range(CHATS):
+            _show(str(session.vibe(f"use chat {number}")))
 
 
 def run_chat() -> None:
     """Open a chat, continue what was interrupted in it, and send what was not sent."""
-    with ChatService().open(ChatOptions(model=connect(MODEL), id="kept", location="logs.db", tools=[_put])) as chat:
+    options = ChatOptions(model=connect(MODEL), id=CHAT, tools=[_put], is_held=True)
+    with suppress(RunInUse), ChatService().open(options) as chat:
         if chat.unfinished_run:
-            chat.continue_answer().result()
+            _follow(chat.continue_answer())
         elif chat.is_unanswered:
-            chat.ask_again().result()
+            _follow(chat.ask_again())
         while (count := sum(isinstance(turn, UserTurn) for turn in chat.conversation.turns)) < CHATS:
-            chat.send(f"use chat {count}").result()
+            _follow(chat.send(f"use chat {count}"))
+
+
+def _follow(reply: Reply) -> None:
+    for event in reply.events():
+        if isinstance(event.body, TextDelta):
+            _show(event.body.text)
+    reply.result()
+
+
+def _show(text: str) -> None:
+    """Print at once, so that whatever is in the file has been seen."""
+    os.write(1, f"{text}\n".encode())
 
 
 def _add_once(journal: Journal, number: int) -> str:
@@ -168,6 +193,7 @@ def _put(what: str) -> str:
     return _leave(what)
 
 
+_TRANSCRIPT = [line for n in range(CHATS) for line in (f"use chat {n}", f"Chat {n} is done.")]
 _ROUNDS = [f"round {n}" for n in range(1, 5)]
 CASES = (
     Case(
@@ -197,8 +223,8 @@ CASES = (
         ("ask", "--tools", "all", "--yes", "use shell"),
     ),
     Case("session in Python", [f"sum {n}" for n in range(SUMS)], None, work=run_nightly),
-    Case("messages in Python", [f"chat {n}" for n in range(CHATS)], None, work=run_messages),
-    Case("chat", [f"chat {n}" for n in range(CHATS)], None, work=run_chat),
+    Case("messages in Python", [f"chat {n}" for n in range(CHATS)], None, work=run_messages, transcript=_TRANSCRIPT),
+    Case("chat", [f"chat {n}" for n in range(CHATS)], None, work=run_chat, transcript=_TRANSCRIPT),
     Case(
         "waiting and answered",
         ["first", *_ROUNDS[:3], "last"],

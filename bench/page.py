@@ -35,7 +35,8 @@ WATCHED = """(() => {
 })()"""
 DRAWN = """(count) => new Promise((done) => {
   const told = () => done({ now: performance.now(), first: window.first, at: Date.now() / 1000 });
-  const is_there = () => document.querySelectorAll(".step").length >= count;
+  // The slider has all steps; of a long list only a part is in the document.
+  const is_there = () => Number(document.querySelector(".past input")?.max) >= count - 1;
   const look = () => requestAnimationFrame(is_there() ? () => setTimeout(told) : look);
   look();
 })"""
@@ -59,7 +60,7 @@ class Page:
         return found["TaskDuration"] * 1000
 
     def look_at(self, run: str) -> None:
-        self.tab.goto(f"{self._site.url}/#/runs/{run}")
+        self.tab.goto(f"{self._site.url}/#/sessions/{run}")
         self.tab.reload()
 
 

@@ -16,9 +16,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from antiphon import Store  # noqa: E402
 from antiphon.conversation import Conversation  # noqa: E402
 from antiphon.durable import Dispatcher, Journal  # noqa: E402
-from antiphon.storage import Store  # noqa: E402
 from antiphon.storage.leases import PREPARING  # noqa: E402
 from antiphon.storage.sqlite import SqliteDatabase  # noqa: E402
 from antiphon.web import inbox, search, stored  # noqa: E402
@@ -91,7 +91,7 @@ def lists(folder: Path, batches: int, rows: int) -> None:
     measure("the page: sessions", lambda: len(stored.runs(journal)))
     measure("the page: what has changed", lambda: len(stored.changes(journal)))
     measure("the page: the oldest 100 open questions", lambda: len(inbox.inbox(journal)))
-    measure("the page: a word", lambda: len(search.searched(journal, ("vibe",), journal.make_filter())["runs"]))
+    measure("the page: a word", lambda: len(search.searched(journal, ("vibe",), journal.make_filter())["sessions"]))
     measure("conversations", lambda: len(store.list(50)))
     measure("conversations with a word", lambda: len(store.list(50, query="word")))
     measure("a fork of 200 turns", lambda: store.find(store.fork("last")).turns)

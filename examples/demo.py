@@ -5,6 +5,7 @@ Run: `make demo`, or `python examples/demo.py` where antiphon is installed.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def copy_programs(place: Path) -> None:
 
 def kill_and_resume(stage: Stage) -> None:
     """Kill a program after its first answer, resume it, and show its steps."""
-    stage.say("3. A program sorts three mails. It is killed after the first.", " ".join(TRIAGE))
+    stage.say("3. A program sorts three mails. It is killed after the first.", shlex.join(TRIAGE))
     with subprocess.Popen(
         found(TRIAGE), cwd=stage.place, env=stage.variables, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:

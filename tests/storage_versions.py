@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from antiphon.conversation import Conversation
+from antiphon.conversation.serialization import conversation_to_json
 from antiphon.storage.schema import MIGRATIONS
 from antiphon.storage.sqlite import SqliteDatabase
 
@@ -87,10 +89,49 @@ def _write_runs(connection: Any, version: int, turns: list[str]) -> None:
         connection.execute("INSERT INTO said VALUES (?, ?, ?)", (key, before, body))
         before = key
     connection.execute("UPDATE runs SET said = ? WHERE id = '3abd0001'", (before,))
+    _write_messages(connection, before)
     if version >= 6:
         connection.execute("UPDATE runs SET fork_of = '3abd0002', fork_at = '1' WHERE id = '3abd0001'")
     if version >= 9:
         connection.execute("UPDATE runs SET steps = 3 WHERE id = '3abd0001'")
+
+
+def _write_messages(connection: Any, said: str) -> None:
+    """Write runs of messages: two of the first conversation, of which one waits, and one without a conversation."""
+    head = {name: each for name, each in conversation_to_json(Conversation("z" * 9_000)).items() if name != "turns"}
+    for id, state, kind, conversation, turn, ending in (
+        ("3abe0001", "done", "chat", "3abc0001", 0, '{"outcome":"done"}'),
+        ("3abe0002", "waiting", "chat", "3abc0001", 2, None),
+        ("3abe0003", "failed", "ask", "", 0, '{"outcome":"failed","error":"no key"}'),
+    ):
+        prompt = [{"type": "text", "text": f"message {id}"}]
+        about = {"model": "m", "conversation": conversation, "turn": turn}
+        launch = json.dumps({"mode": "chat", "prompt": prompt, "head": head, **about})
+        name = hashlib.sha256(launch.encode()).hexdigest()
+        connection.execute("INSERT INTO texts VALUES (?, ?)", (name, launch))
+        connection.execute(
+            "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, ending, said)"
+            " VALUES (?, ?, ?, 170, 3, '', ?, ?, ?, ?, ?)",
+            (id, state, 160 + turn, kind, f"message {id}", f"@{name}", ending, said),
+        )
+        is_open = state == "waiting"
+        steps = (
+            ("1/r1", "request", '{"kind":"request"}', '{"value":1}', "done"),
+            ("1/call_a", "tool", '{"kind":"tool"}', None if is_open else '{"value":2}', "waiting"),
+            (
+                "1/call_a/approval",
+                "person",
+                '{"kind":"person","about":"approval","text":"May it?"}',
+                None if is_open else '{"value":{"allowed":true}}',
+                "waiting",
+            ),
+        )
+        for seq, (path, step, effect, outcome, open_state) in enumerate(steps):
+            connection.execute(
+                "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, attempt)"
+                " VALUES (?, ?, ?, ?, 'h', ?, ?, ?, 161, 162, 1)",
+                (id, path, seq, step, effect, open_state if is_open else "done", outcome),
+            )
 
 
 def _write_posts(connection: Any) -> None:

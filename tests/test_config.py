@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from antiphon import Session, connect
 from antiphon.cli import cli
-from antiphon.config import Configuration, default_model, keys, load_configuration
+from antiphon.config import Configuration, Environment, default_model, keys, load_configuration
 from antiphon.config.default_model import LOCAL_MODEL, list_provider_defaults
 from antiphon.config.dotenv import parse_dotenv
+from antiphon.config.environment import apply_dotenv
 from antiphon.config.paths import find_project_directories
 from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.errors import ConfigurationError, MalformedJSONError
@@ -229,7 +230,7 @@ class TestValue:
             ["models"],
             ["models", "--why"],
             ["keys", "list"],
-            ["keys", "set", "groq"],
+            ["keys", "set", "groq", "--no-try"],
             ["ask", "Hi"],
             ["chat"],
             ["run", "hello.vibe"],
@@ -375,3 +376,10 @@ class TestPage:
         with pytest.raises(ConfigurationError) as told:
             load_configuration().renderers()
         assert str(told.value) == f"{user}: {message}"
+
+
+def test_a_variable_that_is_set_to_nothing_is_the_users(tmp_path: Path) -> None:
+    own = Environment({"OPENAI_API_KEY": ""}, tmp_path / "keys.json")
+    found, _ = apply_dotenv(own, {"OPENAI_API_KEY": "sk-of-the-project"}, tmp_path / ".env")
+    assert found["OPENAI_API_KEY"] == ""
+    assert found.describe_key_source(PROVIDERS["openai"]) == ""

@@ -18,11 +18,15 @@ from antiphon.effects import AskModel, Budget, BudgetExceeded, Counter, EffectCa
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake
 from antiphon.lang.runtime import loads
+from antiphon.telemetry import export_telemetry, instrument
 from antiphon.tools.mcp import McpTools, make_mcp_server
 from antiphon.web import app
 
 #: Ours that import a package of an extra at their top.
-_ABOVE = ("antiphon.fakes.asgi", "antiphon.fakes.server", "antiphon.durable.worker")
+_ABOVE = (
+    *("antiphon.fakes.asgi", "antiphon.fakes.server", "antiphon.durable.worker"),
+    *("antiphon.telemetry.spans", "antiphon.telemetry.trace_ids"),
+)
 _NOWHERE = "postgresql://localhost/nowhere"
 
 
@@ -61,6 +65,8 @@ _NEEDS = [
     ("mcp", "mcp", lambda: make_mcp_server([])),
     ("mcp", "mcp", lambda: asyncio.run(_mcp_tools())),
     ("local", "xllamacpp", lambda: Session("local/0.5b").do("Hello.")),
+    ("otel", "opentelemetry", instrument),
+    ("otel", "opentelemetry", export_telemetry),
     ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
     ("postgres", "psycopg", lambda: Journal(_NOWHERE).list_runs()),
     ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).make_ready([])),

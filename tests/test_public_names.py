@@ -33,7 +33,7 @@ INNER = ("antiphon.lang.typecheck", "antiphon.lang.codegen", "antiphon.lang.form
 #: Imported for type checkers alone, as they are heavy or would go round in circles: nobody can look them up.
 FOR_CHECKERS = (
     *("Answers", "Configuration", "Conversation", "Event", "HumanInput", "ModelProtocol", "Question", "Server"),
-    "httpx2",
+    *("httpx2", "MeterProvider", "TracerProvider"),
 )
 #: What effects hold comes from rooms that a program without effects need not load.
 FOR_CHECKERS += ("RefusalDetails", "Reply", "ToolCall", "ToolResult", "ToolSpec", "Turn")

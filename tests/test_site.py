@@ -70,6 +70,9 @@ def test_the_menu_has_six_groups_and_at_most_28_pages():
         ("rate limit", "scale.html"),
         ("resume", "sessions.html"),
         ("approve", "safety.html"),
+        ("embedding", "providers.html"),
+        ("opentelemetry", "durable.html"),
+        ("agent", "session.html"),
     ],
 )
 def test_the_search_finds_a_heading_with_the_words(built: tuple[Path, str], words: str, page: str):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from antiphon import Store
 from antiphon._base.json import dump_json, load_json
 from antiphon.conversation import (
     Chat,
@@ -30,7 +31,7 @@ from antiphon.conversation.serialization import conversation_from_json, conversa
 from antiphon.conversation.turns import AssistantTurn
 from antiphon.durable import Journal
 from antiphon.errors import ContentError, FormatError, NotSavedError
-from antiphon.storage import ConversationEntry, Store
+from antiphon.storage import ConversationEntry
 from antiphon.wire import Usage
 from tests.strategies import any_text, conversations, operations, perform
 
@@ -442,15 +443,15 @@ def test_an_index_that_is_behind_catches_up(tmp_path: Path):
 @pytest.mark.parametrize(
     ("platform", "environment", "expected"),
     [
-        ("linux", {}, "home/.local/share/antiphon/logs.db"),
-        ("linux", {"XDG_DATA_HOME": "{}/data"}, "data/antiphon/logs.db"),
-        ("linux", {"XDG_DATA_HOME": "relative"}, "home/.local/share/antiphon/logs.db"),
-        ("darwin", {}, "home/Library/Application Support/antiphon/logs.db"),
-        ("win32", {"LOCALAPPDATA": "{}/local"}, "local/antiphon/logs.db"),
-        ("win32", {}, "home/AppData/Local/antiphon/logs.db"),
+        ("linux", {}, "home/.local/share/antiphon/antiphon.db"),
+        ("linux", {"XDG_DATA_HOME": "{}/data"}, "data/antiphon/antiphon.db"),
+        ("linux", {"XDG_DATA_HOME": "relative"}, "home/.local/share/antiphon/antiphon.db"),
+        ("darwin", {}, "home/Library/Application Support/antiphon/antiphon.db"),
+        ("win32", {"LOCALAPPDATA": "{}/local"}, "local/antiphon/antiphon.db"),
+        ("win32", {}, "home/AppData/Local/antiphon/antiphon.db"),
         ("linux", {"ANTIPHON_DB": "{}/my.db"}, "my.db"),
         ("linux", {"ANTIPHON_DB": "~/my.db"}, "home/my.db"),
-        ("linux", {"ANTIPHON_DB": "off"}, "home/.local/share/antiphon/logs.db"),
+        ("linux", {"ANTIPHON_DB": "off"}, "home/.local/share/antiphon/antiphon.db"),
     ],
 )
 def test_the_place_follows_platform_and_environment(

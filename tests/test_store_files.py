@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import Store
 from antiphon.conversation import Conversation
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.storage import Store
 from antiphon.storage.schema import MIGRATIONS
 from antiphon.storage.sqlite import SqliteDatabase
 
@@ -50,7 +50,7 @@ def use_all(path: Path) -> None:
 
 def run(code: str, *arguments: object) -> subprocess.Popen[str]:
     prelude = (
-        "import sys; from antiphon.storage import Store; from antiphon.conversation import Conversation\n"
+        "import sys; from antiphon import Store; from antiphon.conversation import Conversation\n"
         "def talk(text): c = Conversation(); c.add_user(text); return c\n"
     )
     command = [sys.executable, "-c", prelude + code, *map(str, arguments)]

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from antiphon import tool
+from antiphon import Store, tool
 from antiphon.conversation import Conversation
 from antiphon.durable import Journal
 from antiphon.effects import AskPerson, EffectCall, HumanAnswer
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.session import NeedsHuman, Session
-from antiphon.storage import Store
 from antiphon.storage.sqlite import SqliteDatabase
 from tests.session.scripted import Scripted, calls
 

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from antiphon import Store
 from antiphon.conversation import Conversation
 from antiphon.durable import Journal
 from antiphon.errors import NotSavedError, StoreError
-from antiphon.storage import Store
 from antiphon.wire import Usage
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.config.trust import find_project, list_trust_decisions
+from antiphon.config import load_configuration
+from antiphon.config.pinned_files import MOST_PINS, UNPINNABLE
+from antiphon.config.trust import find_project, list_trust_decisions, record_trust_decision
 from antiphon.web.renderers import RendererModules
 from tests.cli.terminal import Terminal
 from tests.lang_unit.commands import antiphon
@@ -190,6 +192,21 @@ class TestWhatIsPinned:
         assert antiphon("run", "x.vibe").code == 3
         assert not (repository / "PWNED").exists()
 
+    def test_scripts_that_are_too_many_to_be_pinned_are_never_trusted(self, repository: Path) -> None:
+        for number in range(MOST_PINS + 1):
+            (repository / f"s{number}.py").touch()
+        (repository / "x.vibe").write_text('import { runShell } from "system/tools"\nrunShell("python s0.py")')
+        asked = antiphon("trust", "--yes")
+        assert asked.code == 3
+        assert "x.vibe starts more than 2,000 scripts" in asked.err
+        # Nor would a decision count that somebody had recorded.
+        record_trust_decision(find_project(), True, {"x.vibe": ["runs python s0.py", UNPINNABLE]})
+        assert not find_project().covers("x.vibe", ["runs python s0.py", UNPINNABLE])
+        assert antiphon("run", "x.vibe").code == 3
+        (repository / "antiphon.toml").write_text('[mcp.a]\ncommand = "python"\nargs = ["s0.py"]')
+        assert antiphon("trust", "--yes").code == 3
+        assert state() == "new"
+
 
 class TestTeams:
     HOSTILE = (
@@ -227,3 +244,14 @@ def test_what_was_typed_before_the_question_is_no_answer(repository: Path) -> No
         terminal.send("n\n")
         terminal.expect("Not trusted")
     assert list_trust_decisions()[str(repository)]["trusted"] is False
+
+
+def test_a_file_that_came_after_the_project_was_read_has_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "x.vibe").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+    record_trust_decision(find_project(), True, {"x.vibe": ["runs a program"]})
+    before = load_configuration()
+    (tmp_path / "antiphon.toml").write_text('model = "openai/gpt-5"\n')
+    assert before.read_project_settings() is None
+    assert load_configuration().project.state == "changed"

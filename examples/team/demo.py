@@ -6,6 +6,7 @@ Run: `python examples/team/demo.py` where antiphon and pytest are installed.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -44,7 +45,10 @@ class Stage:
         self._console.print()
         self._console.print(Text(text, "bold"))
         if command:
-            self._console.print(Text.assemble(("$ ", "dim"), command), soft_wrap=True)
+            for mark, line in zip(
+                ("$ ", *["> "] * len(command)), split_command(command, self._console.width), strict=False
+            ):
+                self._console.print(Text.assemble((mark, "dim"), line), soft_wrap=True)
         self._console.file.flush()
 
     def show(self, text: str, *command: str, codes: tuple[int, ...] = (0,)) -> None:
@@ -57,6 +61,18 @@ class Stage:
         done = subprocess.run(found(command), cwd=self.place, env=self.variables, stdin=subprocess.DEVNULL, check=False)
         if done.returncode not in codes:
             sys.exit(f"`{shlex.join(command)}` ended with {done.returncode}")
+
+
+def split_command(command: str, width: int) -> list[str]:
+    """Return the lines of a command, broken between its words as a shell continues them."""
+    lines = [""]
+    for word in re.findall(r"(?:'[^']*'|\S)+", command):
+        # Two columns are for the prompt and two for the backslash.
+        if lines[-1] and len(lines[-1]) + len(word) > width - 5:
+            lines[-1] += " \\"
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
 
 
 def found(command: tuple[str, ...]) -> list[str]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime import install_importer, load, loads, run
     from antiphon.programs import map
-    from antiphon.providers import Model, connect
+    from antiphon.providers import Embeddings, Model, aembed, connect, embed
     from antiphon.results import Result
-    from antiphon.session import AIResult, ReturnError, Session
+    from antiphon.session import Agent, AIResult, ReturnError, Session
     from antiphon.tools import ToolContext
     from antiphon.tools.tool import tool
     from antiphon.wire import Reply
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
+    "Agent": "antiphon.session",
     "AIResult": "antiphon.session",
     "AntiphonError": "antiphon.errors",
     "Chat": "antiphon.conversation",
@@ -44,7 +45,10 @@ _HOMES = {
     "ToolContext": "antiphon.tools",
     "ToolResult": "antiphon.conversation",
     "ToolSpec": "antiphon.conversation",
+    "Embeddings": "antiphon.providers",
+    "aembed": "antiphon.providers",
     "connect": "antiphon.providers",
+    "embed": "antiphon.providers",
     "install_importer": "antiphon.lang.runtime",
     "load": "antiphon.lang.runtime",
     "loads": "antiphon.lang.runtime",
@@ -55,9 +59,11 @@ _HOMES = {
 
 __all__ = [
     "AIResult",
+    "Agent",
     "AntiphonError",
     "Chat",
     "Conversation",
+    "Embeddings",
     "Image",
     "Limits",
     "Model",
@@ -72,7 +78,9 @@ __all__ = [
     "ToolContext",
     "ToolResult",
     "ToolSpec",
+    "aembed",
     "connect",
+    "embed",
     "install_importer",
     "load",
     "loads",

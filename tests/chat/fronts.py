@@ -1,4 +1,7 @@
-"""The four fronts of a chat, as a person or a program uses them: the terminal, the page, AG-UI, and Python."""
+"""The fronts of a chat, as a person or a program uses them: the terminal, the page, AG-UI, and Python.
+
+The page is there twice: its routes, and what people see and press in a browser.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
+from antiphon import Store
 from antiphon.chat.chat import Chat
 from antiphon.chat.reply import Reply
 from antiphon.chat.service import ChatOptions, ChatService
@@ -19,13 +24,13 @@ from antiphon.conversation import Image, UserTurn
 from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
 from antiphon.session import QuestionAsked
-from antiphon.storage import Store
 from antiphon.web import app
 from antiphon.wire import TextDelta
 from tests.chat.holding import MARK, Proxy
 from tests.cli.terminal import Terminal
 from tests.web.agui_client import Client
-from tests.web.browser import TOKEN, Site
+from tests.web.browser import FLAGS, TOKEN, Site, chromium
+from tests.web.tabs import Tab
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGM4YWGBBzGMSmNDAFmUW/e/aNr3AAAAAElFTkSuQmCC"
 
@@ -166,14 +171,14 @@ class OnPage(Front):
         return response.json()
 
     def _act(self, what: str, given: Any) -> None:
-        self._id = self._ask(f"/chats/{self._id}/{what}", given)["id"]
+        self._id = self._ask(f"/sessions/{self._id}/{what}", given)["id"]
         self._settle()
 
     def _settle(self) -> None:
-        wait_until(lambda: self._ask(f"/chats/{self._id}")["chat"]["state"] != "answering")
+        wait_until(lambda: self._ask(f"/sessions/{self._id}/transcript")["chat"]["state"] != "answering")
 
     def _begin(self, given: Any) -> None:
-        path = f"/chats/{self._id}/say" if self._id else "/chats/new"
+        path = f"/sessions/{self._id}/send" if self._id else "/sessions"
         self._id = self._ask(path, {"tools": "all", **given})["id"]
 
     def send(self, text: str) -> None:
@@ -182,11 +187,11 @@ class OnPage(Front):
 
     def stream(self, text: str) -> str:
         self.send(text)
-        told = self._ask(f"/chats/{self._id}")
+        told = self._ask(f"/sessions/{self._id}/transcript")
         return " ".join(each.get("text", "") for turn in told["turns"] for each in turn["pieces"])
 
     def attach(self, text: str) -> None:
-        self._begin({"text": text, "images": [{"type": "image/png", "data": PNG}]})
+        self._begin({"text": text, "files": [{"name": "dot.png", "data": PNG}]})
         self._settle()
 
     def answer(self, text: str) -> None:
@@ -194,40 +199,153 @@ class OnPage(Front):
         wait_until(lambda: self.journal.list_questions(self._id))
         (question,) = self.journal.list_questions(self._id)
         given = {"path": question.path, "hash": self.journal.find_effect(self._id, question.path).hash}
-        self._ask(f"/runs/{self._id}/answer", {**given, "allowed": True})
+        self._ask(f"/sessions/{self._id}/answer", {**given, "allowed": True})
         self._settle()
 
     def stop(self, text: str) -> None:
         self._begin({"text": text})
-        with self._client.stream("GET", f"/api/chats/{self._id}/events") as stream:
+        with self._client.stream("GET", f"/api/sessions/{self._id}/events?view=transcript") as stream:
             next(filter(_has_mark, stream.iter_lines()))
         self._act("stop", {})
 
     def continue_answer(self) -> None:
-        self._act("go", {})
+        self._act("continue", {})
 
     def retry(self) -> None:
-        self._act("again", {})
+        self._act("retry", {})
 
     def edit(self, turn: int, text: str) -> None:
-        self._act(f"fork?turn={turn}", {"text": text})
+        self._act("edit", {"turn": turn, "text": text})
 
     def undo(self) -> None:
         self._act("undo", {})
 
     def fork(self) -> None:
-        self._act("copy", {})
+        self._act("fork", {})
 
     def compact(self) -> None:
         self._act("compact", {})
 
     def use_model(self, name: str) -> None:
-        self._act("model", {"model": name})
+        self._act("settings", {"model": name})
 
     def close(self) -> None:
         self._client.close()
         self._site.stop()
         self.journal.close()
+
+
+class InBrowser(Front):
+    """The page in a browser, by the keyboard and by the names of its buttons."""
+
+    def __init__(self, place: Path, proxy: Proxy, env: dict[str, str]) -> None:
+        super().__init__(place, proxy, env)
+        sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+        path = chromium()
+        self.journal = Journal(place / "logs.db")
+        self._site = Site(self.journal)
+        self._playwright = sync_api.sync_playwright().start()
+        self._browser = self._playwright.chromium.launch(executable_path=path, args=FLAGS)
+        self.tab = Tab(self._browser, self._site)
+        self.page = self.tab.go("new")
+        self.page.select_option("select[name=tools]", "all")
+
+    @property
+    def id(self) -> str:
+        return self.page.get_attribute(".talked", "data-chat")
+
+    def _await_answer(self, act: Callable[[], Any]) -> None:
+        """Do something that the model answers, and wait until the answer is over."""
+        before = self.page.get_attribute(".talked", "data-number")
+        chat = self.page.get_attribute(".talked", "data-chat")
+        act()
+        self.page.wait_for_function(
+            """([before, chat]) => { const now = document.querySelector('.talked[data-state=idle]')?.dataset;
+            return now && (now.number !== before || now.chat !== chat); }""",
+            arg=[before, chat],
+        )
+
+    def _await_chat(self, act: Callable[[], Any]) -> None:
+        before = self.id
+        act()
+        self.page.wait_for_function(
+            "(before) => (document.querySelector('.talked')?.dataset.chat ?? before) !== before", arg=before
+        )
+
+    def write(self, text: str) -> None:
+        self.page.locator("textarea[aria-label='Your message']").last.fill(text)
+        self.page.keyboard.press("Enter")
+
+    def press(self, name: str) -> None:
+        """Press a button by the keyboard."""
+        self.page.get_by_role("button", name=name, exact=True).last.press("Enter")
+
+    def choose(self, name: str) -> None:
+        """Press a button of the menu."""
+        self.page.locator("summary", has_text="Actions").press("Enter")
+        self.press(name)
+
+    def send(self, text: str) -> None:
+        self._await_answer(lambda: self.write(text))
+
+    def stream(self, text: str) -> str:
+        self.send(text)
+        return self.page.inner_text(".talked")
+
+    def attach(self, text: str) -> None:
+        file: Any = {"name": "dot.png", "mimeType": "image/png", "buffer": base64.b64decode(PNG)}
+        self.page.set_input_files("input[type=file]", [file])
+        self.page.wait_for_selector(".thumbnails img")
+        self.send(text)
+
+    def answer(self, text: str) -> None:
+        self.write(text)
+        self.page.wait_for_selector(".waiting")
+        self._await_answer(lambda: self.press("Allow"))
+
+    def stop(self, text: str) -> None:
+        self.write(text)
+        self.page.wait_for_selector(f".live:has-text('{MARK}')")
+        self._await_answer(lambda: self.page.keyboard.press("Escape"))
+        self.page.wait_for_selector(".trouble:has-text('Stopped.')")
+
+    def continue_answer(self) -> None:
+        self._await_answer(lambda: self.press("Resume"))
+
+    def retry(self) -> None:
+        self._await_answer(lambda: self.press("Try again: ask for another answer"))
+
+    def edit(self, turn: int, text: str) -> None:
+        message = self.page.locator(f".message.user[data-turn='{turn}']")
+        message.get_by_role("button", name="Edit this message").press("Enter")
+        self.page.wait_for_selector(".message textarea:focus")
+        self._await_chat(lambda: (self.page.keyboard.press("Control+A"), self.page.keyboard.type(text),
+                                  self.page.keyboard.press("Enter")))  # fmt: skip
+        self.page.wait_for_selector(".talked[data-state=idle] .message.model >> nth=1")
+
+    def undo(self) -> None:
+        self.choose("Undo the last message")
+        self.page.wait_for_selector(".outcome .note:has-text('Removed 1 message')")
+
+    def fork(self) -> None:
+        self._await_chat(lambda: self.choose("Copy this chat"))
+
+    def compact(self) -> None:
+        self.choose("Compact the history")
+        self.page.wait_for_selector(".outcome .note:has-text('summary')")
+
+    def use_model(self, name: str) -> None:
+        with self.page.expect_response("**/settings"):
+            self.page.fill("input[name=model]", name)
+            self.page.keyboard.press("Enter")
+
+    def close(self) -> None:
+        self.tab.close()
+        self._browser.close()
+        self._playwright.stop()
+        self._site.stop()
+        self.journal.close()
+        assert self.tab.complaints == [], self.tab.complaints
 
 
 class OverAgui(Front):
@@ -388,7 +506,7 @@ class InPython(Front):
 
 
 FRONTS: dict[str, type[Front]] = {
-    "terminal": InTerminal, "page": OnPage, "agui": OverAgui, "python": InPython
+    "terminal": InTerminal, "page": OnPage, "browser": InBrowser, "agui": OverAgui, "python": InPython
 }  # fmt: skip
 
 

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from antiphon import Store
 from antiphon.conversation import Conversation
 from antiphon.fakes import Fake
-from antiphon.storage import Store
 from tests.cli.terminal import Terminal
 
 GPT, CLAUDE = "openai/gpt-5", "anthropic/claude-sonnet-5"

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from antiphon import Store
 from antiphon.cli import cli
 from antiphon.errors import ConfigurationError, ContentError, OptionError
 from antiphon.fakes import Answer, Fail, Fake, call
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.storage import Store
 from tests.cli.terminal import Terminal
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a") + b"rest"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from antiphon import Store
 from antiphon.fakes import Fake
-from antiphon.storage import Store
 from tests.cli.asking import ask, said
 from tests.lang_unit.commands import antiphon
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from antiphon import Store
 from antiphon.fakes import Answer, Fail, Fake, call
-from antiphon.storage import Store
 from tests.cli.asking import ask
 from tests.lang_unit.commands import antiphon
 

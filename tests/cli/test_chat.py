@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import Store
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
 from antiphon.fakes import Answer, Fail, Fake, Received, call
-from antiphon.storage import Store
 from tests.cli.chatting import CLAUDE, GPT, Start, chat_starter, saved, wait_for
 from tests.cli.terminal import Terminal
 

@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 from rich.text import Text
 
+from antiphon import Store
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.fakes import Answer, Fail, Fake, call, echo
 from antiphon.session import Question
-from antiphon.storage import Store
 from antiphon.terminal import Person
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import Store
 from antiphon.chat.mcp_servers import resolve_mcp_server
 from antiphon.config.trust import find_project, record_trust_decision
 from antiphon.errors import AntiphonError
 from antiphon.facts import Facts, register_model
 from antiphon.facts.statements import forget_stated_facts
 from antiphon.fakes import Fake, call
-from antiphon.storage import Store
 from antiphon.tools.user_tools import load_user_tools
 from tests.cli.talking import chat, run, sent, tools_sent, trusted_repository
 

@@ -158,7 +158,7 @@ def test_a_resumed_answer_is_told_the_same_again(fake: Fake, start: Start, tmp_p
     chat = start("--continue", "--yes")
     chat.expect("› ")
     chat.send("/go\r")
-    chat.expect("openai/gpt-5 · ")
+    chat.expect("Both.")
     chat.expect("gpt-5 › ")
     assert "differ" not in chat.seen
     assert saved_texts(tmp_path).count("Also this.") == 1

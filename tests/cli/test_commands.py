@@ -261,3 +261,10 @@ def test_help_and_version():
     assert code == 0
     assert all(command in output for command in ("check", "export", "serve"))
     assert re.fullmatch(r"antiphon \d+\.\d+\.\d+\n", invoke("--version")[1])
+
+
+def test_a_mistake_ends_the_process_with_two_and_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "antiphon", "--db", str(tmp_path / "s.db"), "show", "nothing"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert re.fullmatch(r"antiphon: .*\n", ended.stderr)

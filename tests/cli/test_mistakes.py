@@ -45,6 +45,7 @@ class Place:
         self.ids: dict[str, str] = {}
         for name, text in _FILES.items():
             Path(name).write_text(text, encoding="utf-8")
+        Path("empty").mkdir()
         with Fake() as fake, pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
             patch.setenv("OPENAI_API_KEY", "sk-any")

@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.durable import Journal
 from antiphon.durable.run_owner import make_owner_id
-from antiphon.fakes import Fake, call
+from antiphon.fakes import Fail, Fake, call
 from tests import forks
 from tests.lang_unit.commands import antiphon
 from tests.web.journals import DEAD, owned
@@ -36,12 +36,28 @@ def test_an_ask_waits_for_leave_and_goes_on_by_its_run(fake: Fake):
     assert [each["turns"] for each in logged] == [3]
 
 
-def test_an_ask_without_tools_has_no_steps_and_one_that_is_told_so_is_not_saved(fake: Fake):
+def test_an_ask_without_tools_is_a_session_and_one_that_is_told_so_is_not_saved(fake: Fake):
     fake.play("one", "two")
     assert antiphon("ask", "Hello?").out == "one\n"
     assert antiphon("ask", "--tools", "read", "--no-save", "Hello?").out == "two\n"
     (found,) = runs()
-    assert (found["state"], found["turns"], "steps" in found) == ("done", 2, False)
+    assert (found["state"], found["turns"]) == ("done", 2)
+    assert [each["path"] for each in json.loads(antiphon("show", "last", "--json").out)["steps"]] == ["1", "1/r1"]
+
+
+def test_a_failed_ask_without_tools_is_listed_with_its_question_and_asked_again(fake: Fake):
+    fake.play(Fail(401), "Paris.")
+    failed = antiphon("ask", "What is the capital of France?")
+    assert failed.code == 2
+    (found,) = runs()
+    assert (found["kind"], found["state"]) == ("chat", "failed")
+    assert found["title"] == "What is the capital of France?"
+    line = antiphon("list", "--state", "failed").out
+    assert "failed" in line
+    assert "What is the capital of France?" in antiphon("show", "last").out.replace("\n", " ")
+    assert "--retry 1/r1" in antiphon("show", "last").out
+    assert antiphon("resume", "last", "--retry", "1/r1").out == "Paris.\n"
+    assert [each["state"] for each in runs()] == ["done"]
 
 
 def test_a_typed_ask_is_typed_again(fake: Fake):

@@ -17,7 +17,7 @@ import pytest
 
 from antiphon.durable import Journal
 from antiphon.fakes import Fake, call
-from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.database import LeasedWrite
 from tests import forks
 from tests.lang_unit.commands import Ran, antiphon
 
@@ -76,7 +76,7 @@ class TestQuestions:
         assert (ran.code, ran.out) == (0, "hi Ada Lovelace\n")
         assert last()["result"]["value"] == "Ada Lovelace"
         again = antiphon("answer", id, "x")
-        assert (again.code, "open: none" in again.err) == (2, True)
+        assert (again.code, "has no open question" in again.err) == (2, True)
         done = antiphon("resume", id[:6])
         assert (done.code, done.out, "is already done" in done.err) == (0, "", True)
 
@@ -102,6 +102,14 @@ class TestQuestions:
         assert (ran.code, ran.out) == (3, "slept\n")
         antiphon("answer", "last", "yes")
         assert antiphon("resume").out == "2 yes\n"
+
+    def test_rounds_go_on_beside_one_that_asks(self):
+        choice = 'if i == 1 { yield ask "A?" } else { print(i)\n yield "b" }'
+        text = f"const all: text[] = async for i in 1..3 {{\n  {choice}\n}}\nprint(all)\n"
+        ran = antiphon("run", "--max-parallel", "1", program(text))
+        assert (ran.code, ran.out) == (3, "2\n3\n")
+        antiphon("answer", "last", "yes")
+        assert antiphon("resume").out == '["yes","b","b"]\n'
 
     def test_waiting_with_the_run_goes_on_at_once(self):
         ran: list[Ran] = []

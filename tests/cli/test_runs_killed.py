@@ -10,14 +10,17 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from antiphon.durable import Journal
+from antiphon.fakes import Fake, call
 from tests.cli.test_runs import last, program
 from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
@@ -59,6 +62,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTIPHON_DB", str(tmp_path / "logs.db"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
+
+
+@pytest.fixture
+def fake() -> Iterator[Fake]:
+    with Fake() as fake:
+        yield fake
 
 
 def interrupted_steps(told: str) -> list[str]:
@@ -244,3 +253,40 @@ def test_lines_before_the_first_effect_are_printed_once_whenever_it_is_killed(tm
     resumed = antiphon("resume", "last", *(["--retry", "901"] if is_begun else []))
     printed = Path("out").read_text().splitlines() + resumed.out.splitlines()
     assert (resumed.code, Counter(printed).most_common(1)[0][1], len(printed)) == (0, 1, 900)
+
+
+#: Runs a command that dies where the saved conversation gets its name in the run, which is a write of its own.
+DIES_UNNAMED = """\
+import os, signal, sqlite3, sys
+from antiphon.cli import main
+
+class Killing(sqlite3.Connection):
+    def execute(self, statement, *values):
+        if "SET launch = ?" in statement and '"conversation":""' not in str(values):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(statement, *values)
+
+connect = sqlite3.connect
+sqlite3.connect = lambda *given, **named: connect(*given, **{**named, "factory": Killing})
+sys.argv = ["antiphon", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_question_that_is_killed_after_its_conversation_was_saved_is_resumed(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
+    Path("notes").write_text("It is done.\n")
+    fake.play(call("read_file", path="notes"), "It is done.", "It is done.")
+    command = [sys.executable, "-c", DIES_UNNAMED, "ask", "--tools", "read", "Is it done?"]
+    assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
+    (listed,) = json.loads(antiphon("list", "--json").out)
+    assert listed["state"] == "stopped"
+    ran = antiphon("resume", listed["id"])
+    assert (ran.code, ran.out) == (0, "It is done.\n")
+    (listed,) = json.loads(antiphon("list", "--json").out)
+    assert listed["state"] == "done"
+    assert antiphon("show", listed["id"]).out.endswith("\n  It is done.\n")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from antiphon import Store
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, Reasoning, Text, ToolCall
 from antiphon.errors import AntiphonError
-from antiphon.storage import Store
 from antiphon.wire import Usage, read
 
 

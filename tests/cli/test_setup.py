@@ -130,7 +130,7 @@ def test_a_file_that_only_its_owner_can_change_is_left_alone(tmp_path: Path) -> 
 @pytest.mark.usefixtures("config")
 def test_sessions_take_the_default_by_its_name_and_keys_that_are_stored() -> None:
     assert str(Session("default").model.name) == "local/0.5b"
-    CliRunner().invoke(cli, ["keys", "set", "anthropic"], input="sk-ant-of-the-tests-123456\n")
+    CliRunner().invoke(cli, ["keys", "set", "anthropic", "--no-try"], input="sk-ant-of-the-tests-123456\n")
     assert Session().model.name == Session("default").model.name == "anthropic/claude-sonnet-5-5"
     assert Session("anthropic/claude-sonnet-5").model.name == "anthropic/claude-sonnet-5"
     with pytest.raises(ConfigurationError, match="no model was named"):
@@ -207,3 +207,49 @@ def test_models_of_servers_are_listed(server: Provider, monkeypatch: pytest.Monk
     assert f"  ollama/qwen3:8b  at {server.url}\n" in models().stdout
     listed = json.loads(models("--json").stdout)["servers"]
     assert {"name": "ollama", "url": server.url, "models": ["ollama/qwen3:8b"]} in listed
+
+
+def set_key(fake: Fake | None, monkeypatch: pytest.MonkeyPatch, *options: str) -> Result:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.base_url("anthropic") if fake else "http://127.0.0.1:1")
+    return CliRunner().invoke(cli, ["setup", "keys", "set", "anthropic", *options], input="sk-ant-of-the-tests-1234\n")
+
+
+def test_a_key_is_tried_before_it_is_stored(config: Path, antiphon_fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = config.with_name("keys.json")
+    antiphon_fake.play(Fail(401, "invalid x-api-key"))
+    refused = set_key(antiphon_fake, monkeypatch)
+    assert isinstance(refused.exception, ConfigurationError)
+    assert str(refused.exception) == "anthropic rejects this key: invalid x-api-key; nothing was stored"
+    assert not stored.exists()
+    assert set_key(antiphon_fake, monkeypatch).stdout == f"anthropic accepts the key; stored in {stored}\n"
+    assert json.loads(stored.read_text()) == {"ANTHROPIC_API_KEY": "sk-ant-of-the-tests-1234"}
+
+
+def test_a_key_that_cannot_be_tried_is_stored_only_if_the_user_says_so(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = config.with_name("keys.json")
+    refused = set_key(None, monkeypatch)
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "could not be tried, so nothing was stored" in str(refused.exception)
+    assert "`--no-try` stores it untried" in str(refused.exception)
+    assert not stored.exists()
+    assert set_key(None, monkeypatch, "--no-try").stdout == f"not tried; stored in {stored}\n"
+    assert stored.exists()
+
+
+@pytest.mark.parametrize(("said", "code"), [("n", 1), ("y", 0)])
+def test_the_terminal_asks_whether_an_untried_key_is_stored(tmp_path: Path, said: str, code: int) -> None:
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm-256color", "LANG": "C.UTF-8",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
+    }  # fmt: skip
+    with Terminal("setup", "keys", "set", "anthropic", env=env, cwd=tmp_path) as terminal:
+        terminal.expect("Key for anthropic: ")
+        terminal.send("sk-ant-of-the-tests-123456\r")
+        terminal.expect("the key could not be tried: the connection to anthropic")
+        terminal.expect("Store it untried? [y/N]: ")
+        terminal.send(f"{said}\r")
+        assert terminal.ends() == code
+        assert "sk-ant" not in terminal.seen
+    assert (tmp_path / ".config" / "antiphon" / "keys.json").exists() == (code == 0)

@@ -204,3 +204,31 @@ class TestChats:
 def test_the_name_of_a_family_is_its_current_model(name: str, meant: str) -> None:
     ran = antiphon("run", "--model", name, program("print(1)\n"))
     assert (ran.code, f"antiphon: {name} is " in ran.err, meant in ran.err) == (0, True, True)
+
+
+def test_filters_are_exact_however_many_sessions_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "many.db"
+    monkeypatch.setenv("ANTIPHON_DB", str(path))
+    database = Journal(path).database
+    columns = ("id", "state", "created", "updated", "epoch", "owner", "kind", "title", "launch")
+
+    def write(connection: Any) -> None:
+        rows = [
+            (f"n{number:05}", "done", number, number, 1, "", "program", f"p{number}", '{"settings":{"model":"m/new"}}')
+            for number in range(3_000)
+        ]
+        rows[0] = ("n00000", "failed", 0, 0, 1, "", "python", "oldest", '{"model":"m/OLD"}')
+        database.insert_rows(connection, "sessions", columns, rows)
+
+    database.transact(write)
+    for filters in (
+        ["--state", "failed"],
+        ["--kind", "script"],
+        ["--model", "m/old"],
+        ["--state", "failed", "-n", "1"],
+    ):
+        found = json.loads(antiphon("list", "--json", *filters).out)
+        assert [each["title"] for each in found] == ["oldest"], filters
+    assert len(json.loads(antiphon("list", "--json", "--state", "done", "-n", "5000").out)) == 2_999
+    assert len(json.loads(antiphon("list", "--json", "--model", "new", "-n", "2500").out)) == 2_500
+    assert json.loads(antiphon("list", "--json", "-n", "1").out)[0]["title"] == "p2999"

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.durable import Journal
 from antiphon.fakes import Fail, Fake, call
 from tests.cli.team_roles import MODEL, git, make_repository, serving
 from tests.cli.terminal import Terminal
@@ -284,6 +285,15 @@ class TestLeaving:
             out, _ = child.communicate(timeout=30)
         assert (child.returncode, "was stopped; resume it with `antiphon resume" in out) == (130, True)
         assert "is not running" in antiphon("stop", "last").err
+
+    def test_a_running_team_is_not_stopped_for_good(self):
+        antiphon("team", "Mend add")
+        team = status()["id"]
+        running = Journal().resume(team)
+        said = antiphon("stop", "--final", "last")
+        assert (said.code, f"first stop it with `antiphon stop {team}`" in said.err) == (2, True)
+        running.finish("interrupted")
+        assert "is stopped for good" in antiphon("stop", "--final", "last").err
 
 
 class TestTalking:

@@ -8,6 +8,7 @@ import select
 import time
 from pathlib import Path
 
+import pytest
 from rich.text import Text
 
 from antiphon.conversation import ToolCall
@@ -33,6 +34,22 @@ def test_a_yes_behind_the_wish_to_see_all_does_not_count() -> None:
         said = Person(line, shown.append, keyboard).answer(Question("q", "approval", "May it?", call=call))
     os.close(master)
     assert (len(prompts), said.allowed) == (2, False)
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_a_yes_before_the_question_allows_nothing(called: bool) -> None:
+    master, slave = pty.openpty()
+    os.write(master, b"y\n")
+    with open(slave) as keyboard:
+        assert select.select([keyboard], [], [], 10)[0]
+
+        def line(_: str) -> str:
+            return keyboard.readline() if select.select([keyboard], [], [], 0.1)[0] else "n"
+
+        call = ToolCall("1", "write", {"text": "a"}) if called else None
+        said = Person(line, lambda _: None, keyboard).answer(Question("q", "approval", "May it?", call=call))
+    os.close(master)
+    assert not said.allowed
 
 
 def test_a_yes_before_the_question_removes_no_run(tmp_path: Path) -> None:

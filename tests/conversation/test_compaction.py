@@ -1,5 +1,7 @@
 """Compaction: whole turns, whole pairs, nothing lost on the way."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.conversation.compaction import count_turn_tokens, estimate_tokens
-from antiphon.errors import CompactionError
+from antiphon.errors import CompactionError, OptionError
 from tests.strategies import any_text, conversations
 
 
@@ -246,3 +248,19 @@ def test_the_least_that_stays_holds_calls_that_are_open():
     conversation.add_user("hurry up")
     least = conversation.compaction(1, result_limit=20)
     assert [call.id for turn in least.newest if isinstance(turn, AssistantTurn) for call in turn.open_calls] == ["open"]
+
+
+def test_trim_keeps_the_newest_turns_and_begins_with_a_user_turn():
+    conversation = Conversation("Be brief.")
+    for number in range(4):
+        conversation.add_user(f"question {number}").add_assistant(f"answer {number}")
+    assert [str(turn) for turn in conversation.trim(4).turns] == [str(turn) for turn in conversation.turns[4:]]
+    assert conversation.trim(3).turns == conversation.trim(4).turns == conversation.turns[4:]
+    assert conversation.trim(100) == conversation
+    assert (conversation.trim(1).system, len(conversation.turns)) == ("Be brief.", 8)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "3"])
+def test_trim_needs_a_number(wrong: Any):
+    with pytest.raises(OptionError, match="`turns` is a number from 1 on"):
+        Conversation().trim(wrong)

@@ -451,3 +451,17 @@ class TestCallsAsModelsSendThem:
             == ToolCall.read("functions.Bash:0", "f", "{}").id
             != ToolCall.read("functions.Bash:1", "f", "{}").id
         )
+
+
+def test_a_copy_for_a_request_is_made_only_if_one_can_be_sent():
+    conversation = Conversation()
+    with pytest.raises(NotReadyError, match="cannot be sent: the conversation is empty"):
+        conversation.fork_for_request()
+    assert conversation.snapshot() == conversation
+    assert conversation.add_user("Go.").fork_for_request().request_heads == conversation.heads
+
+
+def test_an_object_without_a_json_form_is_a_malformed_call():
+    call = ToolCall.read("x", "f", {"a": {1}})
+    assert call.arguments == {"_malformed": "a dict"}
+    assert "has no JSON form" in (call.problem or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from antiphon import Conversation
-from antiphon.conversation import DerivedKey, DerivedValues
+from antiphon.conversation import DerivedKey, DerivedValues, ToolCall
 from antiphon.errors import NotReadyError
 
 SIZE = DerivedKey[int]("size")
@@ -18,8 +18,8 @@ def test_a_value_is_found_by_its_key_and_subject() -> None:
     assert values.set(SIZE, 3) == 3
     values[SIZE, "other"] = 4
     assert (values.get(SIZE), values.get((SIZE, "other")), values.get((SIZE, "third"))) == (3, 4, None)
-    values.remove(SIZE)
-    values.remove(SIZE)
+    values.pop(SIZE, None)
+    values.pop(SIZE, None)
     assert (values.get(SIZE), values.get((SIZE, "other"))) == (None, 4)
 
 
@@ -60,3 +60,11 @@ def test_a_conversation_is_claimed_by_one_owner_at_a_time() -> None:
     conversation.fork().claim(second)
     conversation.release()
     conversation.claim(second)
+
+
+def test_a_reply_in_the_copy_for_a_request_takes_no_id_of_the_conversation() -> None:
+    conversation = Conversation().add_user("Go.")
+    asked = conversation.fork_for_request()
+    asked.add_reply([ToolCall("call_1", "look")])
+    turn = conversation.add_reply([ToolCall("call_1", "look")])
+    assert [call.id for call in turn.calls] == ["call_1"]

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from antiphon import Conversation
+from antiphon import Conversation, Store
 from antiphon.conversation import Origin, ProviderState
 from antiphon.conversation.serialization import conversation_from_json, conversation_to_json
 from antiphon.errors import FormatError
-from antiphon.storage import Store
 
 HERE, THERE = Origin("anthropic", "anthropic", "claude-a"), Origin("openai", "openai-responses", "gpt-b")
 
@@ -23,10 +22,10 @@ def stateful() -> Conversation:
 
 def test_values_belong_to_their_origin():
     state = stateful().state
-    assert state.of(HERE) == {"container": {"id": "c1"}, "drop_block": True}
-    assert state.of(THERE) == {}
+    assert state.get(HERE, {}) == {"container": {"id": "c1"}, "drop_block": True}
+    assert state.get(THERE, {}) == {}
     state.keep(HERE, container=None)
-    assert state.of(HERE) == {"drop_block": True}
+    assert state.get(HERE, {}) == {"drop_block": True}
     state.keep(HERE, drop_block=None)
     assert not state
     assert state == ProviderState()
@@ -37,8 +36,8 @@ def test_a_fork_has_a_copy_and_a_request_shares_it():
     fork, asked = conversation.fork(), conversation.fork_for_request()
     fork.state.keep(HERE, drop_block=None)
     asked.state.keep(HERE, container=None)
-    assert conversation.state.of(HERE) == {"drop_block": True}
-    assert fork.state.of(HERE) == {"container": {"id": "c1"}}
+    assert conversation.state.get(HERE, {}) == {"drop_block": True}
+    assert fork.state.get(HERE, {}) == {"container": {"id": "c1"}}
 
 
 def test_it_survives_compaction_repair_and_undo():

@@ -45,6 +45,27 @@ def test_save_and_load_are_inverse(conversation: Conversation):
     assert json.dumps(storage.conversation_to_json(loaded)) == text
 
 
+@given(conversations())
+@settings(max_examples=50)
+def test_json_data_and_back(conversation: Conversation):
+    assert Conversation.from_json(json.loads(json.dumps(conversation.to_json()))) == conversation
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        ({"format": "other"}, "this is not a saved conversation"),
+        ({"turns": 3}, "turns"),
+        ({"turns": [{"role": "assistant", "parts": [], "results": [{"id": "c9", "text": "x"}]}]}, "turn 1"),
+    ],
+)
+def test_broken_json_data_is_refused(change: dict[str, object], hint: str):
+    with pytest.raises(FormatError, match=hint):
+        Conversation.from_json({**small().to_json(), **change})
+    with pytest.raises(VersionError):
+        Conversation.from_json({**small().to_json(), "version": 99})
+
+
 ODD = "a\ud800\x00é\udfff"
 
 

@@ -25,7 +25,7 @@ from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.lang.runtime import Host, load
 from antiphon.programs.manual_outcome import parse_manual_outcome
 from antiphon.programs.run_ending import finish_run
-from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.database import LeasedWrite
 from antiphon.storage.postgres import PostgresDatabase
 from antiphon.storage.sqlite import SqliteDatabase
 from tests.lang_unit.harness import connecting, said
@@ -159,9 +159,9 @@ class Dying(Journal):
         self._count = count
         self._moments = moments
 
-    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any) -> None:
+    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any, **beside: Any) -> None:
         self._pass()
-        super().write_at_epoch(run, epoch, write, *more)
+        super().write_at_epoch(run, epoch, write, *more, **beside)
         self._pass()
 
     def release(self, *given: Any, **named: Any) -> None:

@@ -30,7 +30,7 @@ from antiphon.effects.pipeline import private_effects
 from antiphon.errors import LeaseLost, StoreError
 from antiphon.lang.runtime import Host, loads
 from antiphon.programs.lazy_run import LazyRun
-from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.database import LeasedWrite
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.wire import Reply
 
@@ -63,8 +63,8 @@ class Reading(Journal):
 class Swept(Journal):
     """A journal from which somebody else removes runs after every write."""
 
-    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any) -> None:
-        super().write_at_epoch(run, epoch, write, *more)
+    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any, **beside: Any) -> None:
+        super().write_at_epoch(run, epoch, write, *more, **beside)
         self.remove("another")
 
 

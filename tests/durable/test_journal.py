@@ -14,14 +14,22 @@ from typing import Any
 
 import pytest
 
+from antiphon import Store
 from antiphon.durable import ActiveRun, Journal, QuestionEntry, ReplayDiverged
 from antiphon.durable.replay_cache import set_aside_run
-from antiphon.effects import EffectContext, HumanAnswer, IndeterminateEffect, PathCounter, use_context
+from antiphon.effects import (
+    EffectContext,
+    HumanAnswer,
+    IndeterminateEffect,
+    PathCounter,
+    Print,
+    fingerprint,
+    use_context,
+)
 from antiphon.errors import LeaseLost, NotReadyError, RunInUse, StoreError
 from antiphon.lang.runtime import Host, VibeError, loads
 from antiphon.session import NeedsHuman, Session
-from antiphon.storage import Store
-from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.database import LeasedWrite
 from antiphon.tools import tool
 from tests.lang_unit.harness import connecting
 from tests.session.scripted import Scripted, calls
@@ -52,8 +60,8 @@ class Dying(Journal):
         super().__init__(path)
         self.left = writes
 
-    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any) -> None:
-        super().write_at_epoch(run, epoch, write, *more)
+    def write_at_epoch(self, run: str, epoch: int, write: LeasedWrite, *more: Any, **beside: Any) -> None:
+        super().write_at_epoch(run, epoch, write, *more, **beside)
         self.left -= 1
         if self.left <= 0:
             raise Killed
@@ -308,6 +316,17 @@ def test_values_of_the_environment_are_not_written_down(tmp_path: Path, monkeypa
     assert b"s3cret-value" not in written
 
 
+def test_nobody_finds_a_secret_by_trying_the_hashes_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOP_SECRET", "s3cret-value-of-mine")
+    journal = Journal(tmp_path / "j.db")
+    with journal.run("r"):
+        loads('print("plain")\nprint(env("TOP_SECRET"))', "e.vibe").run(Host(lambda _: None))
+    hashes = {each for (each,) in journal.database.query("SELECT hash FROM steps WHERE kind = 'print'", ())}
+    assert fingerprint(Print("plain")) in hashes
+    assert len(hashes) == 2
+    assert fingerprint(Print("s3cret-value-of-mine")) not in hashes
+
+
 def test_large_values_are_kept_once(path: str) -> None:
 
     def large(_: int) -> str:
@@ -333,6 +352,22 @@ def test_a_run_has_one_process_at_a_time(path: str) -> None:
 
     with pytest.raises(LeaseLost):
         overtaken()
+
+
+@pytest.mark.parametrize("way", ["cancel", "revoke_lease"])
+def test_a_run_that_is_stopped_by_another_process_writes_nothing_more(tmp_path: Path, way: str) -> None:
+    done: list[str] = []
+
+    def stopped() -> None:
+        with (journal := Journal(tmp_path / "j.db")).run("r"):
+            journal.step(done.append, "before")
+            getattr(Journal(tmp_path / "j.db"), way)("r")
+            journal.step(done.append, "after")
+
+    with pytest.raises(LeaseLost, match="was stopped"):
+        stopped()
+    assert done == ["before"]
+    assert len(list(Journal(tmp_path / "j.db").iterate_effects("r"))) == 1
 
 
 def test_conversations_and_runs_share_a_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from antiphon.durable import Journal
 from antiphon.durable.replay_cache import set_aside_run
+from antiphon.effects import CallTool, EffectCall, child_context, current_context, perform, use_context
 from antiphon.errors import ConfigurationError, Suspended
 from antiphon.session import Session
 from antiphon.storage.sqlite import SqliteDatabase
@@ -104,3 +105,26 @@ def test_a_suspended_step_of_an_edited_program_is_done_again(tmp_path: Path) -> 
     with journal.run("r"):
         assert journal.step(pay) == "paid"
     assert len(tried) == 2
+
+
+def test_what_a_repeated_step_is_inside_of_is_come_to_again(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    def work(journal: Journal) -> None:
+        with journal.run("r"):
+            path = current_context().node.next()
+
+            def inside() -> str:
+                with use_context(child_context(f"{path}/")):
+                    journal.step(done.append, "inner")
+                return "outer"
+
+            assert perform(EffectCall(path, CallTool("outer", {}, "inside")), inside) == "outer"
+
+    work(Journal(tmp_path / "j.db"))
+    journal = Journal(tmp_path / "j.db")
+    running = journal.resume("r")
+    set_aside_run(journal, running, decided={"1/1": None})
+    running.finish("interrupted")
+    work(Journal(tmp_path / "j.db"))
+    assert done == ["inner", "inner"]

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.conversation import Conversation
+from antiphon import Store
+from antiphon.conversation import Conversation, Text
 from antiphon.conversation.serialization import conversation_to_json
 from antiphon.durable import Journal
 from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects import EffectCall, HumanAnswer, Print
 from antiphon.errors import StoreError
-from antiphon.storage import Store
 from antiphon.storage.postgres import PostgresDatabase, make_migrations
 from antiphon.storage.schema import MIGRATIONS
 from antiphon.storage.sqlite import SqliteDatabase
@@ -77,6 +77,32 @@ def read_all(path: Path) -> dict[str, Any]:
     }
 
 
+def check_messages(found: dict[str, Any], journal: Journal) -> None:
+    """Check that runs of messages are steps of their conversation, and that the unfinished one is stopped."""
+    chat, ask = found["runs"]["3abc0001"], found["runs"]["3abe0003"]
+    assert (chat.kind, chat.state, chat.title) == ("chat", "cancelled", "First")
+    assert [(each.path, each.kind, each.state) for each in found["steps"]["3abc0001"]] == [
+        ("1", "message", "done"),
+        ("1/r1", "request", "done"),
+        ("1/call_a", "tool", "done"),
+        ("1/call_a/approval", "person", "done"),
+        ("2", "message", "done"),
+        ("2/r1", "request", "done"),
+        ("2/call_a", "tool", "waiting"),
+        ("2/call_a/approval", "person", "failed"),
+    ]
+    assert found["questions"]["3abc0001"] == ()
+    first, second = journal.list_messages("3abc0001")
+    assert (first.asked["text"], first.asked["turn"], second.asked["turn"]) == ("message 3abe0001", 0, 2)
+    ends = [each.outcome.value for each in (first, second) if each.outcome is not None]
+    assert ends == [{"outcome": "done"}, {"outcome": "stopped"}]
+    before, mode, prompt = journal.load_request("3abc0001", "2")
+    assert (mode, prompt, len(before.turns)) == ("chat", (Text("message 3abe0002"),), 2)
+    assert (ask.state, [each.path for each in found["steps"]["3abe0003"]]) == (
+        "failed", ["1/r1", "1/call_a", "1/call_a/approval"],
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("version", OLD)
 def test_a_file_of_an_older_release_reads_as_before(tmp_path: Path, version: int) -> None:
     conversation = Conversation("Be brief.")
@@ -115,7 +141,8 @@ def test_a_file_of_an_older_release_reads_as_before(tmp_path: Path, version: int
     if version < 2:
         assert found["runs"] == {}
         return
-    assert list(found["runs"]) == ["3abd0002", "3abd0001", "3abc0002", "3abd0002.0"]
+    assert list(found["runs"]) == ["3abe0003", "3abd0002", "3abd0001", "3abc0002", "3abc0001", "3abd0002.0"]
+    check_messages(found, Journal(tmp_path / "logs.db"))
     run, row = found["runs"]["3abd0001"], found["runs"]["3abd0002.0"]
     assert (run.state, run.kind, run.begun_as, run.wake_at, run.effects) == (
         "waiting", "program", {"file": "p.vibe"}, 700.0, 3,
@@ -134,7 +161,7 @@ def test_a_file_of_an_older_release_reads_as_before(tmp_path: Path, version: int
     journal.answer("3abd0001", "3", HumanAnswer("yes"))
     assert journal.find("3abd0001").state == "ready"
     journal.remove("3abd0001", "3abd0002")
-    assert [each.id for each in journal.list_runs()] == ["3abc0002"]
+    assert [each.id for each in journal.list_runs()] == ["3abe0003", "3abc0002", "3abc0001"]
     assert Store(tmp_path / "logs.db").load("3abc0001") == again
 
 

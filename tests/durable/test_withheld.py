@@ -97,7 +97,7 @@ def test_of_two_values_that_begin_alike_each_is_itself(seal: JournalCipher) -> N
     withheld = knowing(seal, "long-value", "long-value-and-more")
     told = {"value": "long-value-and-more long-value"}
     out = withheld.insert_references(dump_ascii_json(told))
-    assert "value-and" not in out
+    assert "and-more" not in out
     assert withheld.parse_with_values(out, "it") == told
 
 

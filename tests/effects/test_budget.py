@@ -1,5 +1,7 @@
 """Budgets: limits of a scope and of those around it, counters, warnings."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -65,6 +67,17 @@ def test_each_limit_holds(limits: Limits, said: str):
     assert str(refused(budget)) == said
 
 
+def test_output_tokens_have_their_own_limit():
+    budget = Budget(Limits(**UNLIMITED, output_tokens=100))
+    with use_context(EffectContext(performers=(budget,))):
+        for usage in (Usage(5_000, 60), Usage(5_000, 60)):
+            answered = ModelReplied(Reply((), "end", usage=usage), 0.0)
+            perform(EffectCall("1", AskModel("m", "", ())), partial(replace, answered))
+    error = refused(budget)
+    assert (error.name, error.limit, error.used) == ("output_tokens", 100, 120)
+    assert str(error) == "the limit of 100 output tokens is reached"
+
+
 def test_calls_of_tools_have_their_own_limit():
     budget = Budget(Limits(requests=1, tool_calls=2))
     call(budget)
@@ -109,6 +122,15 @@ class TestParents:
         with pytest.raises(BudgetExceeded) as caught:
             inside.check(2, 0.0)
         assert caught.value.scope == "session:b"
+
+    def test_a_request_is_counted_where_it_is_allowed(self):
+        budget = Budget(Limits(requests=2, tool_calls=None), "session:a")
+        budget.start_request()
+        budget.start_request()
+        with pytest.raises(BudgetExceeded):
+            budget.start_request()
+        assert budget.spent.requests == 2
+        assert budget.add(Spending(usage=Usage(3, 4))) == budget.spent == Spending(2, 0, Usage(3, 4))
 
 
 class TestWarnings:

@@ -13,7 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import Conversation
-from antiphon.effects import EffectContext, EffectMismatch, Playback, Recording, use_context
+from antiphon.effects import (
+    EffectCall,
+    EffectContext,
+    EffectMismatch,
+    Outcome,
+    Playback,
+    Print,
+    ReadEnvironment,
+    Recording,
+    use_context,
+)
 from antiphon.errors import RateLimited, ServerFailed
 from antiphon.session import AIResult, Cancelled, NeedsHuman, Question, Session
 from antiphon.tools import FinishRun, NeedsHumanInput, requiring_approval, tool
@@ -223,3 +233,12 @@ def _ended(run: Any) -> AIResult:
             continue
         except Cancelled:
             raise
+
+
+def test_another_kind_of_effect_than_the_one_without_a_fingerprint_is_told() -> None:
+    """What was read of the environment is recorded without its value, and so without a fingerprint."""
+    recorded = {"1": {"kind": "environment", "fingerprint": None, "effect": {}, "outcome": {"value": "x"}}}
+    playback = Playback(recorded)
+    assert playback.before(EffectCall("1", ReadEnvironment("HOME"))) == Outcome("x")
+    with pytest.raises(EffectMismatch, match=r"print .* now, environment then"):
+        playback.before(EffectCall("1", Print("hello")))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.facts import find, list_known_models
-from antiphon.facts.names import normalize_model_name
+from antiphon.facts.resolution import normalize_model_name
 
 NAMED = [(each.provider, name) for each in list_known_models() for name in (each.name, *each.aliases)]
 #: Every name in the document that the table was written from.

@@ -9,7 +9,7 @@ from antiphon.errors import ConfigurationError
 from antiphon.facts import Facts, Thinking, explain, find, forget_learned_facts, learn, lookup_facts, register_model
 from antiphon.facts.statements import forget_stated_facts, state_refreshed_facts
 from antiphon.facts.unknown_models import combine_cautiously
-from antiphon.facts.user_facts import read_user_facts
+from antiphon.facts.validation import read_user_facts
 
 
 @pytest.fixture(autouse=True)

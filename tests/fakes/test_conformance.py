@@ -259,7 +259,8 @@ def test_keys_are_never_kept(http: httpx2.Client, fake: Fake) -> None:
     assert httpx2.post(url, json=body("gemini", [HI])).status_code == 200
     http.post(PATHS["anthropic"], json=body("anthropic", [USER]), headers={"x-api-key": "s3cret"})
     http.post(PATHS["openai-chat"], content=b"?", headers={"authorization": "Bearer s3cret"})
-    assert len(fake.requests) == 3
+    http.post(PATHS["openai-chat"], content=b"?", headers={"cookie": "session=s3cret", "api-key": "s3cret"})
+    assert len(fake.requests) == 4
     assert "s3cret" not in repr(fake.requests)
 
 

@@ -193,7 +193,7 @@ def test_a_fake_stops_serving() -> None:
     with pytest.raises(httpx2.ConnectError):
         httpx2.get(url)
     with fake:
-        assert httpx2.get(fake.url + "/v1/models").status_code == 200
+        assert httpx2.get(fake.url + "/v1/models", headers={"authorization": "Bearer any"}).status_code == 200
 
 
 def test_the_fixture(antiphon_fake: Fake) -> None:

@@ -37,6 +37,8 @@ G_CALL = {"functionCall": {"name": "f", "args": {}}}
 G_RESULT = {"functionResponse": {"name": "f", "response": {"result": "ok"}}}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 JPEG = base64.b64encode(b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(40) + b"\xff\xd9").decode()
+HALF_JPEG = base64.b64encode(b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(40)).decode()
+HALF_WEBP = base64.b64encode(b"RIFF\x20\0\0\0WEBPVP8 " + bytes(20)).decode()
 LOST = "[an image that could not be read]"
 
 
@@ -285,6 +287,8 @@ REPORTED: dict[str, tuple[Any, str, str, list[str]]] = {
     "no base64": ([user(image("!!!"), text("x"))], "anthropic", "bad-image", [LOST, "!!!!"]),
     "no image": ([user(image("aGVsbG8="), text("x"))], "anthropic", "bad-image", [LOST]),
     "half an image": ([user(image(PNG[:60]), text("x"))], "anthropic", "bad-image", [LOST]),
+    "half a JPEG": ([user(image(HALF_JPEG, "image/jpeg"), text("x"))], "anthropic", "bad-image", [LOST]),
+    "most of a WebP": ([user(image(HALF_WEBP, "image/webp"), text("x"))], "anthropic", "bad-image", [LOST]),
     "chat: another media type": (
         [user(shown(f"data:image/png;base64,{JPEG}"), text("x"))],
         "openai-chat",
@@ -373,6 +377,14 @@ def test_a_sound_image_and_a_waiting_search_are_no_faults(tmp_path: Path):
     ):
         path.write_text(json.dumps(body))
         assert invoke("check", str(path))[0] == 0, body
+
+
+def test_an_image_in_the_arguments_of_a_call_is_data(tmp_path: Path):
+    told = {"messages": [HI, assistant(CALL | {"input": image("!!!")}), user(RESULT)]}
+    path = tmp_path / "h.json"
+    path.write_text(json.dumps(told))
+    assert invoke("check", str(path), "--fix")[0] == 0
+    assert json.loads(path.read_text()) == told
 
 
 def test_only_a_search_that_can_no_longer_be_answered_is_dropped():

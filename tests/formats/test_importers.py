@@ -467,6 +467,11 @@ def test_a_part_that_is_not_known_is_told(part: tuple[Any, Any]):
         {"contents": "text"},
         [{"type": "hologram", "x": 1}],
         ["hi"],
+        # One message of a framework among others that it does not write.
+        [{"kind": "request", "parts": []}, {"what": 1}],
+        [{"type": "human", "content": "hi"}, {"role": "user", "content": "hi"}],
+        # Nobody wraps a history six times.
+        {"body": {"body": {"body": {"body": {"body": {"body": {"messages": [{"role": "user", "content": "hi"}]}}}}}}},
     ],
 )
 def test_what_is_not_recognised_is_no_history(data: Any, tmp_path: Path):

@@ -8,6 +8,7 @@ from types import CodeType
 import pytest
 
 from antiphon.lang.runtime.program import loads
+from tests.lang_unit.harness import ran
 
 #: Code of a function `f`, and what it must not need.
 DIRECT = {
@@ -92,3 +93,9 @@ def test_variables_are_made_for_whoever_looks_at_them():
     report = loads("let xs = [1]\nconst o = { a: xs }\nprivate let key = 1\nprint(key, o)", "v.vibe").run()
     assert report.variables == {"xs": [1], "o": {"a": [1]}}
     assert report.variables is report.variables
+
+
+@pytest.mark.parametrize(("operation", "result"), [("x % f()", "3"), ("x / f()", "1.75"), ("x ** f()", "2401")])
+def test_the_left_operand_is_read_before_the_right_one_changes_it(operation: str, result: str):
+    program = f"let x = 7\nfunction f(): number {{ x = 100\n return 4 }}\nprint({operation})"
+    assert ran(program).prints == [result]

@@ -165,3 +165,8 @@ def test_when_a_round_fails_the_others_are_cancelled_and_no_more_begin():
     over.set()
     assert run.error.message == "third"
     assert len(run.fake.requests) == 4
+
+
+def test_what_happened_in_started_work_is_told_once_however_often_its_value_is_used():
+    run = ran('async let a = do "first"\nprint(a)\nprint(a + a)\nprint(do "second" default)', "seen", "ok")
+    assert said(run.fake.requests[-1]).count("first") == 1

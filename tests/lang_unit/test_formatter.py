@@ -536,7 +536,7 @@ def test_formatting_changes_neither_the_tree_nor_the_comments_and_is_done_after_
 def test_the_random_programs_have_every_kind_of_node():
     seen = {type(node) for seed in range(60) for node in walk(tree(program_text(seed, 8)))}
     kinds = {kind for kind in vars(n).values() if isinstance(kind, type) and issubclass(kind, n.Node)}
-    assert kinds - seen == {n.Node, n.TypeExpr, n.BadExpr, n.BadStatement}
+    assert kinds - seen == {n.Node, n.TypedNode, n.NamingNode, n.BadExpr, n.BadStatement}
 
 
 def test_only_space_at_the_edges_of_lines_is_lost_from_random_programs():

@@ -92,6 +92,15 @@ def test_one_mistake_in_a_function_is_told_once():
     assert codes("print([1].reduce((a, b) => a + b))") == ["V0310"]
 
 
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [("a: number, b: number", ["V0301"]), ("a: number, b: number = 1", []), ("", ["V0301"])],
+)
+def test_a_function_takes_what_it_is_called_with(parameters: str, expected: list[str]):
+    program = f"function f({parameters}): number {{ return 1 }}\nconst g: (number) => number = f\nprint(g(1))"
+    assert codes(program) == expected
+
+
 def test_a_function_of_a_loop_does_not_see_later_rounds_though_it_is_kept_in_an_object():
     program = """
     type Step { run: () => number }

@@ -9,7 +9,7 @@ from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
 from tests.lang_unit.grammar import Sentences, read_grammar
 
-ABSTRACT = {nodes.Node, nodes.TypeExpr, nodes.BadExpr, nodes.BadStatement}
+ABSTRACT = {nodes.Node, nodes.TypedNode, nodes.NamingNode, nodes.BadExpr, nodes.BadStatement}
 
 
 def classes_in(value: object) -> set[type]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antiphon.lang.runtime.program import loads
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.lang.typecheck.regex_groups import MATCH_TYPE, infer_match_result
+from antiphon.lang.typecheck.constants import MATCH_TYPE, infer_match_result
 from antiphon.lang.typecheck.types import Array, Literal
 
 PIECES = ("(", "(?:", "(?P<x>", "(?=", "(?!", "(?i)", ")", "|", "a", "b", "?", "*", "+", "{0,2}", "{2}", "[a(]", r"\(")

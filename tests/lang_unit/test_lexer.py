@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from antiphon.lang.syntax.lexer import tokenize_program
-from antiphon.lang.syntax.numbers import InvalidNumberLiteral, parse_number
+from antiphon.lang.syntax.parser.types import InvalidNumberLiteral, parse_number
 
 
 def kinds(text: str) -> list[str]:

@@ -16,7 +16,7 @@ KINDS = get_args(n.Expr | n.Statement | n.TypeNode | n.Part)
 
 def test_every_node_is_an_expression_a_statement_a_type_or_a_part():
     classes = {each for each in vars(n).values() if isinstance(each, type) and issubclass(each, n.Node)}
-    assert classes - {n.Node, n.TypeExpr} == set(KINDS)
+    assert classes - {n.Node, n.TypedNode, n.NamingNode} == set(KINDS)
 
 
 def test_a_table_that_forgets_a_node_is_refused():

@@ -18,7 +18,7 @@ from antiphon.durable import Journal
 from antiphon.lang.runtime.program import loads
 from antiphon.lang.runtime.system import load_system_functions
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.storage.leases import LeasedWrite
+from antiphon.storage.database import LeasedWrite
 from tests.lang_unit.harness import ran
 
 

@@ -92,7 +92,7 @@ def test_files_are_rows_with_their_names_and_texts():
         ("r.csv", "a,b\n1\n", "line 2 has another number of values than columns"),
         ("r.csv", "a,a\n1,2\n", "name its columns, each once"),
         ("r.csv", "", "name its columns"),
-        ("r.csv", "z\n1\n", "row 1 has z; the program can start with: n, who"),
+        ("r.csv", "z\n1\n", "row 1 has z; the program takes n, who"),
         ("r.jsonl", "{\n", "line 1 is not valid JSON"),
         ("r.jsonl", "[1]\n", "line 1 is not a JSON object"),
         ("r.xml", "<a/>", "rows come from"),
@@ -272,6 +272,19 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     ran = antiphon("resume", "last", "--max-cost", "9")
     assert (ran.code, {each["outcome"] for each in lines(ran.out)}) == (0, {"done"})
     assert len(fake.requests) == 20
+
+
+def test_a_row_that_was_begun_goes_on_beyond_the_limit(fake: Fake):
+    """It asks no model any more, and what it did would be lost."""
+    fake.play("word", "word")
+    text = 'let n = 0\nmodel m = { name: "openai-chat/gpt-5" }\nconst a = do "number {n}" m\nprint(ask "Right?")\n'
+    program, rows = write("p.vibe", text), write("r.csv", "n\n1\n")
+    assert antiphon("map", "--max-cost", "0.0000001", program, rows).code == 3
+    (row,) = json.loads(antiphon("list", "--in", "last", "--json").out)
+    antiphon("answer", row["id"], "yes")
+    ran = antiphon("resume", "last")
+    assert (ran.code, [each["outcome"] for each in lines(ran.out)]) == (0, ["done"])
+    assert len(fake.requests) == 1
 
 
 class TestFromPython:

@@ -1,6 +1,7 @@
 """Failures are told apart by what the providers say."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -23,7 +24,8 @@ from antiphon.errors import (
 from antiphon.facts import Facts, ModelLifecycle, register_model
 from antiphon.fakes import Fail, Fake
 from antiphon.providers import NO_RETRY, Model, Retry
-from antiphon.wire import CallDelta, ReasoningDelta, Target, wire
+from antiphon.wire import CallDelta, ProviderErrorInfo, ReasoningDelta, Target, wire
+from antiphon.wire.context_overflow import make_overflow_error
 from tests.providers.scripted import Scripted, Status
 
 
@@ -198,6 +200,12 @@ def test_words_of_overflow_do_not_change_what_other_statuses_mean(antiphon_fake:
         error = failure(antiphon_fake, "vllm/m", Fail(status, "prompt is too long: 9 tokens > 8 maximum"))
         assert error.status == status
         assert not isinstance(error, ContextOverflow)
+
+
+def test_a_limit_of_the_rate_is_no_overflow_whatever_its_words() -> None:
+    said = ProviderErrorInfo("too many input tokens", "rate_limit_exceeded", "")
+    assert make_overflow_error(said, "m") is None
+    assert make_overflow_error(replace(said, kind="invalid_request"), "m") is not None
 
 
 OVERFLOW = "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens."

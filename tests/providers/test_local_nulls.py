@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from antiphon import Session
+from antiphon.local.grammar import build_source_grammar, extract_numbers
 from antiphon.local.groundedness import find_unseen_file
 from antiphon.local.optional_fields import has_nullable_parts, require_nullable_fields, restore_optional_fields
-from antiphon.local.source_grammar import build_source_grammar, extract_numbers
 from antiphon.local.weights import ensure
 from tests.providers.test_local_backing import file as file
 from tests.providers.test_local_backing import play, said

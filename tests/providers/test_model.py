@@ -513,3 +513,11 @@ def test_a_stream_says_why_and_when_a_request_is_sent_again(fake: Fake):
     assert (first.attempt, first.attempts, "slow down" in first.reason) == (2, 4, True)
     assert 0 < first.seconds < 1
     assert not any(isinstance(each, RetryDelta) for each in others)
+
+
+def test_a_copy_for_one_request_is_not_given_the_reply():
+    with Fake(["Hello."]) as fake:
+        asked = Conversation().add_user("Hi").fork_for_request()
+        reply = fake.connect("openai/gpt-5").chat(asked)
+    assert reply.text == "Hello."
+    assert len(asked.turns) == 1

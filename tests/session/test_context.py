@@ -15,10 +15,10 @@ from antiphon.conversation import (
     UserTurn,
     estimate_tokens,
 )
-from antiphon.conversation.compaction import count_turn_tokens
+from antiphon.conversation.compaction import count_turn_tokens, estimate_conversation_tokens
 from antiphon.errors import ContextOverflow
 from antiphon.session import Compacted, Context, RequestStarted, Session
-from antiphon.session.context_window import SUMMARY_PROMPT, estimate_conversation_tokens
+from antiphon.session.context_window import SUMMARY_PROMPT
 from antiphon.wire import Options, Reply, Usage, rules, wire
 from tests.session.scripted import Scripted, calls, within
 from tests.strategies import TARGETS
@@ -292,3 +292,20 @@ def test_the_results_since_the_last_count_are_estimated():
     counted = talk.turns, 1_000
     talk.add_tool_result("a", "word " * 400)
     assert estimate_conversation_tokens(talk, counted) == 1_000 + estimate_tokens("word " * 400) + 8
+
+
+def test_a_hook_that_shortens_keeps_the_form_of_the_answer():
+    wanted = {f"number_{number}": int for number in range(40)}
+    answer = json.dumps(dict.fromkeys(wanted, 1))
+    model = Scripted(answer, answer)
+
+    def keep_recent(conversation: Conversation) -> None:
+        conversation.replace_with(conversation.trim(1))
+
+    session = Session(model, before_request=keep_recent, strategy="prompted")
+    session.do("How many?", returns=wanted)
+    session.do("And now?", returns=wanted)
+    assert len(session.conversation.turns) == 2
+    # The second prompt referred to the form by its number.
+    assert "form 1" in model.seen[1]
+    assert "number_39" in model.seen[1]

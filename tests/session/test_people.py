@@ -17,6 +17,7 @@ from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Fake, call
 from antiphon.session import CallFinished, HumanInput, LimitReached, NeedsHuman, Question, ReturnError, Session
 from antiphon.session import timer as clock
+from antiphon.session.timer import RunTimer
 from antiphon.tools import FinishRun, NeedsHumanInput, Policy, requiring_approval, tool
 from antiphon.tools.builtin import ask_user_tool, file_tools
 from antiphon.wire import Options, Reply, rules, wire
@@ -565,3 +566,50 @@ async def _ended(run: Any) -> Any:
     while run.state in ("running", "waiting"):
         await asyncio.sleep(0.01)
     return run.state
+
+
+def test_the_clock_stands_still_until_the_last_of_several_questions_is_answered() -> None:
+    async def ask_twice() -> None:
+        timer = RunTimer(60)
+        async with timer:
+            first, second = timer.paused(), timer.paused()
+            first.__enter__()
+            second.__enter__()
+            first.__exit__(None, None, None)
+            before = timer.elapsed
+            await asyncio.sleep(0.01)
+            assert timer.elapsed == before
+            second.__exit__(None, None, None)
+            await asyncio.sleep(0.01)
+            assert timer.elapsed > before
+
+    asyncio.run(ask_twice())
+
+
+def test_a_question_does_not_give_the_run_its_whole_time_again() -> None:
+    async def ask_often() -> None:
+        timer = RunTimer(0.5)
+        async with timer:
+            for _ in range(500):
+                await asyncio.sleep(0.01)
+                with timer.paused():
+                    pass
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(ask_often())
+
+
+def test_a_call_whose_link_leads_elsewhere_by_now_is_asked_about_again(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("harmless.txt")
+    (write,) = [each for each in file_tools([tmp_path]) if each.name == "write_file"]
+    here = Session(Scripted(calls("write_file", path="link", content="x"), "Done."), [write])
+    with pytest.raises(NeedsHuman):
+        here.vibe("Write.")
+    (question,) = here.pending_questions
+    here.allow(question.id)
+    link.unlink()
+    link.symlink_to("precious.txt")
+    with pytest.raises(NeedsHuman, match=r"leads to `precious\.txt`"):
+        here.resume()
+    assert not (tmp_path / "precious.txt").exists()

@@ -145,4 +145,4 @@ def test_a_replayed_reply_brings_the_state_of_the_provider_along():
     session = Session(model)
     with use_context(EffectContext(performers=(Known(),))):
         assert asyncio.run(session.avibe("Go.")).value == "Done."
-    assert session.conversation.state.of(model.target.origin) == {"container": {"id": "box_1"}}
+    assert session.conversation.state.get(model.target.origin) == {"container": {"id": "box_1"}}

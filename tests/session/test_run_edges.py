@@ -35,6 +35,7 @@ from antiphon.session import (
     QuestionAsked,
     Run,
     Session,
+    TextOrJson,
 )
 from antiphon.session import run as run_module
 from antiphon.session import sync_bridge as portal_module
@@ -550,7 +551,9 @@ class TestAIResult:
             reversed(AIResult([1]))
 
     def test_copies_and_pickles(self):
-        ret = Session(Scripted(calls("weather", city="Oslo"), '{"items": 1}'), [weather]).vibe("Go.")
+        ret = Session(Scripted(calls("weather", city="Oslo"), '{"items": 1}'), [weather], returns=TextOrJson).vibe(
+            "Go."
+        )
         for other in (copy.copy(ret), copy.deepcopy(ret), pickle.loads(pickle.dumps(ret))):
             assert (other.value, other.items, other.tool_calls) == (ret.value, 1, ret.tool_calls)
             assert other.run.conversation == ret.run.conversation

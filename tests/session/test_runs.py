@@ -308,7 +308,7 @@ class TestEnding:
 
     def test_a_stream_that_nobody_reads_has_a_result(self):
         async def main() -> AIResult:
-            return await Session(Scripted("Done.")).astream("Go.").aresult()
+            return await Session(Scripted("Done.")).astream("Go.").result
 
         assert asyncio.run(main()) == "Done."
 

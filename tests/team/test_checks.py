@@ -23,6 +23,7 @@ import pytest
 
 from antiphon.team import sandboxed_tests as checks
 from antiphon.team.known_test_runners import detect_test_command
+from antiphon.team.sandbox_paths import find_readable_paths
 from antiphon.team.sandboxed_tests import CheckReport, sandbox_problem
 
 
@@ -734,3 +735,11 @@ def test_real_tests_of_pytest_are_run(tree: Path):
     (tree / "src" / "thing.py").write_text("def twice(n): return n * 2\n")
     assert run_sandboxed_tests(tree, command).passed
     assert not list(tree.rglob("*.pyc"))
+
+
+def test_tools_beside_a_checkout_are_read_though_their_names_begin_alike(tmp_path: Path) -> None:
+    for name in ("checkout", "checkout-tools/bin", "home"):
+        (tmp_path / name).mkdir(parents=True)
+    tools = str(tmp_path / "checkout-tools" / "bin")
+    found = find_readable_paths(str(tmp_path / "home"), {"PATH": tools}, [str(tmp_path / "checkout")], [])
+    assert tools in found

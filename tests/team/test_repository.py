@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from antiphon.team import worktree as worktrees
-from antiphon.team.diffs import classify_file, list_task_changes, summarize_branch, task_text_diff
+from antiphon.team.diffs import (
+    TextDiff,
+    classify_file,
+    diff_between,
+    find_branch_point,
+    list_task_changes,
+    summarize_branch,
+)
 from antiphon.team.git import RepositoryError
 from antiphon.team.repository import Repository, TeamWorkspace, open_workspace
 from antiphon.team.worktree import (
@@ -110,6 +117,10 @@ def files_of(home: Path, branch: str) -> list[str]:
     return run_git(home, "ls-tree", "-r", "--name-only", "-z", branch).split("\0")[:-1]
 
 
+def text_diff(work: TeamWorkspace, task: str, most: int = 200_000) -> TextDiff:
+    return diff_between(work, find_branch_point(work, task), work.head(task), most)
+
+
 def content_of(home: Path, branch: str, name: str) -> str:
     return run_git(home, "cat-file", "blob", f"{branch}:{name}")
 
@@ -129,7 +140,11 @@ def test_nothing_of_the_users_changes_whatever_a_team_does(home: Path, place: Pa
     assert fast_forward_main(work, two.id) == BranchMoved(one.id)
     assert isinstance(update_from_main(second), MergeConflict)
     assert isinstance(update_from_main(second, marking=True), MergeConflict)
-    list_task_changes(work, "two"), task_text_diff(work, "two"), summarize_branch(work)
+    (
+        list_task_changes(work, "two"),
+        text_diff(work, "two"),
+        summarize_branch(work),
+    )
     remove_worktree(work, "one", keep_branch=False)
     remove_worktree(work, "two")
     remove_stale_worktrees(work)
@@ -376,7 +391,11 @@ def test_no_program_of_a_hostile_repository_is_run(home: Path, place: Path, tmp_
     fast_forward_main(work, commit_worktree(one, "One", "coder").id)
     commit_worktree(two, "Two", "coder")
     update_from_main(two)
-    task_text_diff(work, "two"), list_task_changes(work, "two"), summarize_branch(work)
+    (
+        text_diff(work, "two"),
+        list_task_changes(work, "two"),
+        summarize_branch(work),
+    )
     remove_stale_worktrees(work)
     assert not sprung.exists(), sprung.read_text()
     assert "gpgsig" not in run_git(home, "cat-file", "commit", "antiphon/t/main")
@@ -432,7 +451,7 @@ def test_links_are_committed_as_links_and_never_followed(home: Path, work: TeamW
     commit_worktree(task, "Links", "coder")
     assert content_of(home, task.branch, "out") == str(outside)
     assert content_of(home, task.branch, "file") == str(outside / "secret")
-    assert "secret\n" not in task_text_diff(work, "one").text.splitlines(keepends=True)
+    assert "secret\n" not in text_diff(work, "one").text.splitlines(keepends=True)
     # A directory that became a link is not written through when files are brought up to date.
     other = open_worktree(work, "two")
     write(other, "src/more.py", "more\n")
@@ -594,11 +613,11 @@ def test_a_diff_names_what_is_no_text_and_says_where_it_is_cut(work: TeamWorkspa
     write(task, "a.py", "one\n2\nthree\n")
     Path(task.path, "image.png").write_bytes(b"\0\1\2" * 1000)
     commit_worktree(task, "Much", "coder")
-    whole = task_text_diff(work, "one")
+    whole = text_diff(work, "one")
     assert "-two\n+2\n" in whole.text
     assert "Binary files /dev/null and b/image.png differ" in whole.text
     assert not whole.cut
-    part = task_text_diff(work, "one", most=100)
+    part = text_diff(work, "one", most=100)
     assert part.cut
     assert part.size == whole.size == len(whole.text)
     assert part.text.endswith(f"characters of a diff of {whole.size:,} bytes]\n")
@@ -618,7 +637,7 @@ def test_changes_are_those_of_the_task_also_after_others_and_after_its_merge(wor
     fast_forward_main(work, rebased.head)
     assert list_task_changes(work, "two") == ()
     assert [each.path for each in list_task_changes(work, "two", rebased.onto)] == ["y.py"]
-    assert "x.py" not in task_text_diff(work, "two", rebased.onto).text
+    assert "x.py" not in diff_between(work, rebased.onto, work.head("two")).text
 
 
 # Bringing work together

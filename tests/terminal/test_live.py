@@ -34,7 +34,7 @@ from antiphon.session import (
 )
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
-from antiphon.terminal.status_line import sum_run_usage
+from antiphon.terminal.state_lines import sum_run_usage
 from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values

@@ -240,3 +240,10 @@ def test_an_approval_shows_what_an_eye_would_miss(
     code = f"\\u{ord(hidden):04x}" if ord(hidden) < 0x10000 else f"\\U{ord(hidden):08x}"
     answered(about(ToolCall("1", "f", {f"a{hidden}b": f"⚠{hidden}⚠"})), "n\n", monkeypatch)
     assert f"a{code}b: ⚠{code}⚠" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("space", "written"), [("\u00a0", "\\xa0"), ("\u2003", "\\u2003"), ("\u3000", "\\u3000")])
+def test_a_space_that_is_none_is_written_out(space: str, written: str):
+    """A shell takes it for a part of the word before it."""
+    lines = format_call_lines(ToolCall("1", "run_shell", {"command": f"rm a{space}b"}), 80)
+    assert [line.plain for line in lines] == [f"  | command: rm a{written}b"]

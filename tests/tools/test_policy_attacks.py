@@ -171,9 +171,32 @@ class TestShells:
             "git -C docs log -n 3; git log -p -n 3; git add -u; git --no-pager rev-parse HEAD; find . -name x",
             ["git *", "git -C docs log *", "git log *", "git add *", "find *"],
         )
-        for line in ("find . -exec rm {} +", "find . -delete", "sort -o x y", "tar -I 'rm x' -xf a", "rg --pre rm x"):
+        for line in (
+            *("find . -exec rm {} +", "find . -delete", "sort -o x y", "tar -I 'rm x' -xf a", "rg --pre rm x"),
+            *(
+                "split --filter='rm x' a",
+                "go vet -vettool=./x",
+                "nc -e /bin/sh x 1",
+                "gcc -fplugin=./x.so a.c",
+                "gcc @x",
+            ),
+            *(
+                "uv run x",
+                "cargo run",
+                "go run x",
+                "npm exec x",
+                "gh alias set x '!rm'",
+                "ip netns exec x rm",
+                "curl -K x",
+            ),
+            *("test -v 'a[$(rm x)]'", "[ -v 'a[`rm x`]' ]", "printf %d 'a[$(rm x)]'", "wget --use-askpass=./x u"),
+        ):
             with pytest.raises(ToolFailure):
-                check_allowed_commands(line, ["find *", "sort *", "tar *", "rg *"])
+                check_allowed_commands(line, [f"{line.split()[0]} *"])
+        check_allowed_commands(
+            "uv sync; cargo test x; npm run build; go test ./...; test -f x; printf %s x; curl -sS http://x",
+            [f"{program} *" for program in ("uv", "cargo", "npm", "go", "test", "printf", "curl")],
+        )
 
     @pytest.mark.parametrize(
         "line",
@@ -190,6 +213,14 @@ class TestShells:
             *("python -c x", "python x.py", "python -m evil", "perl -e x", "node -e x", "npx evil", "docker run x"),
             *("sed e x", "sed '1e rm x' x", "sed s/a/rm/e x", "sed 's/a/b/w /tmp/x' x", "sed -n 'w x' y", "sed -f x y"),
             *("sed -e p -e 1e x", "sed -i p x", "sed -n -i p x", "sed 's/[/x/;s/]y/z/;1e rm' x", "sed 'p;e' x"),
+            *(
+                "start-stop-daemon --exec rm -- x",
+                "prlimit rm x",
+                "fakeroot rm x",
+                "ld.so /bin/rm x",
+                "socat EXEC:rm -",
+            ),
+            *("compgen -C 'rm x' a", "let 'a[$(rm x)]=1'", "hash -p /bin/rm ls", "enable -f ./x.so y", "nix-shell x"),
             *("make SHELL=/tmp/evil", "make --eval='x:;rm x'", "make -f /tmp/evil", "make CC=rm x"),
         ],
     )
@@ -279,6 +310,16 @@ class TestShells:
                 ">x rm x",
                 "<x rm x",
             ),
+            *("prlimit rm x", "fakeroot rm x", "setarch x rm x", "/lib64/ld-linux-x86-64.so.2 /bin/rm x"),
+            *(
+                "uv run rm x",
+                "poetry run rm x",
+                "npm exec rm x",
+                "bundle exec rm x",
+                "conda run -n x rm y",
+                "op run -- rm x",
+            ),
+            *("test -v 'a[$(rm x)]'", "printf %d 'a[$(rm x)]'", "compgen -C 'rm x' a", "split --filter='rm x' a"),
             *("$(echo rm) x", "a=rm; $a x", "rm$IFS''x", "git -c alias.x='!rm x' x", "echo $(r\\m x)"),
         ],
     )

@@ -127,11 +127,27 @@ class TestSchemas:
         [
             (lambda x: x, "a tool needs a name"),
             (3, "a tool is a function, not int"),
+            ("search", r"a tool is a function, not str; write `tools=\[…\]` with functions, not their names"),
         ],
     )
     def test_what_is_no_tool(self, function: Any, message: str):
         with pytest.raises(ToolDefinitionError, match=message):
             as_tool(function)
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ("timeuot", "a tool has no option `timeuot`; did you mean `timeout`"),
+            ("ask", "a tool has no option `ask`; there are timeout, .*needs_approval"),
+        ],
+    )
+    def test_a_setting_that_tools_do_not_have(self, setting: str, message: str):
+        settings: dict[str, Any] = {setting: True}
+        with pytest.raises(ToolDefinitionError, match=message):
+
+            @tool(**settings)
+            def double(n: int) -> int:
+                return 2 * n
 
     def test_signatures_that_cannot_be_told_to_a_model(self):
         def many(*names: str) -> None: ...

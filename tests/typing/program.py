@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, assert_type
 
 from antiphon import (
+    Agent,
     AIResult,
     AntiphonError,
     Chat,
     Conversation,
+    Embeddings,
     Image,
     Limits,
     Model,
@@ -24,7 +26,9 @@ from antiphon import (
     ToolContext,
     ToolResult,
     ToolSpec,
+    aembed,
     connect,
+    embed,
     install_importer,
     load,
     loads,
@@ -104,7 +108,7 @@ def save() -> None:
 
 def ask() -> None:
     with Session("anthropic/claude-sonnet-5", [weather, look_up, listing], deps=Database("x")) as session:
-        assert_type(session, Session[Database])
+        assert_type(session, Session[Database, str])
         city = session.do("The largest city of Norway?", returns=City)
         assert_type(city, AIResult[City])
         assert_type(city.value, City)
@@ -131,6 +135,12 @@ def ask() -> None:
         assert_type(error.run, RunRecord)
     except AntiphonError as error:
         print(error)
+
+
+def define() -> None:
+    agent = Agent("openai/gpt-5", [look_up], returns=City, deps_type=Database, name="geographer")
+    assert_type(agent.vibe("…", deps=Database("x")), AIResult[City])
+    assert_type(agent.session(deps=Database("x")), Session[Database, City])
 
 
 async def ask_later(session: Session) -> None:
@@ -272,3 +282,12 @@ def team(model: Model) -> None:
     for number in state.questions:
         begun.answer(number, "yes")
     print([each.title for each in state.tasks.values() if each.state == "merged"])
+
+
+async def vectors(model: Model) -> None:
+    made = embed(["a cat"], "openai/text-embedding-3-small", dimensions=256)
+    assert_type(made, Embeddings)
+    assert_type(made[0], tuple[float, ...])
+    assert_type(made.cost, float | None)
+    assert_type(await aembed(["a cat"], "ollama/nomic-embed-text"), Embeddings)
+    assert_type(model.embed(["a cat"], extra={"taskType": "RETRIEVAL_QUERY"}), Embeddings)

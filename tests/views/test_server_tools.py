@@ -30,7 +30,7 @@ from antiphon.views.server_tools import (
     list_server_results,
 )
 from antiphon.views.stream import event_json
-from antiphon.web.conversation_turns import conversation_call_json, conversation_turn_json
+from antiphon.web.transcript import conversation_call_json, conversation_turn_json
 from tests.providers.scripted import Scripted
 
 NATIVE = ProviderPayload(Origin("anthropic", "anthropic", "m"), {"type": "x"})

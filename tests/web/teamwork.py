@@ -62,7 +62,7 @@ def specified(team: Team) -> int:
         team,
         f"Is this what you want?\n\n{WANTED['title']}\n\n{WANTED['text']}",
         "@team",
-        data={"about": "spec", "ways": team.state.decision_words("spec")},
+        data={"about": "spec", "ways": team.state.list_decision_words("spec")},
     )
 
 

@@ -17,12 +17,12 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from antiphon import Store
 from antiphon._base.optional_deps import build_install_command
 from antiphon.cli import cli
 from antiphon.durable import Journal
 from antiphon.effects import HumanAnswer
 from antiphon.fakes import Answer, Fail, Fake, call
-from antiphon.storage import Store
 from antiphon.tools import NeedsHumanInput, tool
 from antiphon.web import app
 from tests.web.agui_client import Client, events_of, outcome, posted, types

@@ -18,13 +18,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from antiphon import Store
 from antiphon.conversation import Image
 from antiphon.durable import Journal
+from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Fail, Fake, Received, call
-from antiphon.storage import Store
 from antiphon.web import app
 from antiphon.web.chat import Chats
-from antiphon.web.chat_events import ChatWatch
+from antiphon.web.transcript_events import TranscriptFeed
 from tests import forks
 from tests.lang_unit.commands import antiphon
 from tests.web.browser import TOKEN, Site
@@ -33,7 +34,7 @@ from tests.web.test_server import HERE, LOGIN, OURS
 
 GPT, CLAUDE = "openai/gpt-5", "anthropic/claude-sonnet-5"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGM4YWGBBzGMSmNDAFmUW/e/aNr3AAAAAElFTkSuQmCC"
-PICTURE = {"type": "image/png", "data": PNG}
+PICTURE = {"name": "dot.png", "data": PNG}
 Page = Callable[..., Any]
 
 
@@ -68,7 +69,7 @@ def page(journal: Journal) -> Page:
                 await client.request(*LOGIN[:2])
                 how: dict[str, Any] = {} if given is None else {"json": given}
                 method = "GET" if given is None else "POST"
-                return await client.request(method, f"/api/chats{path}", headers={**OURS, **headers}, **how)
+                return await client.request(method, f"/api/sessions{path}", headers={**OURS, **headers}, **how)
 
         return asyncio.run(asked())
 
@@ -86,7 +87,7 @@ def until(found: Callable[[], Any]) -> Any:
 
 def settled(page: Page, id: str) -> dict[str, Any]:
     """A chat once nothing goes on in it."""
-    return until(lambda: (told := page(f"/{id}").json())["chat"]["state"] != "answering" and told)
+    return until(lambda: (told := page(f"/{id}/transcript").json())["chat"]["state"] != "answering" and told)
 
 
 def asked(journal: Journal) -> str:
@@ -96,7 +97,7 @@ def asked(journal: Journal) -> str:
 
 
 def begun(page: Page, text: str = "Hello?", **more: Any) -> str:
-    response = page("/new", {"text": text, **more})
+    response = page("", {"text": text, **more})
     assert response.status_code == 200, response.text
     return response.json()["id"]
 
@@ -119,8 +120,8 @@ def test_a_chat_goes_on_in_a_terminal_and_comes_back(fake: Fake, page: Page, jou
     assert forks.run("chat", "--resume", id, input="And now?\n", text=True).returncode == 0
     told = settled(page, id)
     assert said(told)[3:] == ["And now?", "From the terminal."]
-    assert until(lambda: page(f"/{id}").json()["accounts"].get("2"))["model"] == GPT
-    assert page(f"/{id}/say", {"text": "Here."}).status_code == 200
+    assert until(lambda: page(f"/{id}/transcript").json()["accounts"].get("2"))["model"] == GPT
+    assert page(f"/{id}/send", {"text": "Here."}).status_code == 200
     assert said(settled(page, id))[5:] == ["Here.", "Back again."]
     assert [len(turn.text) > 0 for turn in Store().load(id).turns] == [True] * 6
     assert len(Store().list()) == 1
@@ -139,8 +140,9 @@ def test_chats_are_listed_with_the_models_that_can_be_had(fake: Fake, page: Page
     fake.play("One.")
     id = begun(page, "First\n\nthings")
     settled(page, id)
-    told = page("").json()
-    assert [(each["id"], each["title"], each["model"]) for each in told["chats"]] == [(id, "First", GPT)]
+    (listed,) = page("").json()["sessions"]
+    assert (listed["id"], listed["title"], listed["models"]) == (id, "First", [GPT])
+    told = page("/../models").json()
     assert told["model"] == GPT
     assert any(each["name"].startswith("anthropic/") for each in told["models"])
     assert "sk-secret-key" not in json.dumps(told)
@@ -150,35 +152,35 @@ def test_the_model_is_switched_in_mid_conversation(fake: Fake, page: Page):
     fake.play("One.", "Two.")
     id = begun(page)
     settled(page, id)
-    assert page(f"/{id}/model", {"model": CLAUDE, "tools": "read"}).json()["model"] == CLAUDE
-    page(f"/{id}/say", {"text": "And you?"})
+    assert page(f"/{id}/settings", {"model": CLAUDE, "tools": "read"}).json()["model"] == CLAUDE
+    page(f"/{id}/send", {"text": "And you?"})
     told = settled(page, id)
     assert [each.api for each in fake.requests] == ["openai-responses", "anthropic"]
     assert told["accounts"]["2"]["model"] == CLAUDE
     assert fake.requests[1].body["tools"]
-    refused = page(f"/{id}/model", {"model": "nobody/has-this"})
+    refused = page(f"/{id}/settings", {"model": "nobody/has-this"})
     assert refused.status_code == 400
     assert "nobody" in refused.json()["error"]
-    assert page(f"/{id}").json()["chat"]["model"] == CLAUDE
+    assert page(f"/{id}/transcript").json()["chat"]["model"] == CLAUDE
 
 
 def test_a_fork_leaves_the_first_as_it_is(fake: Fake, page: Page):
     fake.play("One.", "Two.", "Three.")
-    id = begun(page, "First", images=[PICTURE])
+    id = begun(page, "First", files=[PICTURE])
     settled(page, id)
-    page(f"/{id}/say", {"text": "Second"})
+    page(f"/{id}/send", {"text": "Second"})
     before = settled(page, id)
-    other = page(f"/{id}/fork?turn=2", {"text": "Another second"}).json()["id"]
+    other = page(f"/{id}/edit", {"turn": 2, "text": "Another second"}).json()["id"]
     told = settled(page, other)
     assert said(told) == ["First", "image", "One.", "Another second", "Three."]
-    assert said(page(f"/{id}").json()) == said(before)
+    assert said(page(f"/{id}/transcript").json()) == said(before)
     assert (Store().find(other).parent, Store().find(other).parent_turns) == (id, 2)
     assert told["accounts"]["0"]["run"] == before["accounts"]["0"]["run"]
     fake.play("Four.")
-    third = page(f"/{id}/fork?turn=0", {"text": "Another first"}).json()["id"]
+    third = page(f"/{id}/edit", {"turn": 0, "text": "Another first"}).json()["id"]
     assert said(settled(page, third)) == ["Another first", "image", "Four."]
-    assert page(f"/{id}/fork?turn=99", {"text": "x"}).status_code == 400
-    assert page(f"/{id}/fork", {"text": "x"}).status_code == 400
+    assert page(f"/{id}/edit", {"turn": 99, "text": "x"}).status_code == 400
+    assert page(f"/{id}/edit", {"text": "x"}).status_code == 400
 
 
 # Images
@@ -186,35 +188,96 @@ def test_a_fork_leaves_the_first_as_it_is(fake: Fake, page: Page):
 
 def test_images_reach_the_model_and_are_shown_as_what_they_are(fake: Fake, page: Page):
     fake.play("A picture.", "Again.")
-    id = begun(page, "What is it?", images=[PICTURE])
+    id = begun(page, "What is it?", files=[PICTURE])
     told = settled(page, id)
     assert PNG in json.dumps(fake.requests[0].body)
     place = told["turns"][0]["pieces"][1]["part"]
-    image = page(f"/{id}/image?turn=0&part={place}")
+    image = page(f"/{id}/transcript/image?turn=0&part={place}")
     assert (image.headers["content-type"], image.content) == ("image/png", base64.b64decode(PNG))
     assert image.headers["x-content-type-options"] == "nosniff"
-    assert page(f"/{id}/image?turn=0&part=0").status_code == 404
-    page(f"/{id}/again", {})
+    assert page(f"/{id}/transcript/image?turn=0&part=0").status_code == 404
+    page(f"/{id}/retry", {})
     settled(page, id)
     assert PNG in json.dumps(fake.requests[1].body)
 
 
 @pytest.mark.parametrize(
-    "image",
+    ("file", "said"),
     [
-        {"type": "image/svg+xml", "data": base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'/>").decode()},
-        {"type": "image/png", "data": base64.b64encode(b"<html>").decode()},
-        {"type": "image/jpeg", "data": PNG},
-        {"type": "image/png", "data": "%%%"},
-        {"type": "image/png", "data": base64.b64encode(base64.b64decode(PNG) + bytes(5_000_000)).decode()},
-        {"type": "image/png", "url": "https://evil.example/p.png"},
-        "https://evil.example/p.png",
+        ({"name": "a.bin", "data": base64.b64encode(b"\0\1\2").decode()}, "neither text"),
+        ({"name": "empty.txt", "data": ""}, "is empty"),
+        ({"name": "large.png", "data": base64.b64encode(base64.b64decode(PNG) + bytes(20_000_000)).decode()}, "MB"),
+        ({"name": "a.png", "data": "%%%"}, "base64"),
+        ({"name": "a.png", "url": "https://evil.example/p.png"}, "`name` and `data`"),
+        ("https://evil.example/p.png", "`name` and `data`"),
+        ({"name": "/etc/passwd"}, "`name` and `data`"),
     ],
 )
-def test_what_is_no_image_is_refused(fake: Fake, page: Page, image: Any):
-    response = page("/new", {"text": "Look", "images": [image]})
-    assert (response.status_code, "image" in response.json()["error"]) == (400, True)
+def test_what_cannot_be_attached_is_refused(fake: Fake, page: Page, file: Any, said: str):
+    response = page("", {"text": "Look", "files": [file]})
+    assert (response.status_code, said in response.json()["error"]) == (400, True)
     assert (fake.requests, Store().list()) == ([], [])
+
+
+def test_texts_and_documents_are_attached_as_what_they_are(fake: Fake, page: Page):
+    fake.play("Read.", "Read too.")
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+    files = [{"name": "a.svg", "data": base64.b64encode(svg).decode()},
+             {"name": "b.pdf", "data": base64.b64encode(b"%PDF-1.4 words").decode()}]  # fmt: skip
+    id = begun(page, "Read them.", files=files)
+    pieces = settled(page, id)["turns"][0]["pieces"]
+    assert [(each["type"], each["text"][:8]) for each in pieces] == [
+        ("text", "Read the"),
+        ("text", "a.svg:\n`"),
+        ("file", "[the PDF"),
+    ]
+    sent = json.dumps(fake.requests[0].body)
+    assert "onload='alert(1)'" in sent
+    assert base64.b64encode(b"%PDF-1.4 words").decode() in sent
+    # An edited message keeps its document.
+    other = page(f"/{id}/edit", {"turn": 0, "text": "Read it."}).json()["id"]
+    assert [each["type"] for each in settled(page, other)["turns"][0]["pieces"]] == ["text", "file"]
+
+
+def test_a_chat_is_renamed_for_good(fake: Fake, page: Page):
+    fake.play("One.", "Two.")
+    id = begun(page, "First")
+    settled(page, id)
+    assert page(f"/{id}/rename", {"title": "  My\n chat "}).json()["title"] == "My chat"
+    page(f"/{id}/send", {"text": "Second"})
+    assert settled(page, id)["chat"]["title"] == "My chat"
+    assert Store().find(id).title == "My chat"
+    assert page("").json()["sessions"][0]["title"] == "My chat"
+    assert page(f"/{id}/rename", {"title": " "}).status_code == 400
+
+
+def test_an_undo_restores_files_and_names_what_stays(fake: Fake, page: Page):
+    Path("a.txt").write_text("before")
+    Path("b.txt").write_text("before")
+    calls: list[tuple[str, dict[str, str]]] = [
+        ("write_file", {"path": "a.txt", "content": "after"}),
+        ("write_file", {"path": "new.txt", "content": "x"}),
+        ("write_file", {"path": "b.txt", "content": "after"}),
+        ("run_shell", {"command": "echo hi > made"}),
+    ]
+    fake.play(*(call(name, **given) for name, given in calls), "All done.")
+    id = begun(page, "Do it.", tools="all")
+    for number in range(len(calls)):
+
+        def question(number: int = number) -> Any:
+            asked = page("/../questions").json()["questions"]
+            return asked if asked and len(fake.requests) == number + 1 else None
+
+        (item,) = until(question)
+        page(f"/{id}/answer", {"path": item["path"], "hash": item["hash"], "allowed": True})
+    settled(page, id)
+    Path("b.txt").write_text("mine")
+    undone = page(f"/{id}/undo", {}).json()["undone"]
+    assert (undone["messages"], undone["restored"], undone["removed"]) == (["Do it."], ["a.txt"], ["new.txt"])
+    assert [name for name, _ in undone["kept"]] == ["b.txt"]
+    assert undone["lasting"] == ['run_shell({"command": "echo hi > made"})']
+    assert (Path("a.txt").read_text(), Path("b.txt").read_text(), Path("new.txt").exists()) == ("before", "mine", False)
+    assert page(f"/{id}/undo", {}).status_code == 400
 
 
 def test_an_image_of_elsewhere_in_a_saved_conversation_is_not_served(page: Page):
@@ -223,17 +286,17 @@ def test_an_image_of_elsewhere_in_a_saved_conversation_is_not_served(page: Page)
     svg = Image(base64.b64encode(b"<svg/>").decode(), "image/svg+xml")
     conversation = Conversation().add_user(["Look", svg, Image(url="https://evil.example/p.png")])
     id = Store().save(conversation.add_assistant("No."), model=GPT, command="chat")
-    told = page(f"/{id}").json()
+    told = page(f"/{id}/transcript").json()
     assert [each["isShown"] for each in told["turns"][0]["pieces"][1:]] == [False, False]
-    assert page(f"/{id}/image?turn=0&part=1").status_code == 404
+    assert page(f"/{id}/transcript/image?turn=0&part=1").status_code == 404
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"text": " "}, {"text": 3}, {"text": "x", "images": {}}, {"text": "x", "tools": "most"},
-              {"text": "x", "images": [PICTURE] * 11}, {"text": "x", "model": "nobody/x"}, {"text": "x", "model": 3}],
+    "given", [{}, {"text": " "}, {"text": 3}, {"text": "x", "files": {}}, {"text": "x", "tools": "most"},
+              {"text": "x", "files": [PICTURE] * 11}, {"text": "x", "model": "nobody/x"}, {"text": "x", "model": 3}],
 )  # fmt: skip
 def test_what_cannot_be_said_is_refused_and_nothing_is_saved(fake: Fake, page: Page, given: Any):
-    assert page("/new", given).status_code == 400
+    assert page("", given).status_code == 400
     assert (fake.requests, Store().list()) == ([], [])
 
 
@@ -245,14 +308,14 @@ def test_a_call_waits_in_the_inbox_and_the_first_answer_counts(fake: Fake, page:
     id = begun(page, "Make it.", tools="all")
     run = asked(journal)
     assert not Path("made").exists()
-    assert page(f"/{id}").json()["chat"]["run"] == run
+    assert page(f"/{id}/transcript").json()["chat"]["run"] == run
     assert antiphon("answer", "last", "yes").code == 0
     assert antiphon("answer", "last", "no").code != 0
     told = settled(page, id)
     assert (said(told)[-1], Path("made").read_text()) == ("It is made.", "hi\n")
     calls = [each for turn in told["turns"] for each in turn["pieces"] if each["type"] == "call"]
     assert [(each["name"], each["state"]) for each in calls] == [("run_shell", "done")]
-    opened = page(f"/{id}/call?turn=1&call={calls[0]['id']}").json()
+    opened = page(f"/{id}/transcript/call?turn=1&call={calls[0]['id']}").json()
     assert opened["call"]["arguments"][0]["name"] == "command"
     assert opened["views"][0]["kind"] == "terminal"
     assert until(lambda: journal.find(run).state == "done")
@@ -275,12 +338,12 @@ def test_a_killed_server_goes_on_and_does_nothing_twice(fake: Fake, page: Page, 
     assert asked(journal) == run
     os.kill(server.pid, signal.SIGKILL)
     server.wait()
-    told = page(f"/{id}").json()
+    told = page(f"/{id}/transcript").json()
     assert (told["chat"]["state"], said(told)[0], told["chat"]["tools"]) == ("interrupted", "Do it.", "all")
     (waiting,) = journal.list_questions(run)
     answer = {"path": waiting.path, "hash": journal.find_effect(run, waiting.path).hash, "allowed": True}
     assert told["chat"]["run"] == run
-    assert page(f"/../runs/{run}/answer", answer).json()["goesOn"]
+    assert page(f"/{run}/answer", answer).json()["goesOn"]
     assert said(settled(page, id))[-1] == "All is done."
     assert Path("log").read_text() == "once\ntwice\n"
     assert len(fake.requests) == 3
@@ -290,15 +353,15 @@ def test_a_stop_ends_the_answer_and_what_it_asked(fake: Fake, page: Page, journa
     fake.play(call("run_shell", command="rm -rf /"), "Never mind.")
     id = begun(page, "Make it.", tools="all")
     run = asked(journal)
-    assert page(f"/{id}/say", {"text": "x"}).status_code == 409
-    assert page(f"/{id}/model", {"model": CLAUDE}).status_code == 409
+    assert page(f"/{id}/send", {"text": "x"}).status_code == 409
+    assert page(f"/{id}/settings", {"model": CLAUDE}).status_code == 409
     assert page(f"/{id}/stop", {}).status_code == 200
     told = settled(page, id)
     assert told["chat"]["error"]["kind"] == "stopped"
-    assert page("/../inbox").json()["inbox"] == []
+    assert page("/../questions").json()["questions"] == []
     assert journal.find(run).state == "cancelled"
     assert page(f"/{id}/stop", {}).status_code == 409
-    page(f"/{id}/say", {"text": "Then not."})
+    page(f"/{id}/send", {"text": "Then not."})
     assert said(settled(page, id))[-1] == "Never mind."
 
 
@@ -308,7 +371,7 @@ def test_an_error_is_told_and_the_message_is_asked_again(fake: Fake, page: Page)
     told = settled(page, id)
     assert "no such key" in told["chat"]["error"]["text"]
     assert said(told) == ["Hello?"]
-    page(f"/{id}/again", {})
+    page(f"/{id}/retry", {})
     told = settled(page, id)
     assert (said(told), told["chat"]["error"]) == (["Hello?", "Now."], {})
 
@@ -319,7 +382,7 @@ def test_an_answer_that_broke_off_stays_and_is_continued(fake: Fake, page: Page)
     told = settled(page, id)
     assert (said(told)[1][:7], told["turns"][2]["isInterrupted"]) == ("One two", True)
     assert (told["chat"]["error"]["kind"], told["chat"]["isInterrupted"]) == ("failed", True)
-    page(f"/{id}/go", {})
+    page(f"/{id}/continue", {})
     told = settled(page, id)
     assert (said(told)[-1], told["chat"]["isInterrupted"]) == ("The rest.", False)
     assert said(told)[1] in str(fake.requests[-1].body)
@@ -328,10 +391,10 @@ def test_an_answer_that_broke_off_stays_and_is_continued(fake: Fake, page: Page)
 def test_a_request_that_is_sent_again_is_told(fake: Fake, journal: Journal):
     fake.play(Fail(529, "busy", retry_after=1), "Here.")
     chat = Chats(journal).begin({"text": "Hello?"})
-    watch = ChatWatch(chat, journal)
-    events: list[tuple[str, Any]] = []
+    watch = TranscriptFeed(journal, chat)
+    events: list[tuple[str, str, Any]] = []
     until(lambda: events.extend(watch.new()) or not chat.is_answering)
-    told = [each for name, data in events if name == "live" for each in data["retries"]]
+    told = [each for _, name, data in events if name == "answer" for each in data["retries"]]
     assert len(told) == 1
     assert "busy" in told[0]
     assert "attempt 2 of 5 in 1." in told[0]
@@ -341,7 +404,7 @@ def test_a_message_that_failed_does_not_go_along_with_the_next(fake: Fake, page:
     fake.play(Fail(400, "no"), "Here.")
     id = begun(page, "First.")
     settled(page, id)
-    page(f"/{id}/say", {"text": "Second."})
+    page(f"/{id}/send", {"text": "Second."})
     told = settled(page, id)
     assert said(told) == ["Second.", "Here."]
     assert "First." in told["chat"]["notes"][-1]
@@ -358,8 +421,28 @@ def test_without_saving_a_chat_is_there_as_long_as_the_server(
     id = chats.begin({"text": "Hello?"}).name
     until(lambda: not chats.open(id).is_answering)
     assert [turn.text for turn in chats.open(id).conversation.turns] == ["Hello?", "One."]
-    assert chats.listed()["chats"][0]["id"] == id
-    assert not (tmp_path / "data" / "antiphon" / "logs.db").exists()
+    assert [each["id"] for each in chats.list_unsaved()] == [id]
+    assert not (tmp_path / "data" / "antiphon" / "antiphon.db").exists()
+
+
+def test_a_chat_that_answers_is_not_deleted(fake: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    go_on = threading.Event()
+
+    def held(_: Received) -> str:
+        go_on.wait(60)
+        return "One."
+
+    fake.play(held)
+    monkeypatch.setenv("ANTIPHON_DB", "off")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    chats = Chats(Journal())
+    chat = chats.begin({"text": "Hello?"})
+    with pytest.raises(NotReadyError, match="stop the answer first"):
+        chats.delete(chat.name)
+    go_on.set()
+    until(lambda: not chat.is_answering)
+    chats.delete(chat.name)
+    assert chats.list_unsaved() == []
 
 
 # As it comes
@@ -375,35 +458,39 @@ def test_pieces_are_sent_as_they_come_and_nothing_twice(fake: Fake, journal: Jou
     fake.play(wait)
     chats = Chats(journal)
     chat = chats.begin({"text": "Hello?"})
-    watch, late = ChatWatch(chat, journal), None
-    events: list[tuple[str, Any]] = []
-    until(lambda: events.extend(watch.new()) or any(name == "turns" and each["turns"] for name, each in events))
+    watch, late = TranscriptFeed(journal, chat), None
+    events: list[tuple[str, str, Any]] = []
+    until(lambda: events.extend(watch.new()) or any(name == "turns" and each["turns"] for _, name, each in events))
     assert [turn.text for turn in until(lambda: Store().load(chat.id).turns)] == ["Hello?"]
     go_on.set()
     until(lambda: events.extend(watch.new()) or not chat.is_answering)
     events += watch.new()
     turns: list[Any] = []
-    for name, data in events:
+    for _, name, data in events:
         if name == "turns":
             turns[data["from"] :] = data["turns"]
-    live = [data["said"]["open"] for name, data in events if name == "live" and data["said"]]
+    # The state comes first: an answer that is seen can be stopped.
+    kinds = [data["state"] if name == "chat" else name for _, name, data in events]
+    # An answer that ends between two looks is only among the turns.
+    assert "answering" in kinds[: kinds.index("answer") if "answer" in kinds else None]
+    live = [data["said"]["open"] for _, name, data in events if name == "answer" and data["said"]]
     # What is open is sent whole each time, and nothing of it is closed before its end.
     assert all("The words of the answer.".startswith(words) for ((_, _, words),) in live)
-    assert not any(data["said"]["closed"] for name, data in events if name == "live" and data["said"])
+    assert not any(data["said"]["closed"] for _, name, data in events if name == "answer" and data["said"])
     assert said({"turns": turns}) == ["Hello?", "The words of the answer."]
-    assert [data["state"] for name, data in events if name == "chat"][-1] == "idle"
-    assert any(name == "inbox" for name, _ in events)
+    assert [data["state"] for _, name, data in events if name == "chat"][-1] == "idle"
+    assert any(name == "questions" for _, name, _ in events)
     assert watch.new() == []
-    late = ChatWatch(chat, journal)
-    assert [name for name, _ in late.new()] == ["turns", "accounts", "chat", "inbox"]
+    late = TranscriptFeed(journal, chat)
+    assert [name for _, name, _ in late.new()] == ["turns", "accounts", "chat", "session", "questions"]
 
 
 def test_others_cannot_act(fake: Fake, page: Page):
     elsewhere = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"}
-    for path in ("/new", "/x/say", "/x/stop", "/x/fork?turn=0", "/x/model"):
+    for path in ("", "/x/send", "/x/stop", "/x/fork", "/x/settings", "/x/delete"):
         assert page(path, {"text": "x"}, **elsewhere).status_code == 403
-    assert page("/no-such-chat").status_code == 404
-    assert page("/..%2f..%2fx").status_code == 404
+    assert page("/no-such-chat/about").status_code == 404
+    assert page("/..%2f..%2fx/about").status_code == 404
     assert fake.requests == []
 
 
@@ -448,14 +535,14 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     calls = call("run_shell", command="echo hi > made"), call("edit_file", path="made", old="hi", new="ho")
     fake.play(Answer("A *cat*.", usage=(90, 4)), *calls, "It is made.", held, "x")
     tab, other = Tab(browser, site), Tab(browser, site)
-    page = tab.go("chat")
+    page = tab.go("new")
     page.wait_for_selector(".composer textarea:focus")
     give(page, "paste")
     page.wait_for_selector(".thumbnails img[alt='<b>cat</b>.png']")
     give(page, "drop", "two.png")
     page.click("button[aria-label='Remove two.png']")
     give(page, "drop", "evil.svg", "image/svg+xml")
-    page.wait_for_selector(".composer .failure:has-text('evil.svg is no')")
+    page.click("button[aria-label='Remove evil.svg']")
     page.select_option("select[name=tools]", "all")
     page.keyboard.type("What is")
     page.keyboard.press("Shift+Enter")
@@ -466,7 +553,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     assert page.locator(".message.user .text").first.text_content() == "What is\nthis?"
     assert page.locator(".account").text_content().startswith(f"{GPT}90 → 4 tokens")
     id = page.get_attribute(".talked", "data-chat")
-    other.go(f"chat/{id}").wait_for_selector(".message.model")
+    other.go(f"sessions/{id}").wait_for_selector(".message.model")
     page.keyboard.type("Make it.")
     page.keyboard.press("Enter")
     page.wait_for_selector(".talk .waiting[data-about=approval] >> text=echo hi > made")
@@ -504,7 +591,6 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     page.wait_for_function("(id) => !location.hash.includes(id)", arg=id)
     words = page.evaluate("() => [...document.querySelectorAll('.message.user .text')].map((each) => each.textContent)")
     assert words == ["What is\nthis?", "Make another."]
-    page.wait_for_function("() => document.querySelectorAll('.chats li').length === 2")
     for each in (tab, other):
         each.close()
         assert each.complaints == []
@@ -513,7 +599,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
 def test_a_message_that_failed_is_sent_again_from_where_it_stands(browser: Any, fake: Fake, site: Site):
     fake.play("First.", Fail(401, "no such key"), Fail(401, "still none"), "Second.")
     tab = Tab(browser, site, bypass_csp=True)
-    page = tab.go("chat")
+    page = tab.go("new")
     page.wait_for_selector(".composer textarea:focus")
     for text, end in (("One?", ".message.model"), ("Two?", ".unanswered")):
         page.keyboard.type(text)
@@ -541,6 +627,40 @@ def test_a_message_that_failed_is_sent_again_from_where_it_stands(browser: Any, 
     assert [each for each in tab.complaints if "401" not in each] == []
 
 
+#: Escape is pressed in the very moment in which the answer is shown.
+PRESS_AT_ONCE = """() => new MutationObserver((_, watcher) => {
+  if (!document.querySelector(".message.live")) return;
+  watcher.disconnect();
+  window.pressed = true;
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+}).observe(document.body, { childList: true, subtree: true })"""
+
+
+def test_an_answer_can_be_stopped_as_soon_as_it_is_shown(browser: Any, fake: Fake, site: Site):
+    go_on = threading.Event()
+
+    def held(_: Received) -> str:
+        go_on.wait(60)
+        return "Second."
+
+    fake.play("First.", held)
+    tab = Tab(browser, site)
+    page = tab.go("new")
+    page.wait_for_selector(".composer textarea:focus")
+    page.keyboard.type("One?")
+    page.keyboard.press("Enter")
+    wait_said(page, "First.")
+    page.wait_for_selector(".talked[data-state=idle]")
+    page.evaluate(PRESS_AT_ONCE)
+    page.keyboard.type("Two?")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => window.pressed")
+    page.wait_for_selector(".trouble:has-text('Stopped.')")
+    go_on.set()
+    tab.close()
+    assert tab.complaints == []
+
+
 HOSTILE = (
     "<img src=https://evil.example/p.png onerror=document.title='owned'>\u202e\x1b[31m ![p](https://evil.example/p.png)"
 )
@@ -557,7 +677,7 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
         call("run_shell", command="rm -r build"),
     )
     tab = Tab(browser, site, color_scheme="light", reduced_motion="reduce", bypass_csp=True)
-    page = tab.go("chat")
+    page = tab.go("new")
     page.select_option("select[name=tools]", "all")
     page.fill(".composer textarea", "What is in b.txt?")
     page.keyboard.press("Enter")
@@ -568,7 +688,6 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     barriers(page, "chat")
     page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    page.wait_for_selector(".chats:not([open])")
     page.set_viewport_size({"width": 1100, "height": 800})
     page.fill(".composer textarea", HOSTILE)
     page.keyboard.press("Enter")
@@ -583,7 +702,7 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     page.wait_for_function(seen)
     barriers(page)
     assert page.title() == "Antiphon"
-    shown = page.text_content(".talk") + page.text_content(".chats")
+    shown = page.text_content("main")
     assert not {"\u202e", "\x1b"} & {*shown}
     hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
     assert not [each for each in hrefs if each.lower().startswith(("javascript:", "data:"))]

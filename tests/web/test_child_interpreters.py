@@ -58,7 +58,7 @@ def test_a_served_clone_runs_none_of_its_python(
     monkeypatch.chdir(clone)
     page = app(journal=journal, token=TOKEN, programs=clone)
     answer = known(page, ("POST", "/api/programs/start", OURS, {"json": {"file": "hello.vibe"}}))[0]
-    id = answer.json()["run"]
+    id = answer.json()["session"]
     wait_until(lambda: (tmp_path / "trap").exists() or journal.find(id).state not in ("ready", "running"))
     assert not (tmp_path / "trap").exists()
     assert journal.find(id).state == "done"

@@ -40,7 +40,7 @@ def html(markup: str = PAGE, kind: str = "text", mime_type: str = "text/html", *
 
 def frame_of(journal: Journal, result: Result, run: str = "r") -> str | None:
     show(begun(journal, run), "1", result)
-    (view,) = get(journal, f"/api/runs/{run}/step?path=1")["views"]
+    (view,) = get(journal, f"/api/sessions/{run}/step?path=1")["views"]
     return view.get("frame")
 
 
@@ -95,7 +95,7 @@ def test_what_is_no_html_has_no_frame(journal: Journal, result: Result):
 @pytest.mark.parametrize("id", ["a b", "a/b", "50%", "a?b#c&at=7", "日本語", '"><script>'])
 def test_frames_of_runs_of_any_name(journal: Journal, id: str):
     show(begun(journal, id), "1", html())
-    (view,) = get(journal, f"/api/runs/{quote(id, safe='')}/step?path=1")["views"]
+    (view,) = get(journal, f"/api/sessions/{quote(id, safe='')}/step?path=1")["views"]
     assert fetched(journal, view["frame"]).text == PAGE
     assert not set("\"'<> #") & set(view["frame"])
 
@@ -103,7 +103,7 @@ def test_frames_of_runs_of_any_name(journal: Journal, id: str):
 def test_html_inside_other_results_is_found(journal: Journal):
     inner = structured([text("no"), html("<p>deep")])
     show(begun(journal, "r"), "1", Result("acme.suite", {"a": html("<p>first"), "b": inner, "n": 1}))
-    (view,) = get(journal, "/api/runs/r/step?path=1")["views"]
+    (view,) = get(journal, "/api/sessions/r/step?path=1")["views"]
     first, second = (each["view"] for each in view["inside"])
     assert fetched(journal, first["frame"]).text == "<p>first"
     assert "frame" not in second
@@ -265,13 +265,13 @@ def test_components_get_the_data_of_what_is_inside_and_of_kinds_they_take_over(j
     show(running, "1", structured([Result("acme.report", {"name": "Q3"}), table([{"a": 1}])]))
     show(running, "2", Result("git.status", {"branch": "main"}))
     show(running, "3", structured([Result("acme.report", "x" * 150_000) for _ in range(3)]))
-    (view,) = get(journal, "/api/runs/r/step?path=1")["views"]
+    (view,) = get(journal, "/api/sessions/r/step?path=1")["views"]
     assert [each["view"].get("data") for each in view["inside"]] == [{"name": "Q3"}, None]
-    (view,) = get(journal, "/api/runs/r/step?path=1&own=table,diff")["views"]
+    (view,) = get(journal, "/api/sessions/r/step?path=1&own=table,diff")["views"]
     assert view["inside"][1]["view"]["data"]["rows"] == [{"a": 1}]
-    assert "data" not in get(journal, "/api/runs/r/step?path=2")["views"][0]
-    assert get(journal, "/api/runs/r/step?path=2&own=git.status")["views"][0]["data"] == {"branch": "main"}
-    (view,) = get(journal, "/api/runs/r/step?path=3")["views"]
+    assert "data" not in get(journal, "/api/sessions/r/step?path=2")["views"][0]
+    assert get(journal, "/api/sessions/r/step?path=2&own=git.status")["views"][0]["data"] == {"branch": "main"}
+    (view,) = get(journal, "/api/sessions/r/step?path=3")["views"]
     assert ["data" in each["view"] for each in view["inside"]] == [True, False, False]
 
 

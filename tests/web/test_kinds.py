@@ -118,7 +118,7 @@ def at(name: str) -> str:
 def page(browser: Any, gallery: Site) -> Iterator[Any]:
     """That run, with all that is in it open."""
     tab = Tab(browser, gallery, reduced_motion="reduce")
-    yield opened(tab, "runs/kinds", len(KINDS))
+    yield opened(tab, "sessions/kinds", len(KINDS))
     tab.close()
     assert tab.complaints == []
 
@@ -216,7 +216,7 @@ def test_modules_of_others_draw_and_a_broken_one_is_told(browser: Any, journal: 
     show(running, "3", table([{"a": 1}], collapsed=False))
     site = Site(journal, renderers=tmp_path)
     tab = Tab(browser, site)
-    page = opened(tab, "runs/r", 3)
+    page = opened(tab, "sessions/r", 3)
     assert page.locator(".own").all_inner_texts() == ["B <i>Q3</i>"]
     page.wait_for_selector("[data-path='2'] i >> text=main")
     page.wait_for_selector("[data-path='2'] .status >> text=a.py")
@@ -261,7 +261,7 @@ def hostile_pages(url: str) -> list[str]:
         f"<link rel={each} href={url}/{each}>" for each in ("stylesheet", "prefetch", "modulepreload", "icon")
     )
     tries = (
-        f"parent.document.title = 'owned'; top.location = '{url}/top'; fetch('{url}/fetch'); fetch('/api/runs');"
+        f"parent.document.title = 'owned'; top.location = '{url}/top'; fetch('{url}/fetch'); fetch('/api/sessions');"
         f"navigator.sendBeacon('{url}/beacon'); new WebSocket('{url}'.replace('http', 'ws')); open('{url}/open');"
         f"alert(1); localStorage.x = 1; document.cookie; document.forms[0].submit(); new Image().src = '{url}/image';"
         f"import('{url}/import'); new Worker('{url}/worker'); parent.location.hash; top.postMessage('x', '*')"
@@ -274,7 +274,7 @@ def hostile_pages(url: str) -> list[str]:
         f"<form action={url}/form></form><p id=p></p><script>const said = []; {script} p.textContent = said</script>",
         f"<meta http-equiv=refresh content='0;url={url}/refresh'>",
         f"<script>location = '{url}/away'</script>",
-        "<script>location = '/api/runs'</script>",
+        "<script>location = '/api/sessions'</script>",
     ]
 
 
@@ -288,7 +288,7 @@ def test_html_is_source_until_somebody_wants_a_page_and_then_it_can_do_nothing(
         show(running, str(number), Result("text", {"content": markup}, mime_type="text/html", title=markup[:90]))
     running.finish("done")
     tab = Tab(browser, site)
-    page = opened(tab, "runs/r", len(pages))
+    page = opened(tab, "sessions/r", len(pages))
     page.wait_for_selector(f"[data-path='{len(pages)}'] .code", state="attached")
     assert page.locator(".code").count() == len(pages)
     assert page.locator("iframe").count() == 0
@@ -302,7 +302,7 @@ def test_html_is_source_until_somebody_wants_a_page_and_then_it_can_do_nothing(
         page.wait_for_timeout(400)
     assert second.locator("#p").inner_text().split(",") == ["SecurityError"] * 6
     assert page.title() == "Antiphon"
-    assert page.url.endswith("#/runs/r")
+    assert page.url.endswith("#/sessions/r")
     assert len(tab.context.pages) == 1
     assert [each for each in elsewhere.heard if each] == []
     # What a browser refuses it also tells; nothing but refusals was told. Requests were begun, and not sent.
@@ -370,7 +370,7 @@ def test_nothing_hostile_does_anything_wherever_it_stands(tab: Tab, journal: Jou
     ask(running, "x3", HOSTILES[2])
     want(running, "x4", "rm", {HOSTILES[3]: HOSTILES[0], "path": HOSTILES[3], "old": "a", "new": HOSTILES[2]})
     running.finish("waiting", {"error": {"message": HOSTILES[0]}})
-    page = opened(tab, "runs/r", len(results))
+    page = opened(tab, "sessions/r", len(results))
     page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true; }")
     page.wait_for_function(
         "() => [...document.querySelectorAll('.raw:not(.shown)')].every((each) => each.querySelector('.code'))"
@@ -386,6 +386,6 @@ def test_nothing_hostile_does_anything_wherever_it_stands(tab: Tab, journal: Jou
         + '[onload], [onerror]')].filter((each) => !/^(#|https?:|mailto:|blob:)/.test(each.getAttribute('href')
         ?? each.src)).map((each) => each.outerHTML)"""
     assert page.evaluate(bad) == []
-    for where in ("runs", "inbox"):
+    for where in ("sessions", "questions"):
         tab.go(where).wait_for_selector("main li, [data-about=approval]")
     assert page.title() == "Antiphon"

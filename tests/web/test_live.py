@@ -20,10 +20,10 @@ from antiphon.errors import LeaseLost
 from antiphon.results import Result, diff
 from antiphon.session import Session
 from antiphon.tools import tool
-from antiphon.web.run_details import changed_files_json, request_prompt_json
 from antiphon.web.run_launcher import RunLauncher
-from antiphon.web.sse import EventFeed
-from antiphon.web.stored import run as known_run
+from antiphon.web.sse import StepFeed
+from antiphon.web.step_details import changed_files_json, request_prompt_json
+from antiphon.web.stored import session_json as known_run
 from antiphon.wire import Reply, Usage
 from tests.web.browser import Site
 from tests.web.journals import begun, do, put, say, show
@@ -36,7 +36,7 @@ LINES = 12_000
 ROOT = Path(__file__).parents[2]
 
 
-def told(watch: EventFeed) -> list[Any]:
+def told(watch: StepFeed) -> list[Any]:
     found: list[Any] = []
     while new := watch.new():
         found += new
@@ -48,13 +48,13 @@ def words(live: dict[str, Any]) -> str:
     return "".join(each for _, _, *inside in live["said"]["open"] for each in inside)
 
 
-def heard(watch: EventFeed, wanted: str) -> list[dict[str, Any]]:
+def heard(watch: StepFeed, wanted: str) -> list[dict[str, Any]]:
     """What was sent of what is being said, once what is wanted was."""
     found: list[dict[str, Any]] = []
     end = time.monotonic() + PATIENCE
     while wanted not in "".join(map(words, found)):
         assert time.monotonic() < end, found
-        found += [data for _, name, data in watch.heard() if name == "live"]
+        found += [data for _, name, data in watch.take_live_output() if name == "live"]
         time.sleep(0.02)
     return found
 
@@ -65,7 +65,7 @@ def heard(watch: EventFeed, wanted: str) -> list[dict[str, Any]]:
 def test_what_is_being_said_is_sent_without_an_id_and_from_its_beginning(journal: Journal):
     model = Speaker()
     run = Session(model, journal=journal).start("Hi")
-    watch = EventFeed(journal, RunLauncher(journal), run.id)
+    watch = StepFeed(journal, RunLauncher(journal), run.id)
     assert not watch.has_live_output
     told(watch)
     assert watch.has_live_output
@@ -74,12 +74,12 @@ def test_what_is_being_said_is_sent_without_an_id_and_from_its_beginning(journal
     assert heard(watch, "One") == [{"run": run.id, "path": "1/r1", "number": 0, "said": said}]
     model.pieces.put("two")
     assert [each["number"] for each in heard(watch, "two")] == [1]
-    again = EventFeed(journal, RunLauncher(journal), run.id)
+    again = StepFeed(journal, RunLauncher(journal), run.id)
     told(again)
     assert [(each["number"], words(each)) for each in heard(again, "two")] == [(0, "One"), (1, "One two")]
     model.pieces.put(END)
     run.wait()
-    assert watch.heard() == []
+    assert watch.take_live_output() == []
     told(watch)
     assert not watch.has_live_output
 
@@ -91,7 +91,7 @@ def test_a_key_that_only_the_server_knows_is_not_sent_in_pieces(
     run = Session(model, journal=journal).start("Hi")
     monkeypatch.setenv("OTHER_TOKEN", "other-0123456789")
     server = Journal(tmp_path / "logs.db")
-    watch = EventFeed(server, RunLauncher(server), run.id)
+    watch = StepFeed(server, RunLauncher(server), run.id)
     told(watch)
     model.pieces.put("It is other-01")
     sent = heard(watch, "It is")
@@ -109,16 +109,16 @@ def test_parts_that_are_open_are_told_with_their_own_marks(journal: Journal):
     begun(journal, "outer")
     inner = begun(journal, "inner", parent="outer", number=1)
     put(inner, "1", "one")
-    watch = EventFeed(journal, RunLauncher(journal), "outer", "", [("inner", "")])
+    watch = StepFeed(journal, RunLauncher(journal), "outer", "", [("inner", "")])
     found = [data for _, name, data in told(watch) if name == "part"]
     assert [(each["run"], each["name"], each["mark"]) for each in found] == [
-        ("inner", "run", ""),
+        ("inner", "session", ""),
         ("inner", "steps", "0"),
     ]
     put(inner, "2", "two")
     again = [
         data
-        for _, name, data in told(EventFeed(journal, RunLauncher(journal), "outer", "", [("inner", "0")]))
+        for _, name, data in told(StepFeed(journal, RunLauncher(journal), "outer", "", [("inner", "0")]))
         if name == "part"
     ]
     assert [[step["path"] for step in each["data"]] for each in again if each["name"] == "steps"] == [["2"]]
@@ -190,7 +190,7 @@ def test_a_prompt_is_read_to_its_last_line(tab: Tab, journal: Journal):
     turns[-2] = UserTurn((Text("short"), Text(f"```\n{long}\n```")))
     do(running, "1", AskModel("m", long, tuple(turns)), Outcome(ModelReplied(Reply((Text("Yes."),), "end"), 0.1)))
     running.finish("done")
-    page = tab.go("runs/r/1")
+    page = tab.go("sessions/r:1")
     page.click(".shown > summary")
     page.wait_for_selector(".shown .turn:has-text('turn 29')")
     page.click(".shown > button.more")
@@ -286,7 +286,7 @@ class Other:
 
 def test_an_answer_of_another_process_is_drawn_as_it_comes(tab: Tab, site: Site, tmp_path: Path):
     other = Other(tmp_path / "logs.db")
-    page = tab.go(f"runs/{other.run}")
+    page = tab.go(f"sessions/{other.run}")
     other.say("# A title\n\nSome **bo")
     page.wait_for_selector("[data-state=begun] .saying p:has-text('Some **bo')")
     page.evaluate("() => { document.querySelector('.saying h2').dataset.kept = 'yes'; }")
@@ -324,7 +324,7 @@ def test_runs_inside_are_opened_in_place_and_changes_are_told(browser: Any, site
     parts = [begun(journal, f"outer.{number}", f"turn {number}", parent="outer", number=number) for number in (1, 2)]
     put(parts[0], "1", "inside one")
     tab = Tab(browser, site, bypass_csp=True)
-    page = tab.go("runs/outer")
+    page = tab.go("sessions/outer")
     page.wait_for_selector(".step[data-path='1'] .diff .added:has-text('new = 2')")
     page.click(".changes > summary")
     page.wait_for_selector(".changes [data-file='src/a.py'] .diff .added")

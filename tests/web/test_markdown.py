@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from antiphon import Store
 from antiphon.conversation import Conversation
 from antiphon.durable import Journal
 from antiphon.results import text
-from antiphon.storage import Store
 from antiphon.terminal import make_console, make_renderable
 from tests.answers import ANSWERS, NASTY, SENTENCES
 from tests.web.browser import Site
@@ -23,6 +23,7 @@ from tests.web.tabs import Tab
 READ = """(roots) => {
   const read = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data;
+    if (node.tagName === "BUTTON") return "";
     if (node.tagName === "INPUT") return node.checked ? "[x]" : "[ ]";
     if (node.tagName === "BR") return " ";
     const inside = [...node.childNodes].map(read).join("");
@@ -64,7 +65,7 @@ def test_the_page_and_the_terminal_draw_the_same_text(tab: Tab, site: Site, jour
     for answer in answers:
         conversation.add_user("Go on.").add_assistant(answer)
     id = Store().save(conversation, model="openai/gpt-5", command="chat")
-    page: Any = tab.go(f"chat/{id}")
+    page: Any = tab.go(f"sessions/{id}")
     page.wait_for_function("(n) => document.querySelectorAll('.markdown > *').length >= n", arg=len(answers))
     drawn = page.locator(".message.model .markdown").evaluate_all(READ)
     assert len(answers) == 280

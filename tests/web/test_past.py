@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from antiphon import Store
 from antiphon.conversation import Conversation, Note, Text, ToolCall, ToolResult
 from antiphon.durable import Journal
 from antiphon.durable.session_run import SessionRun
@@ -27,7 +28,6 @@ from antiphon.effects.pipeline import private_effects
 from antiphon.lang.runtime.program import load
 from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 from antiphon.results import table
-from antiphon.storage import Store
 from antiphon.web import app
 from antiphon.web import search as searching
 from antiphon.web.run_launcher import RunLauncher
@@ -60,7 +60,7 @@ def posted(journal: Journal, path: str, data: dict[str, Any]) -> tuple[int, Any]
 
 
 def names(listed: dict[str, Any]) -> list[str]:
-    return [each["id"] for each in listed["runs"]]
+    return [each["id"] for each in listed["sessions"]]
 
 
 def programmed(journal: Journal, home: Path, text: str = WHO, id: str = "first", **options: Any) -> Any:
@@ -80,8 +80,8 @@ def programmed(journal: Journal, home: Path, text: str = WHO, id: str = "first",
 
 
 def fork_at(journal: Journal, path: str, run: str = "first", **wishes: Any) -> tuple[int, Any]:
-    (choices,) = got(journal, f"/api/runs/{run}/fork?path={path}")
-    return posted(journal, f"/api/runs/{run}/fork", {"path": path, "hash": choices["hash"], **wishes})
+    (choices,) = got(journal, f"/api/sessions/{run}/fork?path={path}")
+    return posted(journal, f"/api/sessions/{run}/fork", {"path": path, "hash": choices["hash"], **wishes})
 
 
 # Runs
@@ -92,11 +92,11 @@ def test_runs_are_listed_a_page_at_a_time(journal: Journal, monkeypatch: pytest.
     monkeypatch.setattr(searching, "LISTED", 3)
     for number in range(7):
         begun(journal, f"r{number}").finish("done" if number % 2 else "failed")
-    (first,) = got(journal, "/api/runs")
+    (first,) = got(journal, "/api/sessions")
     assert (names(first), first["next"]) == (["r6", "r5", "r4"], "r4")
-    second, failed = got(journal, "/api/runs?after=r4", "/api/runs?state=failed&kind=program&after=r6")
+    second, failed = got(journal, "/api/sessions?after=r4", "/api/sessions?state=failed&kind=program&after=r6")
     assert (names(second), names(failed)) == (["r3", "r2", "r1"], ["r4", "r2", "r0"])
-    last, none = got(journal, "/api/runs?after=r1", "/api/runs?kind=team")
+    last, none = got(journal, "/api/sessions?after=r1", "/api/sessions?kind=team")
     assert (names(last), last["next"], names(none)) == (["r0"], None, [])
 
 
@@ -125,22 +125,22 @@ def test_runs_are_found_by_their_words_and_by_what_they_did(journal: Journal):
     part.finish("done")
 
     def found(query: str) -> list[str]:
-        return names(got(journal, f"/api/runs?q={query}")[0])
+        return names(got(journal, f"/api/sessions?q={query}")[0])
 
     assert found("the") == ["two", "one"]
     assert found("weather") == found("zurich") == found("umbr") == found("forecast bern") == ["one"]
     assert found("%22north gate%22") == ["one"]
     assert found("%22gate north%22") == found("eather") == found("umbrella paper") == []
     assert found("waiting") == found("paper") == found("needle") == ["two"]
-    (listed,) = got(journal, "/api/runs?q=rains")
-    place = listed["runs"][0]["found"]
+    (listed,) = got(journal, "/api/sessions?q=rains")
+    place = listed["sessions"][0]["found"]
     assert (place["run"], place["path"], place["pieces"]) == (
         "one",
         "1",
         [["It ", False], ["rains", True], [" in Zürich", False]],
     )
-    assert got(journal, "/api/runs?q=needle")[0]["runs"][0]["found"]["run"] == "two.1"
-    assert names(got(journal, "/api/runs?q=the&state=done")[0]) == ["one"]
+    assert got(journal, "/api/sessions?q=needle")[0]["sessions"][0]["found"]["run"] == "two.1"
+    assert names(got(journal, "/api/sessions?q=the&state=done")[0]) == ["one"]
 
 
 def test_a_search_looks_at_so_much_and_goes_on_where_somebody_says_so(
@@ -152,7 +152,7 @@ def test_a_search_looks_at_so_much_and_goes_on_where_somebody_says_so(
         running.finish("done")
     monkeypatch.setattr(searching, "_AT_ONCE", 5_000)
     first = searching.searched(journal, ("needle",), journal.make_filter())
-    assert (first["runs"], first["next"]) == ([], "r3")
+    assert (first["sessions"], first["next"]) == ([], "r3")
     second = searching.searched(journal, ("needle",), journal.make_filter(after="r3"))
     assert (names(second), second["next"]) == (["r0"], None)
     monkeypatch.setattr(searching, "_OF_RUN", 1_000)
@@ -164,7 +164,7 @@ def test_what_is_private_is_not_found(journal: Journal):
     with private_effects():
         do(running, "1", Print("the hidden word"), Outcome())
     running.finish("done")
-    assert names(got(journal, "/api/runs?q=hidden")[0]) == []
+    assert names(got(journal, "/api/sessions?q=hidden")[0]) == []
 
 
 # Conversations
@@ -187,24 +187,43 @@ def talked(journal: Journal) -> Iterator[Store]:
 
 
 @pytest.mark.usefixtures("talked")
-def test_conversations_are_listed_searched_and_opened(journal: Journal):
-    listed, found, none = got(
-        journal, "/api/conversations", "/api/conversations?q=sofa", "/api/conversations?q=nowhere"
+def test_what_was_said_is_listed_searched_and_opened(journal: Journal):
+    begun(journal, "program", "a sofa for sale").finish("done")
+    listed, found, none, chats = got(
+        journal,
+        "/api/sessions",
+        "/api/sessions?q=sofa",
+        "/api/sessions?q=nowhere",
+        "/api/sessions?kind=chat&state=done",
     )
-    assert [each["command"] for each in listed["conversations"]] == ["ask", "chat"]
-    (one,) = found["conversations"]
-    assert (one["title"], one["models"], one["turns"]) == ("Where is the <b>cat</b>?", ["openai/gpt-5"], 3)
+    assert [(each["kind"], each["state"], each["hasTranscript"]) for each in listed["sessions"]] == [
+        ("program", "done", False),
+        ("chat", "done", True),
+        ("chat", "done", True),
+    ]
+    assert [each["id"] for each in chats["sessions"]] == [each["id"] for each in listed["sessions"][1:]]
+    program, one = found["sessions"]
+    assert program["id"] == "program"
+    assert (one["title"], one["models"]) == ("Where is the <b>cat</b>?", ["openai/gpt-5"])
     assert ["sofa", True] in one["found"]["pieces"]
-    assert none["conversations"] == []
-    (opened,) = got(journal, f"/api/conversations/{one['id']}")
-    assert (opened["system"], opened["next"]) == ("Be kind.", None)
-    assert [(turn["who"], [part["type"] for part in turn["parts"]]) for turn in opened["said"]] == [
+    assert none["sessions"] == []
+    (opened,) = got(journal, f"/api/sessions/{one['id']}/transcript")
+    assert opened["chat"]["system"] == "Be kind."
+    assert [(turn["role"], [piece["type"] for piece in turn["pieces"]]) for turn in opened["turns"]] == [
         ("user", ["text"]),
         ("assistant", ["text", "call"]),
         ("assistant", ["text"]),
     ]
-    call = opened["said"][1]["parts"][1]
-    assert (call["call"]["name"], call["state"], call["views"][0]["kind"]) == ("find", "done", "table")
+    call = opened["turns"][1]["pieces"][1]
+    assert (call["name"], call["state"], call["came"]["kind"]) == ("find", "done", "table")
+
+
+def test_the_messages_of_older_files_are_not_listed_beside_their_chat(journal: Journal, talked: Store):
+    chat = talked.list()[0].id
+    journal.begin("ask", "Something else", {"conversation": chat, "mode": "chat"}, id="message").finish("done")
+    assert "message" not in names(got(journal, "/api/sessions")[0])
+    assert posted(journal, f"/api/sessions/{chat}/delete", {}) == (200, {"deleted": chat})
+    assert (journal.has_run("message"), [each.id for each in talked.list() if each.id == chat]) == (False, [])
 
 
 def test_notes_of_the_program_are_not_shown(journal: Journal):
@@ -212,25 +231,40 @@ def test_notes_of_the_program_are_not_shown(journal: Journal):
         conversation = Conversation().add_user(["How old?", Note("Answer with JSON.", "form")])
         conversation.add_reply([Text("forty")])
         conversation.add_user(Note("That does not fit.", "reminder")).add_reply([Text("40")])
-        id = store.save(conversation, model="m", command="ask")
-    (opened,) = got(journal, f"/api/conversations/{id}")
-    said = [(turn["number"], turn["who"], [part["text"] for part in turn["parts"]]) for turn in opened["said"]]
-    assert said == [(0, "user", ["How old?"]), (1, "assistant", ["forty"]), (3, "assistant", ["40"])]
+        id = store.save(conversation, model="openai/gpt-5", command="ask")
+    (opened,) = got(journal, f"/api/sessions/{id}/transcript")
+    said = [(turn["turn"], turn["role"], [each["text"] for each in turn["pieces"]]) for turn in opened["turns"]]
+    assert said == [(0, "user", ["How old?"]), (1, "assistant", ["forty"]), (2, "user", []), (3, "assistant", ["40"])]
 
 
-def test_a_long_conversation_is_opened_piece_by_piece(journal: Journal):
+def test_a_chat_whose_model_is_gone_can_still_be_read(journal: Journal):
     with Store(journal.file.path) as store:
-        conversation = Conversation()
-        for number in range(30):
-            conversation.add_user(f"question {number}")
-            conversation.add_reply([Text(f"answer {number}")])
-        id = store.save(conversation, model="m", command="chat")
-    first, second, wrong = got(
-        journal, f"/api/conversations/{id}", f"/api/conversations/{id}?from=40", f"/api/conversations/{id}?from=-1"
-    )
-    assert (len(first["said"]), first["next"], len(second["said"]), second["next"]) == (40, 40, 20, None)
-    assert second["said"][0]["parts"][0]["text"] == "question 20"
-    assert "must be a number" in wrong["error"]
+        id = store.save(Conversation().add_user("Hello").add_assistant("Hi."), model="nobody/x", command="ask")
+    (opened,) = got(journal, f"/api/sessions/{id}/transcript")
+    assert [turn["pieces"][0]["text"] for turn in opened["turns"]] == ["Hello", "Hi."]
+    assert "nobody/x" in opened["chat"]["notes"][0]
+
+
+@pytest.mark.parametrize("which", ["last", "firs", "first"])
+def test_a_session_is_found_by_the_beginning_of_its_id(journal: Journal, which: str):
+    begun(journal, "another")
+    begun(journal, "first")
+    journal.begin("row", "row 1", {}, id="first.1", parent="first", number=1)
+    about, row = got(journal, f"/api/sessions/{which}/about", f"/api/sessions/{which}.1/about")
+    assert (about["id"], row["id"]) == ("first", "first.1")
+
+
+def test_what_is_deleted_is_gone_and_what_runs_is_not_deleted(journal: Journal):
+    begun(journal, "one").finish("done")
+    begun(journal, "two")
+    journal.begin("row", "row 1", {}, id="one.1", parent="one", number=1).finish("done")
+    for id, said in (("one.1", "only the whole can be deleted"), ("two", "is running")):
+        status, refused = posted(journal, f"/api/sessions/{id}/delete", {})
+        assert (status, said in refused["error"]) == (409, True)
+    assert posted(journal, "/api/sessions/one/delete", {})[0] == 200
+    assert names(got(journal, "/api/sessions")[0]) == ["two"]
+    assert posted(journal, "/api/sessions/two/stop", {}) == (200, {"stops": True})
+    assert posted(journal, "/api/sessions/none/delete", {})[0] == 404
 
 
 def test_lists_of_conversations_go_on_after_one(talked: Store):
@@ -244,7 +278,7 @@ def test_lists_of_conversations_go_on_after_one(talked: Store):
 
 def test_a_fork_with_another_answer_is_another_run(journal: Journal, tmp_path: Path, gone: list[str]):
     programmed(journal, tmp_path)
-    (choices,) = got(journal, "/api/runs/first/fork?path=2")
+    (choices,) = got(journal, "/api/sessions/first/fork?path=2")
     assert (choices["given"], choices["model"], choices["source"]["text"]) == ("answer", "openai/gpt-5", WHO)
     status, made = fork_at(journal, "2", given="Bob")
     assert (status, gone) == (200, [made["id"]])
@@ -252,7 +286,7 @@ def test_a_fork_with_another_answer_is_another_run(journal: Journal, tmp_path: P
     assert (entry.fork_of, entry.fork_at, entry.state) == ("first", "2", "ready")
     assert [(each.path, each.state) for each in journal.iterate_effects(entry.id)] == [("1", "done"), ("2", "done")]
     assert journal.find_effect(entry.id, "2").outcome == Outcome(HumanAnswer("Bob"))
-    (about,) = got(journal, f"/api/runs/{entry.id}/about")
+    (about,) = got(journal, f"/api/sessions/{entry.id}/about")
     assert (about["forkOf"], about["forkAt"]) == ("first", "2")
 
 
@@ -294,7 +328,7 @@ def test_a_fork_of_an_ask_has_another_prompt(journal: Journal):
         step.finish("done")
     for number, text in enumerate(["Make it.", "And now?"], 1):
         path = f"{number}/r1"
-        (choices,) = got(journal, f"/api/runs/{chat.id}/fork?path={path}")
+        (choices,) = got(journal, f"/api/sessions/{chat.id}/fork?path={path}")
         assert (choices["prompt"], "source" in choices, choices["given"]) == (text, False, "reply")
         _, made = fork_at(journal, path, chat.id, prompt="Break it.")
         conversation, mode, prompt = journal.load_request(made["id"])
@@ -320,7 +354,7 @@ def test_what_cannot_be_forked_says_why(journal: Journal, gone: list[str], kind:
     running = journal.begin(kind, "x", {}, id="one", parent=parent)
     put(running, "1", "hello")
     running.finish("done")
-    (choices,) = got(journal, "/api/runs/one/fork?path=1")
+    (choices,) = got(journal, "/api/sessions/one/fork?path=1")
     assert said in choices["why"]
     status, refused = fork_at(journal, "1", "one", model="m")
     assert (status, said in refused["error"], gone, len(journal.list_runs())) == (409, True, [], parent is None)
@@ -328,7 +362,7 @@ def test_what_cannot_be_forked_says_why(journal: Journal, gone: list[str], kind:
 
 def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Path, gone: list[str]):
     programmed(journal, tmp_path, is_private=True)
-    (choices,) = got(journal, "/api/runs/first/fork?path=2")
+    (choices,) = got(journal, "/api/sessions/first/fork?path=2")
     assert "it is private" in choices["why"]
     assert "source" not in choices
     assert fork_at(journal, "2", given="Bob")[0] == 409
@@ -337,7 +371,7 @@ def test_what_is_private_is_forked_in_a_terminal(journal: Journal, tmp_path: Pat
     with private_effects():
         do(running, "4", AskPerson("question", "The hidden word?"), Outcome(HumanAnswer("xyzzy")))
     running.finish("done")
-    (choices,) = got(journal, "/api/runs/second/fork?path=4")
+    (choices,) = got(journal, "/api/sessions/second/fork?path=4")
     assert ("given" in choices, "private" in choices["whyGiven"], "xyzzy" in json.dumps(choices)) == (
         False,
         True,
@@ -377,7 +411,7 @@ def test_only_the_page_itself_forks(journal: Journal, tmp_path: Path, gone: list
     programmed(journal, tmp_path)
     page = app(journal=journal, token=TOKEN)
     foreign = {"origin": "http://evil.example", "sec-fetch-site": "cross-site"}
-    (answer,) = known(page, ("POST", "/api/runs/first/fork", foreign, {"json": {"path": "2", "given": "x"}}))
+    (answer,) = known(page, ("POST", "/api/sessions/first/fork", foreign, {"json": {"path": "2", "given": "x"}}))
     assert (answer.status_code, gone) == (403, [])
 
 
@@ -418,7 +452,7 @@ def test_two_runs_are_compared_step_by_step(journal: Journal):
     ]
     assert (found["differing"], found["same"]) == (4, 4)
     assert (found["first"]["id"], found["second"]["id"]) == ("a", "b")
-    same, step = got(journal, "/api/compare/same?run=a&from=1&to=3", "/api/compare/step?first=a&second=b&path=5")
+    same, step = got(journal, "/api/compare/same?session=a&from=1&to=3", "/api/compare/step?first=a&second=b&path=5")
     assert [each["path"] for each in same["steps"]] == ["1", "2", "3"]
     assert [each["name"] for each in step["views"]] == ["asked", "came"]
     lines = [
@@ -468,26 +502,26 @@ def test_runs_are_searched_narrowed_and_two_of_them_compared(tab: Tab, journal: 
         journal.begin("map" if number == 5 else "program", f"older {number}", id=f"r{number:03}").finish("done")
     two_runs(journal)
     begun(journal, "hostile", HOSTILE).finish("failed")
-    page = tab.go("runs")
+    page = tab.go("sessions")
     page.wait_for_selector(".runs li:nth-child(200)", state="attached")
     assert page.locator(".runs li").count() == 200
     page.click("button.more")
-    page.wait_for_selector("[data-run=r000]", state="attached")
+    page.wait_for_selector("[data-session=r000]", state="attached")
     assert page.locator(".runs li").count() == 201
     page.fill(".find input", "ada bye")
     page.wait_for_function("() => document.querySelectorAll('.runs li').length === 1")
     assert texts(page, ".found mark") == ["Ada", "Bye"]
-    assert page.get_attribute(".run .place", "href") == "#/runs/a/5"
-    assert page.url.endswith("#/runs?q=ada+bye")
+    assert page.get_attribute(".run .place", "href") == "#/sessions/a:5"
+    assert page.url.endswith("#/sessions?q=ada+bye")
     page.fill(".find input", "")
-    page.select_option(".find select >> nth=1", "map")
+    page.select_option(".find select >> nth=1", "batch")
     page.wait_for_function("() => document.querySelectorAll('.runs li').length === 1")
     assert texts(page, ".runs .title") == ["older 5"]
-    page = tab.go("runs?kind=team")
+    page = tab.go("sessions?kind=team")
     page.wait_for_function("() => document.querySelector('main').innerText.includes('Nothing found.')")
-    page = tab.go("runs?q=same")
+    page = tab.go("sessions?q=same")
     for id in ("a", "b"):
-        page.check(f"[data-run={id}] input")
+        page.check(f"[data-session={id}] input")
     looked_at(tab, "light")
     page.click("text=Compare the two")
     page.wait_for_selector(".pair")
@@ -521,7 +555,7 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     running.middleware.after(outer, Outcome(ToolReturned(ToolResult("c1", "the end"))))
     say(running, "2/r1", "Over.", 0.25)
     running.finish("done")
-    page = tab.go("runs/nested")
+    page = tab.go("sessions/nested")
     page.wait_for_selector(".past input")
     assert page.get_attribute(".past input", "aria-valuetext") == "Step 5 of 5: model claude-sonnet-5"
     assert (page.locator(".step").count(), "$0.75 so far" in page.inner_text(".past")) == (5, True)
@@ -529,7 +563,7 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     for _ in range(3):
         page.keyboard.press("ArrowLeft")
     page.wait_for_function("() => document.querySelectorAll('.step').length === 2")
-    page.wait_for_function("() => location.hash === '#/runs/nested?at=1'")
+    page.wait_for_function("() => location.hash === '#/sessions/nested?at=1'")
     # What the first step is inside of is not over yet.
     assert page.get_attribute("[data-path='1/c1']", "data-state") == "begun"
     assert "the end" not in page.inner_text("main")
@@ -540,7 +574,7 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     page.focus(".past input")
     page.keyboard.press("End")
     page.wait_for_selector("[data-path='1/c1'][data-state=done]")
-    page = tab.go("runs/first?at=1")
+    page = tab.go("sessions/first?at=1")
     page.wait_for_selector(".past input")
     page.wait_for_function("() => document.querySelectorAll('.step').length === 2")
     page.click(".past .plain >> nth=1")
@@ -555,34 +589,51 @@ def test_a_run_is_gone_through_and_forked_where_one_stands(
     page.click("form.fork .primary")
     page.wait_for_selector(".forkOf")
     assert page.inner_text(".forkOf") == "Fork of first at 2"
-    assert gone == [page.url.rpartition("/")[2]]
+    assert gone == [page.url.rpartition("/")[2].partition("?")[0]]
     page.click("text=Compare with the original")
     page.wait_for_selector(".pair[data-path='2'][data-what=outcome]")
-    page = tab.go("runs/nested/1%2Fc1")
+    page = tab.go("sessions/nested:1/c1")
     page.click(".opened .forking summary")
     page.wait_for_selector(".opened .note:has-text('This step cannot be forked')")
 
 
-def test_conversations_are_read_in_a_browser(tab: Tab, talked: Store):
+def test_what_was_said_is_found_and_read_in_a_browser(tab: Tab, talked: Store):
     hostile = Conversation(system=HOSTILE)
     hostile.add_user(HOSTILE)
     hostile.add_reply([Text(f"{HOSTILE} **bold**"), ToolCall("c1", "look", {HOSTILE: HOSTILE})])
-    talked.save(hostile, model=HOSTILE, command=HOSTILE)
-    page = tab.go("conversations")
-    page.wait_for_selector(".talks li >> nth=2")
+    talked.save(hostile, model="openai/gpt-5", command=HOSTILE)
+    page = tab.go("sessions?kind=chat")
+    page.wait_for_selector(".runs li >> nth=2")
     looked_at(tab, "dark")
     page.fill(".find input", "sofa")
-    page.wait_for_function("() => document.querySelectorAll('.talks li').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.runs li').length === 1")
     assert texts(page, ".found mark") == ["sofa"]
-    page.click(".talks li a")
-    page.wait_for_selector(".turn >> nth=2")
-    assert page.locator(".turn [data-kind=table]").count() == 1
-    assert page.inner_text(".turn.user .asked") == "Where is the <b>cat</b>?"
-    page.wait_for_selector(".turn em:has-text('there')")
-    id = page.url.rpartition("/")[2]
-    assert page.get_attribute("main a.button", "href") == f"#/chat/{id}"
+    page.click(".runs li a")
+    page.wait_for_selector(".message.model >> nth=1")
+    assert page.inner_text(".message.user .text") == "Where is the <b>cat</b>?"
+    page.wait_for_selector(".message em:has-text('there')")
+    page.click(".call summary")
+    page.wait_for_selector(".call [data-kind=table]")
     looked_at(tab, "light")
-    page = tab.go(f"conversations/{talked.list(1)[0].id}")
-    page.wait_for_selector(".call")
+    page = tab.go(f"sessions/{talked.list(1)[0].id}")
+    page.wait_for_selector(".message.model .call")
     assert page.title() == "Antiphon"
     assert "\u202e" not in page.inner_text("main")
+
+
+def test_a_session_is_opened_by_what_people_type(tab: Tab, journal: Journal):
+    running = begun(journal, "first", "Sorts mails")
+    show(running, "4/c1", table([{"place": "sofa"}]), "look")
+    row = journal.begin("row", "row 1", {}, id="first.17", parent="first", number=17)
+    put(row, "1", "inside")
+    for typed, wanted in (("firs", "first"), ("last", "first"), ("first.17", "first.17")):
+        page = tab.go(f"sessions/{typed}")
+        page.wait_for_selector(f"header[data-session='{wanted}']")
+        assert page.url.endswith(f"#/sessions/{wanted}")
+    page = tab.go("sessions/first:4/c1")
+    page.wait_for_selector("[data-path='4/c1'].target .opened")
+    assert page.get_attribute("[data-path='4/c1'] .ends a", "href") == "#/sessions/first:4/c1"
+    page = tab.go("sessions/nothing")
+    page.wait_for_selector("text=This session does not exist.")
+    assert [each for each in tab.complaints if "404" not in each] == []
+    tab.complaints.clear()

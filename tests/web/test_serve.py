@@ -85,7 +85,7 @@ def test_it_is_served_by_https_where_nobody_else_listens_and_no_browser_opens(tm
             assert first.status_code == 303
             assert "; Secure" in first.headers["set-cookie"]
             assert "<title>Antiphon</title>" in client.get(f"{base}/").text
-            assert client.get(f"{base}/api/runs", headers={"host": "evil.example"}).status_code == 421
+            assert client.get(f"{base}/api/sessions", headers={"host": "evil.example"}).status_code == 421
             refused = client.post(f"{base}/agui", json={}, headers={"authorization": "Bearer x"})
             assert refused.status_code == 401
         with pytest.raises(httpx2.ConnectError):
@@ -159,21 +159,21 @@ def test_a_journal_that_many_share_is_served_to_all_who_can_reach_it(tmp_path: P
         base = f"http://127.0.0.1:{port}"
         assert socket.gethostname() in url
         assert client.get(f"{base}/login?token={token}").status_code == 303
-        (run,) = client.get(f"{base}/api/runs").json()["runs"]
+        (run,) = client.get(f"{base}/api/sessions").json()["sessions"]
         assert (run["id"], run["steps"], run["waiting"]) == ("shared", 2, 1)
-        assert client.get(f"{base}/api/runs/shared/step?path=1").json()["head"] == "hello"
-        (item,) = client.get(f"{base}/api/inbox").json()["inbox"]
+        assert client.get(f"{base}/api/sessions/shared/step?path=1").json()["head"] == "hello"
+        (item,) = client.get(f"{base}/api/questions").json()["questions"]
         ours = {"origin": base, "sec-fetch-site": "same-origin"}
-        with client.stream("GET", f"{base}/api/runs/shared/events") as stream:
+        with client.stream("GET", f"{base}/api/sessions/shared/events") as stream:
             lines = stream.iter_lines()
             assert next(each for each in lines if each == "event: steps")
             said = {"path": "2", "hash": item["hash"], "text": "this"}
-            answered = client.post(f"{base}/api/runs/shared/answer", json=said, headers=ours)
+            answered = client.post(f"{base}/api/sessions/shared/answer", json=said, headers=ours)
             assert (answered.status_code, answered.json()["state"]) == (200, "ready")
             assert next(
                 each for each in lines if each.startswith("data: [") and '"path":"2"' in each and "this" in each
             )
-        assert client.get(f"{base}/api/inbox").json()["inbox"] == []
-        assert client.get(f"{base}/api/runs", headers={"host": f"203.0.113.9:{port}"}).status_code == 421
+        assert client.get(f"{base}/api/questions").json()["questions"] == []
+        assert client.get(f"{base}/api/sessions", headers={"host": f"203.0.113.9:{port}"}).status_code == 421
     assert journal.list_questions("shared") == ()
     journal.close()

@@ -33,7 +33,7 @@ from antiphon.web import app
 from antiphon.web.access_token import load_or_create_token
 from antiphon.web.json_response import _load_redactions, dump_redacted_json
 from antiphon.web.run_launcher import RunLauncher
-from antiphon.web.sse import EventFeed
+from antiphon.web.sse import EventFeed, StepFeed
 from antiphon.web.static_files import STATIC_DIRECTORY
 from antiphon.wire import Reply, Usage
 from tests import forks
@@ -78,7 +78,7 @@ def get(journal: Journal, path: str) -> Any:
 
 
 def post(journal: Journal, run: str, data: Any, **headers: str) -> httpx2.Response:
-    request = ("POST", f"/api/runs/{run}/answer", {**OURS, **headers}, {"json": data})
+    request = ("POST", f"/api/sessions/{run}/answer", {**OURS, **headers}, {"json": data})
     return known(app(journal=journal, token=TOKEN), request)[0]
 
 
@@ -86,7 +86,7 @@ def post(journal: Journal, run: str, data: Any, **headers: str) -> httpx2.Respon
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/main.js", "/api/me", "/api/runs", "/api/inbox", "/api/runs/x/about", "/agui", "/no-such"]
+    "path", ["/", "/main.js", "/api/me", "/api/sessions", "/api/questions", "/api/sessions/x", "/agui", "/no-such"]
 )
 def test_without_the_token_there_is_nothing(journal: Journal, path: str):
     wrong = {"cookie": f"antiphon-8321={TOKEN}"}
@@ -197,10 +197,10 @@ def test_only_the_page_itself_can_answer(journal: Journal, headers: Any, status:
     running = begun(journal, "r")
     ask(running, "1", "Which?")
     running.finish("waiting")
-    (item,) = get(journal, "/api/inbox")["inbox"]
+    (item,) = get(journal, "/api/questions")["questions"]
     said = {"json": {"path": "1", "hash": item["hash"], "text": "this"}}
     page = app(journal=journal, token=TOKEN)
-    (response,) = known(page, ("POST", "/api/runs/r/answer", headers, said))
+    (response,) = known(page, ("POST", "/api/sessions/r/answer", headers, said))
     assert response.status_code == status
     assert len(journal.list_questions("r")) == (0 if status == 200 else 1)
 
@@ -208,19 +208,19 @@ def test_only_the_page_itself_can_answer(journal: Journal, headers: Any, status:
 @pytest.mark.parametrize(
     ("path", "headers", "status"),
     [
-        ("/api/runs", {"sec-fetch-site": "same-origin"}, 200),
-        ("/api/runs", {"sec-fetch-site": "none"}, 200),
+        ("/api/sessions", {"sec-fetch-site": "same-origin"}, 200),
+        ("/api/sessions", {"sec-fetch-site": "none"}, 200),
         ("/api/me", {"sec-fetch-site": "same-origin"}, 200),
         ("/api/me", {"sec-fetch-site": "cross-site"}, 403),
-        ("/api/runs", {"sec-fetch-site": "same-site"}, 403),
-        ("/api/runs", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ("/api/sessions", {"sec-fetch-site": "same-site"}, 403),
+        ("/api/sessions", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
         ("/main.js", {"sec-fetch-site": "cross-site"}, 403),
         ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),
         ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
         # A header that stands twice is not believed, whichever of its values is the first.
-        ("/api/runs", [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")], 403),
-        ("/api/runs", [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-origin")], 403),
-        ("/api/runs", [("sec-fetch-site", "cross-site")] * 2, 403),
+        ("/api/sessions", [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")], 403),
+        ("/api/sessions", [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-origin")], 403),
+        ("/api/sessions", [("sec-fetch-site", "cross-site")] * 2, 403),
         ("/", [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "no-cors")], 403),
     ],
 )
@@ -229,9 +229,7 @@ def test_other_pages_read_nothing(journal: Journal, path: str, headers: Any, sta
     assert response.status_code == status
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/login?token=x", "/main.js", "/api/me", "/api/runs/none/about", "/agui", "/none"]
-)
+@pytest.mark.parametrize("path", ["/", "/login?token=x", "/main.js", "/api/me", "/api/sessions/none", "/agui", "/none"])
 def test_every_response_tells_browsers_to_be_strict(journal: Journal, path: str):
     page = app(journal=journal, token=TOKEN)
     for response in (*sent(page, ("GET", path, {})), *known(page, ("GET", path, {}))):
@@ -269,7 +267,7 @@ def test_it_can_be_mounted_in_another_application(journal: Journal):
         page,
         ("GET", f"/agents/login?token={TOKEN}", {}),
         ("GET", "/agents/", {}),
-        ("GET", "/agents/api/runs", {}),
+        ("GET", "/agents/api/sessions", {}),
         ("GET", "/agents/none", {}),
     )
     assert "; Path=/agents/;" in login.headers["set-cookie"]
@@ -329,7 +327,7 @@ def test_runs_are_told_with_what_they_wait_for(journal: Journal):
     ask(running, "2", "Which?")
     running.finish("waiting")
     begun(journal, "part", parent="first")
-    (run,) = get(journal, "/api/runs")["runs"]
+    (run,) = get(journal, "/api/sessions")["sessions"]
     assert (run["id"], run["title"], run["state"], run["steps"], run["waiting"]) == (
         "first",
         "Sorts mails",
@@ -338,41 +336,41 @@ def test_runs_are_told_with_what_they_wait_for(journal: Journal):
         1,
     )
     assert (run["cost"], run["parts"], run["isRun"]) == (0.0125, 1, False)
-    assert [each["id"] for each in get(journal, "/api/runs?of=first")["runs"]] == ["part"]
-    about = get(journal, "/api/runs/first/about")
+    assert [each["id"] for each in get(journal, "/api/sessions/first/children")["sessions"]] == ["part"]
+    about = get(journal, "/api/sessions/first/about")
     assert about == {**run, "partStates": {"running": 1}, "partsCost": None, "partsUnpriced": 0}
 
 
-def test_a_run_whose_process_is_gone_is_told_as_interrupted(journal: Journal):
+def test_a_session_whose_process_is_gone_is_told_as_stopped(journal: Journal):
     begun(journal, "here")
     gone = begun(journal, "gone")
     begun(journal, "part", parent="here")
     owned(journal, DEAD, gone.id, "part")
-    told = {each["id"]: (each["state"], each["isRun"]) for each in get(journal, "/api/runs")["runs"]}
-    assert told == {"here": ("running", True), "gone": ("interrupted", False)}
-    for state in ("running", "interrupted"):
-        (found,) = get(journal, f"/api/runs?state={state}")["runs"]
-        assert (found["id"], found["state"]) == ({"running": "here", "interrupted": "gone"}[state], state)
-    assert get(journal, "/api/runs/here/about")["partStates"] == {"interrupted": 1}
+    told = {each["id"]: (each["state"], each["isRun"]) for each in get(journal, "/api/sessions")["sessions"]}
+    assert told == {"here": ("running", True), "gone": ("stopped", False)}
+    for state in ("running", "stopped"):
+        (found,) = get(journal, f"/api/sessions?state={state}")["sessions"]
+        assert (found["id"], found["state"]) == ({"running": "here", "stopped": "gone"}[state], state)
+    assert get(journal, "/api/sessions/here/about")["partStates"] == {"stopped": 1}
 
 
-@pytest.mark.parametrize("id", ["a b", "a/b", "x/about", "50%", "日本語", "a?b#c", "<script>"])
+@pytest.mark.parametrize("id", ["a b", "a/b", "x/about", "x/step", "50%", "日本語", "a?b#c", "<script>"])
 def test_runs_may_have_any_name(journal: Journal, id: str):
     put(begun(journal, id), "1", "hi")
-    assert get(journal, f"/api/runs/{quote(id, safe='')}/about")["id"] == id
-    assert get(journal, f"/api/runs/{quote(id, safe='')}/step?path=1")["head"] == "hi"
+    assert get(journal, f"/api/sessions/{quote(id, safe='')}/about")["id"] == id
+    assert get(journal, f"/api/sessions/{quote(id, safe='')}/step?path=1")["head"] == "hi"
 
 
 def test_a_step_has_its_result_its_arguments_and_what_was_written_down(journal: Journal):
     running = begun(journal, "r")
     show(running, "1", file_content("a.py", "x = 1\n"), "read_file", {"path": "a.py", "lines": [1, 2]})
-    step = get(journal, "/api/runs/r/step?path=1")
+    step = get(journal, "/api/sessions/r/step?path=1")
     assert (step["seq"], step["head"], step["state"]) == (0, "read_file", "done")
     (view,) = step["views"]
     assert view["kind"] == "file_content"
     assert view["body"]["tokens"][0] == [["", "x"], ["", " "], ["", "="], ["", " "], ["n", "1"]]
     assert [each["name"] for each in step["call"]["arguments"]] == ["path", "lines"]
-    asked, came = get(journal, "/api/runs/r/step?path=1&raw")["raw"]
+    asked, came = get(journal, "/api/sessions/r/step?path=1&raw")["raw"]
     assert (asked["name"], came["name"]) == ("asked", "came")
     assert '  "tool": "read_file"' in asked["view"]["body"]["lines"]
 
@@ -381,8 +379,8 @@ def test_kinds_that_others_draw_come_with_their_data(journal: Journal):
     running = begun(journal, "r")
     show(running, "1", Result("acme.report", {"name": "Q3"}))
     show(running, "2", table([{"a": 1}]))
-    assert get(journal, "/api/runs/r/step?path=1")["views"][0]["data"] == {"name": "Q3"}
-    assert "data" not in get(journal, "/api/runs/r/step?path=2")["views"][0]
+    assert get(journal, "/api/sessions/r/step?path=1")["views"][0]["data"] == {"name": "Q3"}
+    assert "data" not in get(journal, "/api/sessions/r/step?path=2")["views"][0]
 
 
 @pytest.mark.parametrize(
@@ -391,7 +389,7 @@ def test_kinds_that_others_draw_come_with_their_data(journal: Journal):
 )
 def test_so_many_rows_as_are_asked_for(journal: Journal, rows: str, status: int):
     show(begun(journal, "r"), "1", table([{"n": n} for n in range(300)]))
-    (response,) = known(app(journal=journal, token=TOKEN), ("GET", f"/api/runs/r/step?path=1&rows={rows}", {}))
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", f"/api/sessions/r/step?path=1&rows={rows}", {}))
     assert response.status_code == status
     if status == 200:
         assert len(response.json()["views"][0]["body"]["rows"]) == min(int(rows), 300)
@@ -401,9 +399,9 @@ def test_what_is_not_there_is_told(journal: Journal):
     begun(journal, "r")
     page = app(journal=journal, token=TOKEN)
     for path, said in (
-        ("/api/runs/none/about", "session 'none' does not exist"),
-        ("/api/runs/r/step?path=9", "session 'r' has no step '9'"),
-        ("/api/runs/none/step?path=1", "session 'none' has no step '1'"),
+        ("/api/sessions/none/about", "no session begins with 'none'"),
+        ("/api/sessions/r/step?path=9", "session 'r' has no step '9'"),
+        ("/api/sessions/none/step?path=1", "session 'none' has no step '1'"),
     ):
         (response,) = known(page, ("GET", path, {}))
         assert (response.status_code, response.json()["error"]) == (404, said)
@@ -424,20 +422,20 @@ def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatc
     do(running, "4", AskPerson("question", f"Is {key} right?"))
     running.finish("waiting", {"error": {"message": f"no: {key}"}})
     paths = [
-        "/api/runs",
-        "/api/inbox",
-        "/api/runs/r/about",
-        *(f"/api/runs/r/step?path={n}{raw}" for n in range(1, 5) for raw in ("", "&raw")),
+        "/api/sessions",
+        "/api/questions",
+        "/api/sessions/r/about",
+        *(f"/api/sessions/r/step?path={n}{raw}" for n in range(1, 5) for raw in ("", "&raw")),
     ]
     responses = known(app(journal=journal, token=TOKEN), *(("GET", path, {}) for path in paths))
-    streamed = told(EventFeed(journal, RunLauncher(journal), "r"))
+    streamed = told(StepFeed(journal, RunLauncher(journal), "r"))
     whole = "\n".join(each.text for each in responses) + "".join(map(dump_redacted_json, streamed))
     _load_redactions.cache_clear()
     assert [each.status_code for each in responses] == [200] * len(paths)
     assert "my-private-words" not in whole
     assert key not in whole
     assert TOKEN not in whole
-    item = next(each for each in responses[1].json()["inbox"] if each["path"] == "2")
+    item = next(each for each in responses[1].json()["questions"] if each["path"] == "2")
     assert item["isPrivate"]
     assert post(journal, "r", {"path": "2", "hash": item["hash"], "text": "x"}).status_code == 409
 
@@ -449,7 +447,7 @@ def test_an_approval_shows_the_whole_call(journal: Journal):
     running = begun(journal, "r")
     want(running, "1", "write_file", {"path": "a.py", "content": "x" * 30_000 + "\n" + "y\n" * 5_000})
     running.finish("waiting")
-    (item,) = get(journal, "/api/inbox")["inbox"]
+    (item,) = get(journal, "/api/questions")["questions"]
     path, content = item["call"]["arguments"]
     assert item["call"]["name"] == "write_file"
     assert path["view"]["body"]["lines"] == ["a.py"]
@@ -461,7 +459,7 @@ def test_what_is_too_much_for_one_look_comes_when_the_rest_is_answered(journal: 
     for number in range(1, 4):
         want(running, str(number), "write_file", {"content": f"{number}" * 3_000_000})
     running.finish("waiting")
-    first, second, third = get(journal, "/api/inbox")["inbox"]
+    first, second, third = get(journal, "/api/questions")["questions"]
     assert ["call" in each for each in (first, second, third)] == [True, True, False]
     assert third["isLater"]
 
@@ -477,7 +475,7 @@ def test_an_answered_run_goes_on_by_itself(journal: Journal, tmp_path: Path, mon
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / "greet.vibe").write_text('const name = ask "Who?"\nprint("Hello, " + name)\n')
     forks.run("--db", str(journal.file.path), "run", "greet.vibe", cwd=tmp_path, stdin=subprocess.DEVNULL)
-    (item,) = get(journal, "/api/inbox")["inbox"]
+    (item,) = get(journal, "/api/questions")["questions"]
     answered = post(journal, item["run"], {"path": item["path"], "hash": item["hash"], "text": "Ada"})
     assert answered.json()["goesOn"]
     wait_until(lambda: journal.find(item["run"]).state == "done")
@@ -529,7 +527,7 @@ def test_what_cannot_go_on_says_why(journal: Journal):
     assert going.go_on("r")
     wait_until(lambda: bool(going.failure("r")))
     assert "it is not a program" in going.failure("r")
-    (run,) = [data for _, name, data in told(EventFeed(journal, going, "r")) if name == "run"]
+    (run,) = [data for _, name, data in told(StepFeed(journal, going, "r")) if name == "session"]
     assert "it is not a program" in run["stuck"]
 
 
@@ -545,20 +543,20 @@ def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], s
     running = begun(journal, "r")
     want(running, "1", "rm", {"path": "/"})
     running.finish("waiting")
-    (item,) = get(journal, "/api/inbox")["inbox"]
+    (item,) = get(journal, "/api/questions")["questions"]
     response = post(journal, "r", {"path": "1", "hash": item["hash"], **given})
     assert response.json() == {"state": "ready", "goesOn": True, "resume": "antiphon resume r"}
     (effect,) = journal.iterate_effects("r")
     assert effect.outcome is not None
     assert effect.outcome.value == said
-    assert get(journal, "/api/inbox")["inbox"] == []
+    assert get(journal, "/api/questions")["questions"] == []
 
 
 def test_the_first_answer_counts_and_the_second_is_told_of_it(journal: Journal):
     running = begun(journal, "r")
     ask(running, "1", "Which?")
     running.finish("waiting")
-    (item,) = get(journal, "/api/inbox")["inbox"]
+    (item,) = get(journal, "/api/questions")["questions"]
     assert post(journal, "r", {"path": "1", "hash": item["hash"], "text": "first"}).status_code == 200
     second = post(journal, "r", {"path": "1", "hash": item["hash"], "text": "second"})
     assert second.status_code == 409
@@ -570,7 +568,7 @@ def test_nobody_answers_what_was_not_shown(journal: Journal):
     want(running, "1", "rm", {"path": "/"})
     ask(running, "2", "Which?")
     running.finish("waiting")
-    first, second = get(journal, "/api/inbox")["inbox"]
+    first, second = get(journal, "/api/questions")["questions"]
     for given in (
         {"path": "1", "hash": second["hash"], "allowed": True},
         {"path": "1", "hash": "", "allowed": True},
@@ -594,7 +592,22 @@ def test_a_run_that_is_over_waits_for_nobody(journal: Journal):
     ask(running, "1", "Which?")
     running.finish("waiting")
     journal.cancel("r")
-    assert get(journal, "/api/inbox")["inbox"] == []
+    assert get(journal, "/api/questions")["questions"] == []
+
+
+def test_a_key_is_withheld_in_the_form_that_it_has_in_json(monkeypatch: pytest.MonkeyPatch):
+    key = 'sk-ant-"secret"\\0123456789'
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    _load_redactions.cache_clear()
+    sent = dump_redacted_json({"said": f"It is {key}."})
+    _load_redactions.cache_clear()
+    assert sent == '{"said":"It is [$ANTHROPIC_API_KEY]."}'
+
+
+def test_only_messages_may_be_large(journal: Journal):
+    begun(journal, "r").finish("done")
+    response = post(journal, "r", {"text": "x" * 2_000_000})
+    assert (response.status_code, "longer than 2,000,000 bytes" in response.json()["error"]) == (400, True)
 
 
 # What happens
@@ -612,25 +625,25 @@ def told(watch: EventFeed) -> list[Any]:
     return found
 
 
-def steps_of(watch: EventFeed) -> tuple[str, list[Any]]:
+def steps_of(watch: StepFeed) -> tuple[str, list[Any]]:
     ((mark, _, steps),) = [each for each in told(watch) if each[1] == "steps"]
     return mark, steps
 
 
 def test_a_page_is_told_of_what_is_new_once(journal: Journal):
-    watch = EventFeed(journal, RunLauncher(journal), None)
-    assert names(watch.new()) == ["inbox", "runs"]
+    watch = EventFeed(journal)
+    assert names(watch.new()) == ["questions", "sessions"]
     assert watch.new() == []
     running = begun(journal, "r")
-    assert names(watch.new()) == ["runs"]
+    assert names(watch.new()) == ["sessions"]
     ask(running, "1", "Which?")
-    assert names(watch.new()) == ["inbox", "runs"]
+    assert names(watch.new()) == ["questions", "sessions"]
     assert watch.new() == []
 
 
 def test_steps_are_sent_as_they_begin_and_when_they_are_over(journal: Journal):
     running = begun(journal, "r")
-    watch = EventFeed(journal, RunLauncher(journal), "r")
+    watch = StepFeed(journal, RunLauncher(journal), "r")
     told(watch)
     do(running, "1", AskModel("m", "", ()))
     put(running, "1.1", "inside")
@@ -651,10 +664,10 @@ def test_whoever_comes_back_misses_nothing(journal: Journal):
     put(running, "1", "one")
     ask(running, "2", "Which?")
     put(running, "3", "three")
-    assert steps_of(EventFeed(journal, RunLauncher(journal), "r"))[0] == "0"
+    assert steps_of(StepFeed(journal, RunLauncher(journal), "r"))[0] == "0"
     journal.answer("r", "2", HumanAnswer("this"))
     put(running, "4", "four")
-    again = EventFeed(journal, RunLauncher(journal), "r", "0")
+    again = StepFeed(journal, RunLauncher(journal), "r", "0")
     mark, steps = steps_of(again)
     assert [(each["path"], each["state"]) for each in steps] == [("2", "done"), ("3", "done"), ("4", "done")]
     assert mark == "3"
@@ -663,7 +676,7 @@ def test_whoever_comes_back_misses_nothing(journal: Journal):
 def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     running = begun(journal, "r")
     put(running, "1", "one")
-    watch = EventFeed(journal, RunLauncher(journal), "r")
+    watch = StepFeed(journal, RunLauncher(journal), "r")
     told(watch)
     running.set_aside({})
     put(running, "1", "another")
@@ -671,20 +684,20 @@ def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     assert "anew" in names(found)
     ((mark, _, steps),) = [each for each in found if each[1] == "steps"]
     assert (mark, steps[0]["head"]) == ("1/0", "another")
-    assert "anew" not in names(told(EventFeed(journal, RunLauncher(journal), "r", "1/0")))
+    assert "anew" not in names(told(StepFeed(journal, RunLauncher(journal), "r", "1/0")))
 
 
 def test_questions_of_runs_that_are_part_of_others_are_told_too(journal: Journal):
     begun(journal, "outer")
     inner = begun(journal, "inner", parent="outer")
-    watch = EventFeed(journal, RunLauncher(journal), None)
+    watch = EventFeed(journal)
     told(watch)
     ask(inner, "1", "Which?")
-    assert names(told(watch)) == ["inbox"]
+    assert names(told(watch)) == ["questions"]
 
 
 def test_a_run_that_is_gone_is_told_so(journal: Journal):
-    assert "gone" in names(EventFeed(journal, RunLauncher(journal), "none").new())
+    assert "gone" in names(StepFeed(journal, RunLauncher(journal), "none").new())
 
 
 # The command
@@ -707,7 +720,7 @@ def test_it_is_served_and_stops_though_somebody_listens(tmp_path: Path):
             assert "<title>Antiphon</title>" in client.get(url).text
             with client.stream("GET", url.partition("/login")[0] + "/api/events") as stream:
                 lines = stream.iter_lines()
-                assert next(each for each in lines if each.startswith("event:")) == "event: inbox"
+                assert next(each for each in lines if each.startswith("event:")) == "event: questions"
                 served.send_signal(signal.SIGINT)
                 assert served.wait(60) == 0
 

@@ -119,7 +119,7 @@ def test_what_a_form_says_is_read_and_kept_with_the_run(journal: Journal, folder
     given = {"city": "Oslo", "days": "5", "units": "imperial", "detailed": "true", "places": "[]", "key": "hush-hush"}
     answer = started(journal, folder, inputs=given)
     assert (answer.status_code, answer.json()["goesOn"]) == (200, True)
-    id = answer.json()["run"]
+    id = answer.json()["session"]
     wait_until(lambda: journal.find(id).state not in ("ready", "running"))
     entry = journal.find(id)
     assert entry.state == "done"
@@ -178,7 +178,7 @@ def test_a_program_is_started_from_its_form(browser: Any, journal: Journal, fold
     )
     site = Site(journal, programs=folder)
     tab = Tab(browser, site)
-    page = tab.go("start")
+    page = tab.go("programs")
     page.wait_for_selector("[data-program='weather.vibe']")
     _look(tab, "start-list")
     page.keyboard.press("Tab")
@@ -202,9 +202,9 @@ def test_a_program_is_started_from_its_form(browser: Any, journal: Journal, fold
     page.get_by_label("places").fill("[]")
     page.get_by_label("key").fill("hush-hush")
     page.get_by_label("key").press("Control+Enter")
-    page.wait_for_function("() => location.hash.startsWith('#/runs/')")
+    page.wait_for_function("() => location.hash.startsWith('#/sessions/')")
     page.get_by_text("Oslo: 5 imperial true 0 -").wait_for()
-    page = tab.go("start")
+    page = tab.go("programs")
     page.locator("[data-program^=z] a").click()
     page.get_by_role("button", name="Start").wait_for()
     assert page.locator("main img").count() == 0

@@ -20,7 +20,7 @@ from antiphon.team.diffs import branch_commands
 from antiphon.team.events import TeamFinished, TurnPaused
 from antiphon.team.queries import open_team_questions
 from antiphon.web import app, teams
-from antiphon.web.inbox import inbox
+from antiphon.web.questions import list_questions_json
 from antiphon.web.run_launcher import RunLauncher
 from antiphon.web.team_events import TeamEventFeed
 from tests.cli.team_roles import MODEL, serving
@@ -74,6 +74,12 @@ def status(journal: Journal, team: Team) -> dict[str, Any]:
     return told(TeamEventFeed(journal, Noted(journal), team.id))["team"][0]
 
 
+def got(journal: Journal, path: str) -> list[dict[str, Any]]:
+    """The sessions of a list."""
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", path, {}))
+    return response.json()["sessions"]
+
+
 # Which there are
 
 
@@ -85,22 +91,18 @@ def test_teams_are_listed_by_who_runs_them_and_what_waits(journal: Journal):
     happens(done, TeamFinished(done.state.head))
     journal.resume(done.id).finish("done")
     begun(journal, "program").finish("done")
-    listed = {each["id"]: (each["state"], each["waiting"]) for each in teams.list_teams_json(journal)["teams"]}
+    listed = {each["id"]: (each["state"], each["waiting"]) for each in got(journal, "/api/sessions?kind=team")}
     assert listed == {
         left.id: ("ready", 0),
         asking.id: ("waiting", 1),
         running.id: ("running", 1),
         done.id: ("done", 0),
     }
-    assert [name for name, *_ in told(TeamEventFeed(journal, Noted(journal), None)).items()] == ["teams", "inbox"]
 
 
 def test_a_journal_that_many_share_has_no_teams():
     shared = Journal("postgresql://nobody@127.0.0.1:1/none")
-    (response, one) = known(
-        app(journal=shared, token=TOKEN), ("GET", "/api/teams", {}), ("GET", "/api/teams/x/task?task=1", {})
-    )
-    assert response.json() == {"teams": [], "note": teams.SHARED_JOURNAL_NOTE}
+    (one,) = known(app(journal=shared, token=TOKEN), ("GET", "/api/sessions/x/task?task=1", {}))
     assert (one.status_code, one.json()) == (404, {"error": teams.SHARED_JOURNAL_NOTE})
     assert open_team_questions(shared, 10) == []
 
@@ -111,11 +113,13 @@ def test_what_is_no_team_is_not_found(journal: Journal, id: str):
     begun(journal, "program").finish("done")
     page = app(journal=journal, token=TOKEN)
     said = {"json": {"text": "Hello", "question": 1}}
-    names = ("answer", "say", "limits", "stop", "go")
-    gets = [("GET", f"/api/teams/{each}/{what}", {}) for each in (id, team.id[:-1]) for what in ("task", "diff")]
-    posts = [("POST", f"/api/teams/{each}/{what}", OURS, said) for each in (id, team.id[:-1]) for what in names]
-    assert {each.status_code for each in known(page, *gets, *posts)} <= {404, 405}
-    assert list(told(TeamEventFeed(journal, Noted(journal), id))) == ["gone", "inbox"]
+    names = ("answer", "send", "limits", "stop", "resume")
+    gets = [("GET", f"/api/sessions/{each}/{what}", {}) for each in (id, team.id[:-1]) for what in ("task", "diff")]
+    posts = [("POST", f"/api/sessions/{each}/{what}", OURS, said) for each in (id, team.id[:-1]) for what in names]
+    found = known(page, *gets, *posts)
+    # A program cannot do what a team does.
+    assert {each.status_code for each in found} <= ({404, 400, 409} if id == "program" else {404, 405})
+    assert list(told(TeamEventFeed(journal, Noted(journal), id))) == ["gone", "questions"]
 
 
 # What is told
@@ -246,9 +250,9 @@ def test_what_is_changed_is_drawn_file_by_file(journal: Journal, tmp_path: Path)
     page = app(journal=journal, token=TOKEN)
     branch, task, none = known(
         page,
-        ("GET", f"/api/teams/{team.id}/diff", {}),
-        ("GET", f"/api/teams/{team.id}/diff?task=1", {}),
-        ("GET", f"/api/teams/{team.id}/diff?task=9", {}),
+        ("GET", f"/api/sessions/{team.id}/diff", {}),
+        ("GET", f"/api/sessions/{team.id}/diff?task=1", {}),
+        ("GET", f"/api/sessions/{team.id}/diff?task=9", {}),
     )
     assert branch.json() == task.json()
     calc, new = branch.json()["files"]
@@ -258,7 +262,7 @@ def test_what_is_changed_is_drawn_file_by_file(journal: Journal, tmp_path: Path)
     assert (marks.count("-"), marks.count("+")) == (1, 1)
     assert (new["path"], new["role"], new["view"]["body"]["change"]) == ("test_<b>.py", "test", "new")
     assert none.status_code == 409
-    (seen,) = known(page, ("GET", f"/api/teams/{team.id}/task?task=1", {}))
+    (seen,) = known(page, ("GET", f"/api/sessions/{team.id}/task?task=1", {}))
     assert (seen.json()["summary"], seen.json()["check"]["why"]) == ("Fix add", "passed")
 
 
@@ -308,13 +312,13 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
             team,
             "Task 1 gets no further",
             "@team",
-            data={"about": "task:1", "ways": team.state.decision_words("task:1")},
+            data={"about": "task:1", "ways": team.state.list_decision_words("task:1")},
         ),
         call_asked(journal, team),
     ]
     other = team_in(journal, "other")
     numbers.append(specified(other))
-    found = inbox(journal)
+    found = list_questions_json(journal)
     assert [(each["seq"], each["about"], each.get("ways")) for each in found] == [
         (numbers[0], "question", []),
         (numbers[1], "task", ["approve", "drop"]),
@@ -327,7 +331,7 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
         "1",
         "rm",
     )
-    turn = f"/api/runs/{found[2]['run']}/answer"
+    turn = f"/api/sessions/{found[2]['run']}/answer"
     (refused,) = known(
         app(journal=journal, token=TOKEN), ("POST", turn, OURS, {"json": {"path": "1", "hash": "x", "text": "yes"}})
     )
@@ -336,9 +340,9 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
         {"error": f"team {team.id} asks this question; answer it on the page of the team"},
     )
     team.answer(numbers[0], "This")
-    assert [each["seq"] for each in inbox(journal)] == numbers[1:]
+    assert [each["seq"] for each in list_questions_json(journal)] == numbers[1:]
     journal.resume(other.id).finish("done")
-    assert [each["seq"] for each in inbox(journal)] == numbers[1:3]
+    assert [each["seq"] for each in list_questions_json(journal)] == numbers[1:3]
 
 
 def test_only_what_a_fork_still_asks_is_open(journal: Journal, tmp_path: Path):
@@ -357,10 +361,10 @@ def test_a_question_is_answered_once_and_the_team_goes_on(journal: Journal):
     team, going = team_in(journal), Noted(journal)
     number = asks(team, "Which?")
     watch = TeamEventFeed(journal, going, team.id)
-    assert len(told(watch)["inbox"][0]) == 1
+    assert len(told(watch)["questions"][0]) == 1
     assert teams.answer_question(team, going, {"question": number, "text": "All"})["goesOn"]
     assert going.gone_on == [team.id]
-    assert told(watch)["inbox"] == [[]]
+    assert told(watch)["questions"] == [[]]
     with pytest.raises(NotReadyError, match="has its answer already: All"):
         teams.answer_question(team, going, {"question": number, "text": "None"})
     assert going.gone_on == [team.id]
@@ -393,7 +397,7 @@ def test_a_call_is_allowed_by_leave_alone(journal: Journal, given: Any, allowed:
     outcome = journal.find_effect(f"{team.id}.{team.state.turn_count}", "1").outcome
     assert outcome is not None
     assert outcome.value.allowed is allowed
-    assert inbox(journal) == []
+    assert list_questions_json(journal) == []
 
 
 def test_an_answer_on_the_page_lets_a_team_go_on_in_a_process(
@@ -405,11 +409,16 @@ def test_an_answer_on_the_page_lets_a_team_go_on_in_a_process(
         team = real_team(journal, tmp_path, model=MODEL)
         number = asks(team, "Which numbers should it add?")
         page = app(journal=journal, token=TOKEN)
-        request = ("POST", f"/api/teams/{team.id}/answer", OURS, {"json": {"question": number, "text": "All of them"}})
+        request = (
+            "POST",
+            f"/api/sessions/{team.id}/answer",
+            OURS,
+            {"json": {"question": number, "text": "All of them"}},
+        )
         (response,) = known(page, request)
         assert response.json() == {"goesOn": True, "resume": f"antiphon resume {team.id}"}
         until = time.monotonic() + 90
-        while not inbox(journal):
+        while not list_questions_json(journal):
             assert time.monotonic() < until, [each.text for each in team.messages()]
             time.sleep(0.1)
         while team.is_running():
@@ -446,13 +455,13 @@ def test_what_is_said_goes_to_whom_it_is_for(journal: Journal):
 @pytest.mark.parametrize(
     ("what", "given", "status"),
     [
-        ("say", {}, 400),
-        ("say", {"text": "  \n"}, 400),
-        ("say", {"text": 1}, 400),
-        ("say", {"text": "a", "to": ["@pm"]}, 400),
-        ("say", {"text": "a", "to": "@nobody"}, 409),
-        ("say", {"text": "a", "channel": "log/../x"}, 200),
-        ("say", {"text": "AKIA" + "ABCDEFGHIJKLMNOP"}, 400),
+        ("send", {}, 400),
+        ("send", {"text": "  \n"}, 400),
+        ("send", {"text": 1}, 400),
+        ("send", {"text": "a", "to": ["@pm"]}, 400),
+        ("send", {"text": "a", "to": "@nobody"}, 409),
+        ("send", {"text": "a", "channel": "log/../x"}, 200),
+        ("send", {"text": "AKIA" + "ABCDEFGHIJKLMNOP"}, 400),
         ("answer", {"question": "4", "text": "a"}, 400),
         ("answer", {"question": True, "text": "a"}, 400),
         ("answer", {"question": 4, "text": "a", "allowed": "yes"}, 400),
@@ -469,7 +478,7 @@ def test_what_is_said_goes_to_whom_it_is_for(journal: Journal):
 def test_what_cannot_be_done_is_told(journal: Journal, what: str, given: Any, status: int):
     team = team_in(journal)
     before = len(team.messages())
-    path = f"/api/teams/{team.id}/{what}"
+    path = f"/api/sessions/{team.id}/{what}"
     (response, foreign) = known(
         app(journal=journal, token=TOKEN), ("POST", path, OURS, {"json": given}), ("POST", path, {}, {"json": given})
     )
@@ -522,7 +531,7 @@ def test_a_team_that_is_not_all_begun_is_only_looked_at(journal: Journal):
 
 def test_a_repository_that_is_gone_is_told_plainly(journal: Journal):
     team = team_in(journal)
-    (response,) = known(app(journal=journal, token=TOKEN), ("GET", f"/api/teams/{team.id}/diff", {}))
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", f"/api/sessions/{team.id}/diff", {}))
     assert (response.status_code, "/home/ada/basket" in response.json()["error"]) == (409, True)
 
 
@@ -541,17 +550,17 @@ def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: 
     )
     held(journal, team)
     other = Tab(browser, site)
-    there = other.go("inbox")
+    there = other.go("questions")
     there.fill(f"[data-seq='{first}'] textarea", "None")
-    page = tab.go("teams")
-    page.wait_for_selector("[data-team=one][data-state=running]")
+    page = tab.go("sessions?kind=team")
+    page.wait_for_selector("[data-session=one] .state.running")
     # With the keyboard alone: the list, the team, a task of its board.
-    page.focus(".teams a")
+    page.focus(".runs a")
     page.keyboard.press("Enter")
     page.wait_for_selector(".column.review [data-task='1']")
     cards = "() => [...document.querySelectorAll('.board li')].map(({ dataset }) => dataset.task + dataset.state)"
     assert page.evaluate(cards) == ["5planned", "2coding", "3testing", "1review", "4merging"]
-    assert page.get_attribute(".now [data-agent='@coder-2'] .turn", "href") == "#/runs/one.8"
+    assert page.get_attribute(".now [data-agent='@coder-2'] .turn", "href") == "#/sessions/one.8"
     page.focus("[data-task='5'] a")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
@@ -627,15 +636,15 @@ def test_teams_are_seen_by_all(browser: Any, site: Site, journal: Journal, schem
     specified(team_in(journal, "spec", "Receipts"))
     tab = Tab(browser, site, color_scheme=scheme)
     views = {
-        "light": {"teams/one/2": ".opened-task h3 >> nth=3", "teams/done": ".take >> nth=2"},
-        "dark": {"teams/capped": ".costs details[open]", "inbox": "[data-about=spec]"},
+        "light": {"sessions/one?task=2": ".opened-task h3 >> nth=3", "sessions/done": ".take >> nth=2"},
+        "dark": {"sessions/capped": ".costs details[open]", "questions": "[data-about=spec]"},
     }[scheme]
     for where, wanted in views.items():
         page = tab.go(where)
         page.wait_for_selector(wanted)
         seen_well(page)
     if os.environ.get("UPDATE_PICTURES"):
-        page = tab.go("teams/one")
+        page = tab.go("sessions/one")
         page.wait_for_selector(".message .markdown > *")
         page.set_viewport_size({"width": 1100, "height": 1000})
         page.screenshot(path=PICTURES / f"page-team-{scheme}.png")
@@ -658,18 +667,19 @@ def test_nothing_that_a_team_says_does_anything(tab: Tab, journal: Journal, tmp_
         asks(evil, words, "@coder-1", "development", task="1")
     hands_in(evil, codes(evil, "2", "@coder-2"), "submit_work", summary=HOSTILES[1])
     checked(evil, "2", False, HOSTILES[0], tests=(name,), left_out=(HOSTILES[2],))
-    page = tab.go("teams/evil/2")
+    page = tab.go("sessions/evil?task=2")
     page.wait_for_selector(".opened-task .terminal")
     page.wait_for_selector(".message >> nth=5")
     assert page.locator("main script, main iframe, main img, main base, main style").count() == 0
     for where, wanted in {
-        "teams": "[data-team=evil]", "inbox": "section.waiting >> nth=5", f"teams/{team.id}/branch": ".diff >> nth=1",
-        "teams/..%2F..%2Fx": ".empty",
+        "sessions": "[data-session=evil]", "questions": "section.waiting >> nth=5",
+        f"sessions/{team.id}?task=branch": ".diff >> nth=1", "sessions/..%2F..%2Fx": ".empty",
     }.items():  # fmt: skip
         page = tab.go(where)
         page.wait_for_selector(wanted)
         assert page.title() == "Antiphon"
         assert page.locator("main script, main iframe, main img, main base, main style").count() == 0
-    tab.go(f"teams/{team.id}/branch").wait_for_selector("text=onerror=")
+    tab.go(f"sessions/{team.id}?task=branch").wait_for_selector("text=onerror=")
     assert page.locator("text=\\u202e.py").count() > 0
-    tab.complaints[:] = [each for each in tab.complaints if "409" not in each]
+    # A session that is not there, and a repository that is not.
+    tab.complaints[:] = [each for each in tab.complaints if not {"404", "409"} & {*each.split()}]

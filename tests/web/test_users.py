@@ -39,7 +39,7 @@ def login(token: str) -> tuple[str, str, dict[str, str]]:
 def posts(page: Any) -> list[str]:
     """Every path at which something can be changed."""
     paths = [route.path for route in page._app.routes if set(route.methods or ()) - {"GET", "HEAD"}]
-    assert {"/agui", "/api/runs/{id:path}/answer", "/api/runs/{id:path}/go"} <= set(paths)
+    assert {"/agui", "/api/sessions/{id:path}/answer", "/api/sessions/{id:path}/resume"} <= set(paths)
     return [path.replace("{id:path}", "r").replace("{", "").replace("}", "") for path in paths]
 
 
@@ -50,9 +50,9 @@ def test_who_may_look_may_not_act(journal: Journal, users: UserFile):  # noqa: F
     page = app(journal=journal, token=TOKEN, users=users.path)
     reader, actor = users.add("ada", may_act=False), users.add("bob@example.org")
     for token, name, may_act in ((reader, "ada", False), (actor, "bob@example.org", True), (TOKEN, "", True)):
-        _, me, inbox = sent(page, login(token), ("GET", "/api/me", {}), ("GET", "/api/inbox", {}))
+        _, me, inbox = sent(page, login(token), ("GET", "/api/me", {}), ("GET", "/api/questions", {}))
         assert me.json() == {"name": name, "mayAct": may_act}
-        (item,) = inbox.json()["inbox"]
+        (item,) = inbox.json()["questions"]
         assert not {reader, actor, TOKEN} & set(me.text.split('"'))
     for path in posts(page):
         for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
@@ -60,11 +60,14 @@ def test_who_may_look_may_not_act(journal: Journal, users: UserFile):  # noqa: F
             assert (refused.status_code, refused.text) == (403, "ada may only read."), (method, path)
     said = {"json": {"path": "1", "hash": item["hash"], "text": "this"}}
     _, refused, foreign = sent(
-        page, login(reader), ("POST", "/api/runs/r/answer", OURS, said), ("POST", "/api/runs/r/answer", {}, said)
+        page,
+        login(reader),
+        ("POST", "/api/sessions/r/answer", OURS, said),
+        ("POST", "/api/sessions/r/answer", {}, said),
     )
     assert [refused.status_code, foreign.status_code] == [403, 403]
     assert len(journal.list_questions("r")) == 1
-    _, taken = sent(page, login(actor), ("POST", "/api/runs/r/answer", OURS, said))
+    _, taken = sent(page, login(actor), ("POST", "/api/sessions/r/answer", OURS, said))
     assert taken.status_code == 200
 
 
@@ -111,7 +114,7 @@ def test_tokens_of_agui_come_with_the_request_and_count_there_alone(
         response = posted(run, **headers)
         assert outcome(events_of(response.text)) == {"type": "success"}
         assert not [name for name in response.headers if name.startswith("access-control")]
-    for path in ("/", "/api/runs", "/api/me", "/api/inbox"):
+    for path in ("/", "/api/sessions", "/api/me", "/api/questions"):
         assert sent(page, ("GET", path, bearer(TOKEN)))[0].status_code == 401
     preflight = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     (response,) = sent(page, ("OPTIONS", "/agui", preflight))
@@ -132,7 +135,7 @@ def test_who_is_removed_sees_nothing_more_also_of_what_is_open(journal: Journal,
     def look() -> None:
         with client.stream("GET", f"{site.url}/api/events") as stream:
             for line in stream.iter_lines():
-                if line.startswith("event: runs"):
+                if line.startswith("event: sessions"):
                     seen.set()
         over.set()
 
@@ -145,9 +148,9 @@ def test_who_is_removed_sees_nothing_more_also_of_what_is_open(journal: Journal,
         assert seen.wait(60)
         users.remove("ada")
         assert over.wait(60)
-        assert client.get(f"{site.url}/api/runs").status_code == 401
+        assert client.get(f"{site.url}/api/sessions").status_code == 401
         assert client.get(f"{site.url}/login?token={token}").status_code == 401
-        assert second.get(f"{site.url}/api/runs").status_code == 200
+        assert second.get(f"{site.url}/api/sessions").status_code == 200
         thread.join(60)
     site.stop()
 
@@ -219,23 +222,23 @@ def test_the_page_of_who_may_look_has_nothing_that_acts(
     running.finish("waiting")
     begun(journal, "left").finish("interrupted")
     tab = Tab(browser, site)
-    page = tab.go("inbox")
+    page = tab.go("questions")
     page.wait_for_selector("form.decide textarea")
     assert page.locator("form.decide").count() == 2
     assert page.locator(".me").count() == 0
-    page = tab.go("runs/left")
+    page = tab.go("sessions/left")
     page.wait_for_selector(".note button")
     tab.context.clear_cookies()
     page.goto(f"{site.url}/login?token={token}")
-    page.goto(f"{site.url}/#/inbox")
+    page.goto(f"{site.url}/#/questions")
     page.wait_for_selector(".waiting .asked")
     page.wait_for_selector(".me")
     assert page.locator(".me").inner_text() == "ada (read only)"
     assert page.locator("main form, main button, main textarea, main input").count() == 0
-    page.goto(f"{site.url}/#/runs/left")
-    page.wait_for_selector("header[data-run='left']")
+    page.goto(f"{site.url}/#/sessions/left")
+    page.wait_for_selector("header[data-session='left']")
     assert page.locator("main button").count() == 0
-    page.goto(f"{site.url}/#/chat")
+    page.goto(f"{site.url}/#/new")
     page.wait_for_selector(".talked h1")
     assert page.locator("main textarea").count() == 0
     assert tab.complaints == []

@@ -10,10 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
-from antiphon import Conversation, Session
+from antiphon import Conversation, Session, Store
 from antiphon.durable import Journal
 from antiphon.fakes import Fake, call
-from antiphon.storage import Store
 from antiphon.web import app
 from tests.lang_unit.commands import antiphon
 from tests.web.test_server import TOKEN, known
@@ -48,7 +47,7 @@ def test_it_is_in_no_file_and_in_no_answer(saved: str, tmp_path: Path):
         assert _is_free(shown)
     assert "[$SHOP_API_KEY]" in antiphon("export", saved).out
     page = app(journal=Journal(tmp_path / "logs.db"), token=TOKEN)
-    served = known(page, ("GET", f"/api/conversations/{saved}", {}))[0]
+    served = known(page, ("GET", f"/api/sessions/{saved}/transcript", {}))[0]
     assert served.status_code == 200
     assert _is_free(served.text)
     assert "[$SHOP_API_KEY]" in served.text

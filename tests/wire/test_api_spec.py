@@ -20,10 +20,11 @@ SOURCE = Path(antiphon.__file__).parent
 #: its line in `wire/apis.py`, its modules in `wire/rules`, `formats/fixes` and `fakes`, and these three.
 NAMING = {"providers/registry.py", "wire/rules/table.py", "facts/data/stops.toml"}
 #: Names of APIs that are names of providers too.
-PROVIDER_NAMES = {"anthropic", "openai-chat"}
+PROVIDER_NAMES = {"anthropic", "openai-chat", "google-interactions"}
 #: Where "gemini" is no API: the beginning of model names, and another name of the provider.
 WORDS = {
     "gemini": {
+        "cli/keys.py",
         "config/default_model.py",
         "config/keys.py",
         "formats/shared_parts.py",

@@ -47,6 +47,9 @@ from tests.wire.rule_cases import (
     user,
 )
 
+#: The letters of all rule codes.
+LETTERS = "".join(spec.rule_letter for spec in APIS.values())
+
 
 def by_name(case: Case) -> str:
     return f"{case.code} {case.name}"
@@ -70,14 +73,15 @@ def test_the_sound_twin_breaks_no_rule(case: Case) -> None:
 def test_every_code_in_the_rules_has_a_case() -> None:
     checkers = [path for path in Path(rules.__file__).parent.glob("*.py") if not path.name.endswith("table.py")]
     source = "".join(path.read_text() for path in checkers)
-    reported = set(re.findall(r'"([AORGI]\d+)"', source))
+    reported = set(re.findall(rf'"([{LETTERS}]\d+)"', source))
     assert reported == {case.code for case in CASES}
 
 
 def test_every_code_that_is_cited_anywhere_is_in_the_table() -> None:
     root = Path(rules.__file__).parents[4]
     pages = [*(root / "src").glob("**/*.py"), *(root / "docs").glob("**/*.md"), root / "README.md"]
-    cited = {code for page in pages for code in re.findall(r"\b[AORGI]\d{1,2}\b", page.read_text(encoding="utf-8"))}
+    code = re.compile(rf"\b[{LETTERS}]\d{{1,2}}\b")
+    cited = {each for page in pages for each in code.findall(page.read_text(encoding="utf-8"))}
     assert cited == RULES.keys()
 
 

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 from antiphon.errors import ContentError, MalformedJSONError
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+#: Encodes data that is known to be valid JSON, such as the content of parts. Raises what `json` raises otherwise.
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _surrogate_escape = re.compile(r"\\u[dD][89a-fA-F]")
 _json_token = re.compile(r'"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\\?\Z)|[\[\]{}]')
 _unsendable = re.compile("[\x00\ud800-\udfff]")
@@ -30,7 +31,7 @@ def dump_json(value: object, what: str = "the value") -> str:
     Raise a ContentError that names `what` if the value has no JSON form.
     """
     try:
-        text = _encode(value)
+        text = encode_json(value)
     except RecursionError:
         raise ContentError(f"{what} is nested too deeply for JSON") from None
     except (TypeError, ValueError) as error:
@@ -74,7 +75,7 @@ def load_json(data: bytes | str, what: str = "the text", *, unique: bool = False
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
         value = decode_unique_json(text) if unique else decode_json(text)
         if _surrogate_escape.search(text):
-            value = decode_json(sanitize_unicode(_encode(value)))
+            value = decode_json(sanitize_unicode(encode_json(value)))
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise MalformedJSONError(f"{what} is not UTF-8: byte {error.start} is {byte:#04x}") from None

@@ -27,11 +27,6 @@ def as_integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def as_integers(*values: object) -> list[int | None]:
-    """Return `as_integer` of each value."""
-    return [value if type(value) is int else None if value is None else as_integer(value) for value in values]
-
-
 def as_list(value: object) -> list[Any]:
     """Return the value if it is a list, otherwise a list with the value as its only item."""
     return cast(list[Any], value) if isinstance(value, list) else [value]

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from antiphon.chat.live_reply import LiveReply
 from antiphon.chat.message_accounts import MessageAccounts
 from antiphon.chat.reply import Reply
+from antiphon.chat.saved_conversation import SavedConversation
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
 from antiphon.config.default_model import LOCAL_TOOL_MODEL
-from antiphon.conversation import AssistantTurn, Conversation, Image, UserPart, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, Image, OpaquePart, UserPart, UserTurn
 from antiphon.conversation.interruption import add_interrupted_answer, is_last_answer_interrupted, make_continue_note
 from antiphon.conversation.turns import normalize_user_parts
 from antiphon.effects import HumanAnswer
@@ -42,11 +43,12 @@ from antiphon.session import (
     UsageChanged,
     current_run,
 )
-from antiphon.wire import CacheReport, TextDelta
+from antiphon.wire import TextDelta
 
 if TYPE_CHECKING:
-    from antiphon.chat.chat_run import ChatRun
-    from antiphon.storage import ConversationEntry, Store
+    from antiphon.chat.saved_chat_run import ChatRun
+    from antiphon.durable import Store
+    from antiphon.storage import ConversationEntry
 
 log = logging.getLogger("antiphon.chat")
 #: Tools that a chat adds by itself.
@@ -91,9 +93,7 @@ class Chat:
         stack: ExitStack | None = None,
     ) -> None:
         self.session = session
-        #: The id of the saved conversation; empty before the first save.
-        self.id = entry.id if entry is not None and store is not None else ""
-        self.store = store
+        self._saving = SavedConversation(store, command, entry)
         self.saved_run = saved_run
         #: The saved metadata, if the chat was continued, and the reason for its model.
         self.entry = entry
@@ -106,7 +106,6 @@ class Chat:
         self.is_attended = True
         #: Whether a front keeps the history: then unanswered messages stay, and compacted turns are saved too.
         self.is_client_kept = False
-        self.title = entry.title if entry is not None else ""
         #: The newest notices, and the error of the last message.
         self.notes: list[str] = []
         self.error: BaseException | None = None
@@ -117,19 +116,12 @@ class Chat:
         #: The id of the run whose last message can be resumed, or an empty string.
         self.unfinished_run = ""
         self.reply: Reply | None = None
-        self._command = command
         self._tell = tell
         self._stack = stack or ExitStack()
         self._lock = threading.RLock()
         self._listeners: list[Callable[[], object]] = []
         self._messages: list[_SentMessage] = []
-        #: Cache reports that are not saved yet.
-        self._reports: list[tuple[str, CacheReport]] = []
         self._are_tools_loaded = False
-        #: The conversation before it was compacted, and the number of turns after that, if a front keeps the history.
-        self._whole: tuple[Conversation, int] | None = None
-        #: The time of the last save that is known.
-        self._known: Any = None
         #: Called with the conversation before each request, and may add to it.
         self.before_request: Callable[[Conversation], None] | None = None
         session.before_request = self._before_request
@@ -155,6 +147,21 @@ class Chat:
 
     #: The reason for a model if there is no key for any.
     NO_KEY_REASON = "no key was found"
+
+    @property
+    def id(self) -> str:
+        """The id of the saved conversation; empty before the first save."""
+        return self._saving.id
+
+    @property
+    def title(self) -> str:
+        """The title or the name of the saved conversation."""
+        return self._saving.title
+
+    @property
+    def store(self) -> Store | None:
+        """The store, unless nothing is saved."""
+        return self._saving.store
 
     @property
     def launch_data(self) -> dict[str, Any]:
@@ -243,20 +250,20 @@ class Chat:
                 self._look()
 
     def _look(self) -> None:
-        entry = self.store.find(self.id) if self.store is not None and self.id else None
-        if entry is not None and entry.updated != self._known:
-            if self._known is not None and self.store is not None:
-                self.session.conversation = self.store.load(entry.id)
+        found = self._saving.look()
+        if found is not None:
+            if found.conversation is not None:
+                self.session.conversation = found.conversation
                 self._messages.clear()
                 self.error = None
-            self._known, self.title = entry.updated, entry.title
-            self.accounts.load(entry, self.conversation)
+            self.accounts.load(found.entry, self.conversation)
             self._find_unfinished()
-        elif self.unfinished_run:
+        elif self.unfinished_run or not self.id:
+            # The process may have died before it saved the conversation; then the run has the message.
             self._find_unfinished()
 
     def _find_unfinished(self) -> None:
-        if self.saved_run is not None:
+        if self.saved_run is not None and (self.id or self.saved_run.id):
             if self.id and not self.saved_run.is_owned:
                 self.saved_run.move(self.id)
             is_unfinished = bool(self.saved_run.find_state(is_answered=self._is_answered))
@@ -264,9 +271,12 @@ class Chat:
 
     @property
     def _is_answered(self) -> bool:
-        """True if the last message has its answer; a client's calls are answered by the client."""
-        conversation = self.conversation
-        return self.is_client_kept or not (conversation.open_calls or conversation.ready())
+        """True if the last message has its answer; a client's calls are answered by the client.
+
+        A conversation that was never saved lacks all that its run has.
+        """
+        conversation, is_missing = self.conversation, not self.id and not self.conversation.turns
+        return self.is_client_kept or not (is_missing or conversation.open_calls or conversation.ready())
 
     # Messages
 
@@ -310,16 +320,16 @@ class Chat:
     def edit(self, position: int, said: str | Sequence[UserPart]) -> Reply:
         """Send another message instead of the one at a turn, in a copy, which becomes this chat.
 
-        The new message keeps the images of the old one.
+        The new message keeps the images and documents of the old one.
         """
         with self._not_answering():
             turns = self.conversation.turns
             turn = turns[position] if 0 <= position < len(turns) else None
             if not isinstance(turn, UserTurn):
                 raise OptionError(f"turn {position} is no message; the conversation has {len(turns)} turns")
-            images = [part for part in turn.parts if isinstance(part, Image)]
+            attached = [part for part in turn.parts if isinstance(part, Image | OpaquePart)]
             self.fork(position)
-            return self.send([*normalize_user_parts(said, None), *images])
+            return self.send([*normalize_user_parts(said, None), *attached])
 
     def answer(self, question: Question | str, said: HumanAnswer) -> None:
         """Answer a question of the reply. After the last one, an answer that waits goes on as `reply`."""
@@ -377,7 +387,8 @@ class Chat:
     def start_new(self) -> str:
         """Begin an empty conversation with the same system text, and return the id of the saved one."""
         with self._not_answering():
-            old, self.id, self.unfinished_run, self._known, self.entry = self.id, "", "", None, None
+            old, self.unfinished_run, self.entry = self.id, "", None
+            self._saving.begin_new()
             self._messages.clear()
             self.session.conversation = Conversation(self.conversation.system)
             if self.saved_run is not None:
@@ -403,8 +414,7 @@ class Chat:
                 self._messages.clear()
                 self.session.conversation = self.conversation.fork(turns)
                 self.unfinished_run = ""
-            if self.store is not None and old:
-                self.id, self._known = self.store.fork(old, turns), None
+            if self._saving.fork(turns):
                 self._look()
         self._changed()
         return old
@@ -456,6 +466,12 @@ class Chat:
                 self.save_now()
         self._changed()
 
+    @property
+    def can_load_tools_later(self) -> bool:
+        """True for a new chat if its tools decide nothing before the first message."""
+        is_simple = self.tools is None or self.toolbox.is_built_in(self.tools)
+        return self.entry is None and is_simple and self.model_reason != self.NO_KEY_REASON
+
     def load_tools(self) -> None:
         """Load the selected tools, unless they are loaded. Those that no longer exist are told and left out."""
         if self.tools is None or self._are_tools_loaded:
@@ -481,16 +497,32 @@ class Chat:
             self._save()
         self._changed()
 
+    def rename(self, name: str) -> None:
+        """Give the saved chat a name, which finds it like its id. An empty one takes its name away."""
+        self._saving.rename(name)
+        self._changed()
+
     def attach(self, source: str | bytes, name: str = "attachment") -> UserPart:
         """Return a file, a URL or bytes as a part of a message, in the form of the model's API."""
         from antiphon.chat.attachments import load_attachment_part
 
         return load_attachment_part(source, name, getattr(self.session.model, "target", None))
 
-    def save_now(self) -> str:
-        """Save the conversation now, and return its id; it is empty if nothing is saved."""
+    def save_now(self, spent: UsageChanged | None = None) -> str:
+        """Save the conversation now, and return its id; it is empty if nothing is saved.
+
+        A failing store is told once and not used again.
+        """
         with self._lock:
-            self._write()
+            before = self.id
+            tools = None if self.tools is None else self.tools.to_json()
+            try:
+                self._saving.save(self.conversation, self.run_id, self.session.model.name, tools, spent)
+            except StoreError as error:
+                self.tell(f"{error}; from here on nothing is saved")
+            if self.id != before and self.saved_run is not None:
+                with suppress(AntiphonError):
+                    self.saved_run.update_launch_data(conversation=self.id)
         return self.id
 
     # Work on a reply
@@ -537,7 +569,7 @@ class Chat:
         self.error = result if isinstance(result, BaseException) else None
         try:
             self._find_unfinished()
-            self._remember_save()
+            self._saving.note_saved()
         except Exception:
             log.exception("the state of a chat cannot be read")
         finally:
@@ -586,14 +618,14 @@ class Chat:
         """Save what an event has changed, and tell the listeners."""
         match body := event.body:
             case RequestEnded() if body.cache is not None:
-                self._reports.append((self.session.model.name, body.cache))
+                self._saving.reports.append((self.session.model.name, body.cache))
             case QuestionAsked() | RequestStarted():
                 # A person may take long to answer, so save before.
                 self._save()
             case UsageChanged() if event.run == run.id:
                 self._save()
             case Compacted() if self.is_client_kept:
-                self._whole = self._make_whole(body.before), len(self.conversation.turns)
+                self._saving.keep_turns(body.before, len(self.conversation.turns))
             case Compacted():
                 self._keep_whole(body.before, body.dropped)
             case _:
@@ -652,71 +684,21 @@ class Chat:
 
     # Saving
 
+    def _save(self, spent: UsageChanged | None = None) -> None:
+        """Save the conversation once the model has answered."""
+        if self.id or any(isinstance(each, AssistantTurn) for each in self.conversation.turns):
+            self.save_now(spent)
+
     def _keep_whole(self, before: Conversation, dropped: int | None = None) -> str:
         """Save the conversation before a compaction as a copy, and return its id; it is empty if nothing is saved."""
-        whole = ""
-        if self.store is not None and self.id:
-            whole = self.store.fork(self.id)
-            self.store.save(before, id=whole, model=self.session.model.name, command=self._command)
-        kept = f"; the full one is saved as {whole}" if whole else ""
+        whole = self._saving.save_copy(before, self.session.model.name)
         if dropped is not None:
             left = "1 older turn was left out" if dropped == 1 else f"{dropped} older turns were left out"
+            kept = f"; the full one is saved as {whole}" if whole else ""
             self.tell(
                 f"the conversation no longer fits the model: {left if dropped else 'long results were cut'}{kept}"
             )
         return whole
-
-    def _make_whole(self, shorter: Conversation) -> Conversation:
-        """Return the conversation with the turns that were left out for the model."""
-        if self._whole is None:
-            return shorter
-        whole, count = self._whole[0].fork(), self._whole[1]
-        for turn in shorter.turns[count:]:
-            if isinstance(turn, UserTurn):
-                whole.add_user(turn.parts)
-            else:
-                whole.add_reply(turn.parts)
-                whole.add_tool_results(turn.results)
-        for id, question in shorter.questions.items():
-            whole.ask(id, question)
-        return whole
-
-    def _save(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
-        """Save the conversation once the model has answered. A failing store is reported once and not used again."""
-        if self.id or any(isinstance(each, AssistantTurn) for each in self.conversation.turns):
-            with self._lock:
-                self._write(spent, conversation)
-
-    def _write(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
-        if self.store is None:
-            return
-        before = self.id
-        try:
-            id = self.store.save(
-                conversation or self._make_whole(self.conversation),
-                id=self.id or self.run_id or None,
-                is_new=not self.id,
-                model=self.session.model.name,
-                command=self._command,
-                usage=spent.usage if spent else None,
-                cost=spent.cost if spent else None,
-                tools=None if self.tools is None else self.tools.to_json(),
-                reports=self._reports,
-            )
-            self._reports.clear()
-        except StoreError as error:
-            self.store = None
-            self.tell(f"{error}; from here on nothing is saved")
-            return
-        self.id = id
-        if id != before and self.saved_run is not None:
-            with suppress(AntiphonError):
-                self.saved_run.update_launch_data(conversation=id)
-
-    def _remember_save(self) -> None:
-        if self.store is not None and self.id:
-            entry = self.store.find(self.id)
-            self._known, self.title = entry.updated, entry.title
 
     def _changed(self) -> None:
         for listener in self._listeners:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from antiphon._base.json import dump_json
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn, estimate_tokens
-from antiphon.conversation.compaction import count_result_tokens, count_turn_tokens
-from antiphon.session.context_window import CountedTurns, estimate_conversation_tokens
+from antiphon.conversation.compaction import (
+    CountedTurns,
+    count_result_tokens,
+    count_turn_tokens,
+    estimate_conversation_tokens,
+)
 from antiphon.wire import Usage
 
 

@@ -10,12 +10,12 @@ from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
-    from antiphon.durable import EffectEntry
+    from antiphon.durable import EffectEntry, Store
     from antiphon.durable.session_run import SessionRun
     from antiphon.session import UsageChanged
-    from antiphon.storage import ConversationEntry, Store
 
-#: The most originals of a copy whose answers are looked up.
+    #: The most originals of a copy whose answers are looked up.
+    from antiphon.storage import ConversationEntry
 _MAX_ORIGINALS = 20
 
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from antiphon.errors import NotReadyError
 from antiphon.session import AIResult, Event, Run, RunEnded, RunWaits
 
 
@@ -108,9 +107,7 @@ class Reply:
     # For the chat
 
     def start(self, start: Callable[[], Run[Any]]) -> Run[Any]:
-        """Start the run."""
-        if self._is_cancelled:
-            raise NotReadyError("the answer was stopped before it began")
+        """Start the run. One that was stopped before keeps its message, and asks nothing."""
         run = start()
         self.listen(run)
         if self._is_cancelled:
@@ -124,6 +121,9 @@ class Reply:
             self._run = self._run or run
         if is_first:
             run.subscribe(self._put, self._since)
+            if self._is_cancelled:
+                # Before the first request, so that none is sent.
+                run.cancel()
 
     def read(self, position: int = 0) -> Generator[Event]:
         """Yield the events from a position on, as `events` does, while others may answer questions."""

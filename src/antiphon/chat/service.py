@@ -13,15 +13,16 @@ from antiphon.chat.project_instructions import replace_own_text
 from antiphon.chat.tool_selection import NO_TOOLS, ToolRegistry, ToolSelection
 from antiphon.config import default_model
 from antiphon.conversation import Conversation
+from antiphon.durable import Store
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.session import Context, ModelProtocol, Session
-from antiphon.storage import ConversationEntry, Store
+from antiphon.storage import ConversationEntry
 from antiphon.tools import ALLOW_ALL, Tool
 
 if TYPE_CHECKING:
-    from antiphon.chat.chat_run import ChatRun
+    from antiphon.chat.saved_chat_run import ChatRun
     from antiphon.config import Configuration
 
 #: The most idle chats that stay open.
@@ -122,6 +123,13 @@ class ChatService:
             self._open[name] = self._open.pop(name)
             return chat
 
+    def drop(self, name: str) -> None:
+        """Close a chat, if it is kept open."""
+        with self._lock:
+            chat = self._open.pop(name, None)
+        if chat is not None:
+            chat.close()
+
     def keep(self, chat: Chat) -> Chat:
         """Keep a chat open, and close the idle ones that were used least recently.
 
@@ -173,6 +181,8 @@ class ChatService:
         if saved_run is not None and options.is_held:
             saved_run.is_held = True
             saved_run.hold()
+            # Another process may have sent messages since the conversation was loaded.
+            chat.look()
         return chat
 
     def _fork_if_wanted(
@@ -252,7 +262,7 @@ def _choose_tools(
 
 
 def _make_run(options: ChatOptions, about: Callable[[], Mapping[str, Any]]) -> ChatRun:
-    from antiphon.chat.chat_run import ChatRun
+    from antiphon.chat.saved_chat_run import ChatRun
 
     return ChatRun(options.kind or options.command, about, options.location, id=options.id)
 

@@ -83,6 +83,10 @@ class ToolRegistry:
         self._file_tools: dict[str, list[Tool]] = {}
         self._server_tools: dict[str, list[Tool]] = {}
 
+    def is_built_in(self, chosen: ToolSelection) -> bool:
+        """Return whether a selection has only built-in tools, so that loading it runs and reports nothing."""
+        return not (chosen.own or chosen.mcp or chosen.on or (chosen.bundle == "all" and self.configured_servers))
+
     def load_tools(self, chosen: ToolSelection) -> list[Tool]:
         """Return the selected tools; an unavailable named source is an error. Files override built-in tools."""
         from antiphon.tools.tool import as_tools

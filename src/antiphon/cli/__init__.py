@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -63,6 +64,7 @@ _ALIASES = {
     "search": "list:list_",
     "map": "aliases:map_",
     "fork": "aliases:fork",
+    "rename": "aliases:rename",
     "approve": "aliases:approve",
     "deny": "aliases:deny",
     "models": "models:models",
@@ -198,8 +200,16 @@ def _suggest_near_option(error: click.NoSuchOption) -> click.NoSuchOption:
         if isinstance(param, click.Option) and not param.hidden
         for name in (*param.opts, *param.secondary_opts)
     ]
-    near = suggest_name(error.option_name, known)
-    return click.NoSuchOption(error.option_name, None, [near] if near else None, ctx=context)
+    if len(error.option_name) == len("-m"):
+        near = next((name for name in known if name.startswith(f"-{error.option_name}")), None)
+    else:
+        near = suggest_name(error.option_name, known)
+    hint = f"did you mean {near!r}?" if near else ""
+    if context.parent is None and not hint:
+        hint = "options of a command follow its name, as in `antiphon ask -m sonnet`"
+    return click.NoSuchOption(
+        error.option_name, f"No such option: {error.option_name}" + f"; {hint}" * bool(hint), ctx=context
+    )
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -247,13 +257,13 @@ def main() -> None:
     """Run the command line; print errors as one line instead of a traceback."""
     _print_retirement_warnings()
     try:
+        if os.environ.get("ANTIPHON_OTEL"):
+            from antiphon.telemetry import export_telemetry
+
+            export_telemetry()
         cli()
     except AntiphonError as error:
         # Indent further lines: a file name or a server's answer must not look like a message of ours.
         text = escape_unprintable(str(error)).replace("\n", "\n  ")
         click.echo(f"antiphon: {text}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader closed the pipe.
-        sys.stderr.close()
-        sys.exit(141)

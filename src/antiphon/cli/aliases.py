@@ -1,4 +1,4 @@
-"""Short forms: `map` for `run --rows`, `fork` for `resume --fork`, `approve` and `deny` for `answer`."""
+"""Short forms: `map` for `run --rows`, `fork` for `resume --fork`, `approve` and `deny` for `answer`; and `rename`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from antiphon.cli.answer import give_answer
 from antiphon.cli.completers import FILE_PARAM, SESSION_PARAM
 from antiphon.cli.resume import resume
 from antiphon.cli.run import run
+from antiphon.errors import NotReadyError
 
 _PASSED_ON: dict[str, object] = {"ignore_unknown_options": True, "help_option_names": []}
 
@@ -61,3 +62,19 @@ def approve(session: str, always: bool, is_resumed: bool) -> None:
 def deny(session: str, reason: str | None, is_resumed: bool) -> None:
     """Deny a tool call; the same as `answer SESSION no`."""
     give_answer(session, ("no",), False, reason, is_resumed, is_decision=True)
+
+
+@click.command()
+@click.argument("session", metavar="SESSION", type=SESSION_PARAM)
+@click.argument("name", nargs=-1)
+def rename(session: str, name: tuple[str, ...]) -> None:
+    """Name a session. The name finds it, as its id does; without NAME, it loses its name."""
+    from antiphon.cli.output import print_message
+    from antiphon.cli.sessions import open_sessions
+
+    with open_sessions() as sessions:
+        found = sessions.find(session)
+        if found.is_child:
+            raise NotReadyError(f"{found.id} is a part of another session, which alone can have a name")
+        named = sessions.store.rename(found.id, " ".join(name))
+    print_message(f"session {found.id} is now {named!r}" if named else f"session {found.id} has no name now")

@@ -10,8 +10,14 @@ import click
 from antiphon.cli.completers import SESSION_PARAM
 from antiphon.cli.listing import one_line, truncate_title
 from antiphon.cli.output import print_message
-from antiphon.cli.resume_here import resume_run_here
-from antiphon.cli.sessions import SessionEntry, Sessions, get_shown_path, open_sessions
+from antiphon.cli.resume_session import resume_run_here
+from antiphon.cli.sessions import (
+    SessionEntry,
+    Sessions,
+    describe_resumption,
+    find_script,
+    open_sessions,
+)
 from antiphon.durable.run_entries import LISTED_QUESTIONS
 from antiphon.errors import NotReadyError
 
@@ -57,6 +63,10 @@ def give_answer(
         run, question = _find_question(sessions, found, step)
         if is_decision and question.about != "approval":
             raise NotReadyError(f"session {found.id} asks a question: answer it with `antiphon answer {found.id} TEXT`")
+        if is_resumed and find_script(run) is not None:
+            raise NotReadyError(
+                f"session {found.id} is of a Python script: answer without `--resume`, then {describe_resumption(run)}"
+            )
         sessions.journal.answer(run.id, question.path, _make_answer(found.id, question, text, always, reason))
         if is_resumed:
             sys.exit(resume_run_here(sessions.journal, sessions.journal.find(run.id), as_json=False, wait=True))
@@ -73,27 +83,22 @@ def _find_question(sessions: Sessions, found: SessionEntry, step: str | None) ->
             f"{found.id} is a turn of team {run.parent}, which asks its questions: `antiphon show {run.parent}`"
         )
     if step is not None:
-        own, path = sessions.locate(found, step)
-        run = journal.find(own)
-        chosen = journal.list_questions(own, path=path)
+        chosen = journal.list_questions(run.id, path=step)
     else:
         chosen = journal.list_questions(run.id)
     if len(chosen) == 1:
         return run, chosen[0]
-    there = [
-        f"{found.id}:{get_shown_path(run, each.path)} ({one_line(each.text)[:60]})"
-        for each in journal.list_questions(run.id, 10)
-    ]
+    there = [f"{found.id}:{each.path} ({one_line(each.text)[:60]})" for each in journal.list_questions(run.id, 10)]
     if found.kind == "batch":
         waiting = [f"{each.id} ({one_line(each.list_questions()[0][1])[:60]})" for each in
                    sessions.children(found, "waiting")[:10] if each.waiting]  # fmt: skip
         raise NotReadyError(
             f"session {found.id} is a batch; answer one of its rows: {', '.join(waiting) or 'none waits'}"
         )
+    if not there and step is None:
+        raise NotReadyError(f"session {found.id} has no open question")
     if chosen:
         which = "several questions are open; name one by its step"
-    elif step is None:
-        which = "no question is open"
     else:
         which = f"no question is open at step {step!r}"
     raise NotReadyError(f"session {found.id}: {which}; open: {', '.join(there) or 'none'}")
@@ -130,13 +135,16 @@ def _print_next_step(journal: Journal, found: SessionEntry, run: RunEntry) -> No
     now = journal.find(run.id)
     if left := journal.list_questions(run.id, LISTED_QUESTIONS):
         many = f"{len(left)}{' or more' * (len(left) == LISTED_QUESTIONS)} questions are"
-        first = f"{found.id}:{get_shown_path(run, left[0].path)}"
+        first = f"{found.id}:{left[0].path}"
         print_message(
             f"{'one question is' if len(left) == 1 else many} still open, the first at {first}:"
             f" {truncate_title(one_line(left[0].text))}"
         )
     if now.state == "running":
         print_message(f"session {found.id} is running and receives the answer")
+        return
+    if find_script(now) is not None:
+        print_message(f"session {found.id} is ready: {describe_resumption(now)}")
         return
     whole = f"{now.parent}` runs all open rows" if now.kind == "row" else f"{found.id}`"
     print_message(f"session {found.id} is ready: `antiphon resume {whole}")

@@ -131,7 +131,6 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
     from antiphon.effects import Limits
 
     only, more = select_tools(question.tools, question.own, question.mcp)
-    keeps_tools = only is None and (given["go_on"] or given["resume"] is not None)
     about = {name: getattr(question, name) for name in ("returns", "schema", "extract")}
     return ChatOptions(
         "ask",
@@ -143,8 +142,7 @@ def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
         log=not given["no_save"],
         fork=given["fork"],
         limits=Limits(requests=given["max_turns"] or Limits().requests, cost=given["max_cost"]),
-        # Without tools nothing needs to be replayed: asking again is as quick.
-        journal=bool(only or more or keeps_tools) and not given["no_save"],
+        journal=not given["no_save"],
         about={**about, "options": dict(question.options), "yes": given["yes"]},
         tools=only,
         more=more,

@@ -95,7 +95,9 @@ def print_row_results(journal: Journal, id: str, results: Generator[RowResult], 
         seen.add("interrupted")
     if seen - {"done"} and is_kept:
         more = " --max-cost USD" if "limit" in seen else ""
-        again = "retries failed rows" if not more else "continues with a higher limit"
+        is_failed = bool(seen & {"failed", "invalid", "lost"})
+        again = "retries failed rows" if is_failed else "runs the open rows"
+        again = "continues with a higher limit" if more else again
         print_message(f"session {id}: `antiphon resume {id}{more}` {again}")
     for outcome, code in (
         ("interrupted", 130),
@@ -164,7 +166,7 @@ def _print_row(result: RowResult) -> None:
         changed = f"the environment variable {escape_unprintable(name)} has changed"
         print_message(f"row {result.number}: {changed}; steps that used it ran again")
     if result.outcome != "done":
-        how = f"; `antiphon answer {result.run} TEXT`, or yes or no" if result.outcome == "waiting" else ""
+        how = f"; answer with `antiphon answer {result.run} yes`, `no` or a text" if result.outcome == "waiting" else ""
         print_message(f"row {result.number}: {escape_unprintable_line(result.error)}{how}")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._base.gc_pause import gc_paused
 from antiphon.cli.chat_front.shared_options import (
     add_conversation_options,
     add_question_options,
@@ -39,22 +40,29 @@ _MAX_INSTRUCTION_SHARE = 0.5
 @click.option("--plan", is_flag=True, help="Begin in plan mode: only tools that change nothing until you agree.")
 @click.option("--no-notify", is_flag=True, help="Do not ring the bell when the chat waits for you.")
 @add_conversation_options("the last chat")
-def chat(no_instructions: bool, plan: bool, no_notify: bool, **given: Any) -> None:
+@click.argument("words", nargs=-1, metavar="")
+def chat(words: tuple[str, ...], no_instructions: bool, plan: bool, no_notify: bool, **given: Any) -> None:
     """Chat with a model.
 
     `/help` lists the commands: switch models, choose tools, undo, save. Each answer is saved as it arrives;
     `antiphon list` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
+    if words:
+        raise click.UsageError('`chat` takes no message: type it in the chat, or use `antiphon ask "…"`')
     check_exclusive_options(given, "the last chat")
     from antiphon.cli.chat_front.ask_request import read_request
     from antiphon.cli.chat_front.template_use import find_requested_template, open_with_template
 
-    question, template, opening = read_request(given), find_requested_template(given), None
-    if template is not None:
-        question, opening = open_with_template(question, template, given)
     with ExitStack() as stack:
-        behaviour = _Behaviour(not no_instructions, plan, not no_notify)
-        _run_chat(_chat_options(question, given), stack, opening, behaviour)
+        with gc_paused():
+            question, template, opening = read_request(given), find_requested_template(given), None
+            if template is not None:
+                question, opening = open_with_template(question, template, given)
+            behaviour = _Behaviour(not no_instructions, plan, not no_notify)
+            talk, first = _open_chat(_chat_options(question, given), stack, opening, behaviour)
+        talk.run(first)
+        if talk.talk.id:
+            talk.display.print_note(f"saved; continue with `antiphon chat --resume {talk.talk.id}`")
 
 
 def _chat_options(question: AskRequest, given: dict[str, Any]) -> ChatOptions:
@@ -87,7 +95,10 @@ class _Behaviour:
     notifies: bool
 
 
-def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, behaviour: _Behaviour) -> None:
+def _open_chat(
+    wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None, behaviour: _Behaviour
+) -> tuple[ChatLoop, Callable[[], None] | None]:
+    """Open the chat and greet the user. Return it, with what it does before it reads a message."""
     from antiphon._base.user_dirs import user_directory
     from antiphon.chat.service import ChatService
     from antiphon.chat.skills import find_skills
@@ -113,7 +124,8 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     # Input from a file is messages only; nobody can answer questions.
     display.person = Person(reader.read_line, display.console.print, sys.stdin) if reader.is_terminal else None
     are_kept = chat.are_tools_kept
-    chat.load_tools()
+    if not (is_lazy := chat.can_load_tools_later):
+        chat.load_tools()
     require_runtime(chat.session.model)
     talk = ChatLoop(chat, display, reader, opening)
     if behaviour.notifies and reader.is_terminal:
@@ -121,7 +133,8 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
     if behaviour.is_instructed:
         talk.skills = find_skills(project, user_directory("config") / "skills")
     talk.is_planning = behaviour.plans
-    talk.declare_tools()
+    if not is_lazy:
+        talk.declare_tools()
     _add_project_instructions(chat, project, behaviour.is_instructed, display.print_note)
     _print_greeting(talk, _describe_tools(wishes, talk.tools, project, are_kept=are_kept))
     is_asked = bool(chat.session.pending_questions) and display.person is not None
@@ -131,9 +144,8 @@ def _run_chat(wishes: ChatOptions, stack: ExitStack, opening: ChatOpening | None
         display.print_note("tool calls of the last answer did not run; /go runs them, /retry asks again")
     if opening is not None and not opening.is_whole:
         display.print_note(f"template {opening.name}: your first message is its $input")
-    talk.run(talk.resume if is_asked else talk.send_opening if opening is not None and opening.is_whole else None)
-    if chat.id:
-        display.print_note(f"saved; continue with `antiphon chat --resume {chat.id}`")
+    begins_whole = opening is not None and opening.is_whole
+    return talk, talk.resume if is_asked else talk.send_opening if begins_whole else None
 
 
 def _add_project_instructions(chat: Chat, project: Project, instructed: bool, note: Callable[[str], None]) -> None:

@@ -45,6 +45,8 @@ def check(
     _check_options(histories, others, untrusted, provider, fix)
     checked = [check_history_file(path, format_name, provider, fix) for path in histories]
     found, unread, files = _check_files(others, untrusted)
+    if others and not files:
+        raise click.UsageError(f"there are no programs (`.vibe`) in {', '.join(others)}")
     errors = sum(each.severity == "error" for _, each in found)
     warnings = len(found) - errors
     errors += len(unread)

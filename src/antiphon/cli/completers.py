@@ -43,11 +43,27 @@ class _ModelName(_CompletedName):
 
         found = find_current_model(value)
         if found is None:
+            _check_family(value)
             return value
         from antiphon.cli.output import print_message
 
         print_message(f"{value} is {found}, its current model")
         return found
+
+
+def _check_family(value: str) -> None:
+    """Raise a usage error for the misspelt name of a family, if it is no other model either."""
+    from antiphon._base.did_you_mean import suggest_name
+    from antiphon.config.default_model import FAMILY_NAMES
+    from antiphon.providers.registry import PROVIDERS, resolve
+
+    near = suggest_name(value, FAMILY_NAMES)
+    if near is None or value in PROVIDERS:
+        return
+    try:
+        resolve(value)
+    except AntiphonError:
+        raise click.UsageError(f"no provider is known for model {value!r}; did you mean `{near}`?") from None
 
 
 def _complete_models(incomplete: str) -> Iterable[str]:

@@ -67,8 +67,6 @@ def _find(sessions: Sessions, name: str) -> SessionEntry:
 def _delete(sessions: Sessions, chosen: list[SessionEntry]) -> None:
     saved = [each.id for each in chosen if each.conversation is not None]
     runs = [each.run.id for each in chosen if each.conversation is None and each.run is not None]
-    # In files of earlier versions, each message of a chat has a run of its own.
-    runs += [run.id for id in saved for run in sessions.message_runs(id) if run.id != id]
     if runs:
         sessions.journal.remove(*runs)
     if saved:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from antiphon._base.did_you_mean import suggest_name
+
 _TOPICS = ("language", "operations", "all")
 
 
@@ -26,6 +28,8 @@ def help_(context: click.Context, topic: str) -> None:
     assert isinstance(group, click.Group)
     command = group.get_command(whole, topic)
     if command is None:
-        raise click.UsageError(f"there is no topic or command {topic!r:.60}; topics are {', '.join(_TOPICS)}")
+        near = suggest_name(topic, (*_TOPICS, *group.list_commands(whole)))
+        hint = f"did you mean `antiphon help {near}`?" if near else f"topics are {', '.join(_TOPICS)}"
+        raise click.UsageError(f"there is no topic or command {topic!r:.60}; {hint}")
     with command.make_context(topic, [], parent=whole, resilient_parsing=True) as own:
         click.echo(command.get_help(own))

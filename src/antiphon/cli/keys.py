@@ -9,9 +9,9 @@ import click
 from antiphon._base.escape import escape_unprintable
 from antiphon.cli.completers import PROVIDER_PARAM
 from antiphon.cli.options import JSON_OPTION
-from antiphon.cli.output import print_ascii_json
-from antiphon.cli.prompts import ask_line
-from antiphon.errors import ConfigurationError
+from antiphon.cli.output import is_terminal, print_ascii_json, print_message
+from antiphon.cli.prompts import ask_line, confirm
+from antiphon.errors import AuthenticationFailed, ConfigurationError, ProviderError
 
 
 @click.group()
@@ -22,8 +22,12 @@ def keys() -> None:
 @keys.command("set")
 @click.argument("provider", type=PROVIDER_PARAM)
 @click.argument("rest", nargs=-1, metavar="")
-def set_key(provider: str, rest: tuple[str, ...]) -> None:
-    """Store the key of a provider, read from a prompt or standard input."""
+@click.option("--no-try", is_flag=True, help="Store the key without trying it.")
+def set_key(provider: str, rest: tuple[str, ...], no_try: bool) -> None:
+    """Store the key of a provider, read from a prompt or standard input.
+
+    The key is tried first, with a request for the provider's list of models, which costs nothing.
+    """
     from antiphon.config import keys as stored
 
     if rest:
@@ -33,8 +37,34 @@ def set_key(provider: str, rest: tuple[str, ...]) -> None:
             " which asks for it or reads it from standard input"
         )
     stored.find_key_variable(provider)
-    place = stored.store_key(provider, _read_key(provider))
-    click.echo(f"stored in {escape_unprintable(place)}")
+    key = stored.check_key(provider, _read_key(provider))
+    outcome = "not tried" if no_try else _try_key(provider, key)
+    click.echo(f"{outcome}; stored in {escape_unprintable(stored.store_key(provider, key))}")
+
+
+def _try_key(name: str, key: str) -> str:
+    """Try a key and return the outcome. Without one, only the user decides that the key is stored."""
+    from antiphon.cli.configuration import current_configuration
+    from antiphon.providers.key_check import check_key_works
+    from antiphon.providers.registry import PROVIDERS
+
+    provider = PROVIDERS[{"gemini": "google"}.get(name, name)]
+    try:
+        # A project's address is ignored once a key is stored, so the key is not sent there.
+        check_key_works(provider, key, current_configuration().environment.own)
+    except AuthenticationFailed as error:
+        raise ConfigurationError(f"{error}; nothing was stored") from None
+    except (ProviderError, ConfigurationError) as error:
+        if not is_terminal(sys.stdin):
+            raise ConfigurationError(
+                f"the key could not be tried, so nothing was stored: {error}; `--no-try` stores it untried"
+            ) from None
+        print_message(f"the key could not be tried: {error}")
+        if not confirm("Store it untried?"):
+            click.echo("nothing was stored")
+            sys.exit(1)
+        return "not tried"
+    return f"{provider.name} accepts the key"
 
 
 def _read_key(provider: str) -> str:
@@ -69,4 +99,4 @@ def remove(provider: str) -> None:
     """Delete the stored key of a provider."""
     from antiphon.config import keys as stored
 
-    click.echo("removed" if stored.remove_key(provider) else "no key was stored")
+    click.echo("removed" if stored.remove_key(provider) else f"no key of {provider} was stored; nothing was changed")

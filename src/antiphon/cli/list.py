@@ -13,8 +13,9 @@ from antiphon.cli.completers import SESSION_PARAM
 from antiphon.cli.listing import align_rows, one_line, parse_time, print_line, truncate_title
 from antiphon.cli.options import JSON_OPTION
 from antiphon.cli.output import exit_without_result, print_ascii_json
-from antiphon.cli.sessions import KINDS, STATES, Kind, SessionEntry, Sessions, State, open_sessions
+from antiphon.cli.sessions import SessionEntry, Sessions, open_sessions
 from antiphon.cli.telling import describe_session, format_session_columns, make_session_json
+from antiphon.views.session_words import KINDS, STATES, Kind, State
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal

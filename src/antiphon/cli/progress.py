@@ -14,7 +14,7 @@ from antiphon.terminal import state_lines as lines
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.terminal.scrollback import Scrollback
-from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot, make_status_snapshot
+from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot
 from antiphon.views.run_state import RunView, RunViews
 from antiphon.wire import TextDelta
 
@@ -111,7 +111,7 @@ class ProgramProgress:
     def _now(self) -> StatusSnapshot:
         asking = self._asking()
         speech = self._speeches.get(asking[-1].id) if asking else None
-        return make_status_snapshot(asking, time.time(), speech)
+        return StatusSnapshot(asking, time.time(), speech)
 
     def _move(self) -> None:
         if not self._held and not self._page.is_plain:

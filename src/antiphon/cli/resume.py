@@ -12,9 +12,10 @@ import click
 from antiphon.cli.completers import MODEL_PARAM, SESSION_PARAM
 from antiphon.cli.options import JSON_REPORT_OPTION, MAX_COST_OPTION, WAIT_OPTION
 from antiphon.cli.output import is_terminal, print_message
-from antiphon.cli.resume_here import resume_run_here
-from antiphon.cli.sessions import MESSAGE_KINDS, SessionEntry, Sessions, open_sessions
+from antiphon.cli.resume_session import resume_run_here
+from antiphon.cli.sessions import SessionEntry, Sessions, describe_resumption, find_script, open_sessions
 from antiphon.errors import NotReadyError
+from antiphon.views.session_words import MESSAGE_KINDS
 
 if TYPE_CHECKING:
     pass
@@ -107,8 +108,10 @@ def _resume(sessions: Sessions, found: SessionEntry, message: str | None, wishes
     run = found.run
     if run is not None and run.kind == "turn":
         raise NotReadyError(f"{found.id} is a turn of a team: resume that with `antiphon resume {run.parent}`")
+    if run is not None and found.state != "done" and find_script(run) is not None:
+        raise NotReadyError(f"session {found.id} is of a Python script: {describe_resumption(run)}")
     if message is not None:
-        if found.kind != "chat" or (run is not None and run.kind not in MESSAGE_KINDS):
+        if found.kind != "chat" or (run is not None and run.kind not in (*MESSAGE_KINDS, "session")):
             raise NotReadyError(f"session {found.id} is a {found.kind}, which takes no message")
         return _send(found, message, wishes)
     decided = _find_decisions(sessions, found, wishes)
@@ -133,8 +136,10 @@ def _find_decisions(sessions: Sessions, found: SessionEntry, wishes: _Wishes) ->
     decided: dict[str, str | None] = {}
     for step, value in given.items():
         # An address of a step is taken too.
-        own, path = sessions.locate(found, step.removeprefix(f"{found.id}:"))
-        if found.run is None or own != found.run.id:
+        path = step.removeprefix(f"{found.id}:")
+        last = sessions.journal.find_last_message(found.id)
+        number = path.partition("/")[0]
+        if last is not None and number.isdigit() and int(number) < int(last.path):
             raise NotReadyError(f"step {step} belongs to an earlier message; only steps of the last one can be decided")
         decided[path] = value
     return decided if decided or wishes.edited else None
@@ -216,10 +221,9 @@ def _resume_fork(sessions: Sessions, found: SessionEntry, wishes: _Wishes, step:
         raise NotReadyError(f"session {found.id} cannot be forked: {why}")
     if at is None:
         at = _find_last_step(sessions, found)
-    own, path = sessions.locate(found, at)
-    run = sessions.journal.find(own)
+    run = sessions.journal.find(found.id)
     change = ForkChange(wishes.value if wishes.value is not None else wishes.reply, wishes.model)
-    name = fork_run(sessions.journal, run, path, change)
+    name = fork_run(sessions.journal, run, at, change)
     print_message(f"session {name} is a fork of {found.id} at {at}")
     if wishes.no_run:
         click.echo(name)

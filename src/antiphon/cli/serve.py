@@ -17,7 +17,17 @@ from antiphon.errors import ConfigurationError
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False)
 
 
-@click.group(invoke_without_command=True)
+class _ServeGroup(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the named command; fail for a file, which only `run` takes."""
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            ctx.fail(f"`serve` takes no {args[0]!r:.60}; `antiphon run FILE` runs a program, and the page shows it")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_ServeGroup, invoke_without_command=True)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="The port; 0 picks a free one."
 )

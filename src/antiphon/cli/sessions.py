@@ -1,53 +1,46 @@
 """Sessions by their addresses: chats, programs, batches, scripts and teams of one database.
 
 An address is an id, the start of one, a name or `last`; `ID.17` is a child, and `ID:4/r1` a step. Message N of a chat
-is its step N. In files of earlier versions each message has a run of its own, whose steps begin with 1.
+is its step N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import os
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
-from antiphon.durable import Journal
+from antiphon.durable import Journal, Store
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.errors import NotSavedError
-from antiphon.storage import Store
+from antiphon.storage import sessions as rows
 from antiphon.storage.leases import PREPARING
+from antiphon.views.session_words import (
+    Kind,
+    State,
+    list_stored_kinds,
+    list_stored_states,
+    to_session_kind,
+    to_session_state,
+)
 
 if TYPE_CHECKING:
     from antiphon.conversation import Conversation
     from antiphon.durable import EffectEntry, QuestionEntry, RunEntry
     from antiphon.storage import ConversationEntry, Excerpt
 
-State = Literal["ready", "running", "waiting", "stopped", "failed", "done"]
-Kind = Literal["chat", "script", "program", "batch", "team"]
-STATES: tuple[State, ...] = ("ready", "running", "waiting", "stopped", "failed", "done")
-KINDS: tuple[Kind, ...] = ("chat", "script", "program", "batch", "team")
-
-_KIND_BY_RUN_KIND: dict[str, Kind] = {
-    **dict.fromkeys(("ask", "chat", "agui", "session", "turn"), "chat"),
-    **dict.fromkeys(("program", "row"), "program"),
-    **{"python": "script", "map": "batch", "team": "team"},
-}  # type: ignore[assignment]
-_STATE_BY_RUN_STATE = {"interrupted": "stopped", "cancelled": "stopped", "replaced": "done", "shelved": "done"}
-_RUN_STATES_BY_STATE = {"stopped": ("interrupted", "cancelled", PREPARING), "running": ("running", PREPARING)}
-#: Kinds of runs that answer a message of a saved conversation.
-MESSAGE_KINDS = ("ask", "chat", "agui")
 #: The kind of the runs that hold earlier attempts of their parent.
 _SUPERSEDED_KIND = "earlier"
-#: How many of the newest runs are looked at for the messages of a chat.
-_MAX_RUNS = 2_000
-#: How many are looked at for a short list.
-_MIN_RUNS = 200
+#: How many sessions are read at once.
+_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEntry:
-    """A session: a saved conversation with the newest run of its messages, or a run of another kind."""
+    """A session: a saved conversation with the run of its messages, or a run of another kind."""
 
     id: str
     kind: Kind
@@ -56,7 +49,7 @@ class SessionEntry:
     created: float
     updated: float
     cost: float | None
-    #: The newest run. A chat that used no tools has none.
+    #: The run. A conversation that only was saved has none.
     run: RunEntry | None
     conversation: ConversationEntry | None = None
     excerpt: Excerpt | None = None
@@ -68,8 +61,7 @@ class SessionEntry:
 
     def list_questions(self) -> list[tuple[str, str]]:
         """Return the step and the text of each open question."""
-        run = self.run
-        return [] if run is None else [(get_shown_path(run, each.path), each.text) for each in self.waiting]
+        return [(each.path, each.text) for each in self.waiting]
 
     @property
     def is_final(self) -> bool:
@@ -85,6 +77,10 @@ class SessionEntry:
         settings = begun.get("settings")
         named = begun.get("model") or (cast(dict[str, object], settings).get("model") if settings else None)
         return (named,) if isinstance(named, str) else ()
+
+    def uses_model(self, part: str) -> bool:
+        """Return whether a name of its models has this part, in any case."""
+        return any(part.lower() in name.lower() for name in self.models)
 
     @property
     def is_child(self) -> bool:
@@ -116,14 +112,13 @@ class Sessions:
             if not (newest := next(iter(self.list(limit=1)), None)):
                 raise NotSavedError(f"there is no session yet in {self.describe_place()}")
             return newest
-        run, conversation = self._find_run(which), self._find_conversation(which)
-        if conversation is not None and (run is None or conversation.id == which or self._is_of(run, conversation)):
-            return self._make_chat(conversation, self.message_runs(conversation.id))
-        if run is not None and conversation is not None and run.id != which:
-            raise NotSavedError(f"several sessions begin with {which!r}: {run.id}, {conversation.id}")
-        if run is not None:
-            owner = self._find_owner(run) if run.id != which else None
-            return self._make_chat(owner, self.message_runs(owner.id)) if owner is not None else self.make_entry(run)
+        found = rows.find_ids(self.journal.database, which) if which else []
+        # Ids are typed in any case; names are not.
+        found = found or (rows.find_ids(self.journal.database, which.lower()) if which else [])
+        if len(found) > 1:
+            raise NotSavedError(f"several sessions begin with {which!r}: {', '.join(found)}")
+        if found:
+            return next(iter(self._get_all(found)), None) or self.make_entry(self.journal.find(found[0]))
         base, dot, number = which.rpartition(".")
         if base and dot and number.isdigit() and self.journal.has_run(child := f"{self.find(base).id}.{number}"):
             return self.make_entry(self.journal.find(child))
@@ -142,34 +137,9 @@ class Sessions:
         which, _, step = address.partition(":")
         return self.find(which), step
 
-    def locate(self, session: SessionEntry, step: str) -> tuple[str, str]:
-        """Return the run of a step, and its path there."""
-        if session.conversation is None:
-            return session.run.id if session.run is not None else session.id, step
-        if self.journal.has_run(session.id):
-            return session.id, step
-        number, slash, rest = step.partition("/")
-        for run in self.message_runs(session.id):
-            if str(get_message_number(run)) == number:
-                return run.id, f"1{slash}{rest}"
-        raise NotSavedError(
-            f"session {session.id} has no step {step!r}; `antiphon show {session.id} --steps` lists them"
-        )
-
-    def message_runs(self, conversation: str) -> list[RunEntry]:
-        """Return the runs of the messages of a conversation, newest first."""
-        runs = self.journal.list_runs(limit=_MAX_RUNS)
-        return [each for each in runs if each.begun_as.get("conversation") == conversation]
-
     def steps(self, session: SessionEntry) -> Iterator[EffectEntry]:
-        """Yield the steps of a session, with their paths in it."""
-        runs = [session.run] if session.run is not None else []
-        if session.conversation is not None and not self.journal.has_run(session.id):
-            newest = {get_message_number(run): run for run in reversed(self.message_runs(session.id))}
-            runs = [newest[number] for number in sorted(newest)]
-        for run in runs:
-            for effect in self.journal.iterate_effects(run.id):
-                yield replace(effect, path=get_shown_path(run, effect.path))
+        """Yield the steps of a session."""
+        return self.journal.iterate_effects(session.id)
 
     def load_conversation(self, session: SessionEntry) -> Conversation | None:
         """Return the conversation of a chat, or None for another session."""
@@ -182,7 +152,7 @@ class Sessions:
     def children(self, session: SessionEntry, state: State | None = None) -> list[SessionEntry]:
         """Return the rows of a batch, or the turns of a team, in order."""
         found: list[RunEntry] = []
-        for each in [None] if state is None else _RUN_STATES_BY_STATE.get(state, (state,)):
+        for each in [None] if state is None else list_stored_states(state):
             found += self.journal.list_runs(parent=session.id, state=each)
         entries = [self.make_entry(each) for each in found if each.kind != _SUPERSEDED_KIND]
         return [each for each in entries if state is None or each.state == state]
@@ -200,69 +170,83 @@ class Sessions:
         query: str | None = None,
     ) -> list[SessionEntry]:
         """Return sessions, newest first, that pass all filters. `query` holds words to search for."""
-        is_filtered = kind is not None or model is not None or since is not None
-        if query:
-            found = self._iterate_matches(query)
-        elif state is not None and state != "done":
-            found = self._iterate_in_state(state, _MAX_RUNS if limit is None or is_filtered else 2 * limit)
-        else:
-            found = self._iterate_newest(_MAX_RUNS if limit is None or is_filtered else max(_MIN_RUNS, 4 * limit))
+        if not query:
+            return self._list_newest(limit, self._make_filter(kind, state, model, since))
         chosen = [
             each
-            for each in found
+            for each in self._iterate_matches(query)
             if (kind is None or each.kind == kind)
             and (state is None or each.state == state)
-            and (model is None or any(model.lower() in name.lower() for name in each.models))
+            and (model is None or each.uses_model(model))
             and (since is None or each.updated >= since)
         ]
         return sorted(chosen, key=lambda each: (each.updated, each.id), reverse=True)[:limit]
 
-    def _iterate_newest(self, window: int) -> Generator[SessionEntry]:
-        runs = self.journal.list_runs(limit=window)
-        saved = {each.id: each for each in self.store.list()}
-        by_conversation: dict[str, list[RunEntry]] = {}
-        for run in runs:
-            if (owner := str(run.begun_as.get("conversation", ""))) in saved and run.kind in MESSAGE_KINDS:
-                by_conversation.setdefault(owner, []).append(run)
-            else:
-                yield self.make_entry(run)
-        for id, conversation in saved.items():
-            yield self._make_chat(conversation, by_conversation.get(id, []))
+    def _list_newest(self, limit: int | None, which: rows.ListFilter) -> list[SessionEntry]:
+        """Return the newest sessions that pass a filter. The database decides, except about models of runs."""
+        found: list[SessionEntry] = []
+        after: tuple[float, str] | None = None
+        while limit is None or len(found) < limit:
+            page = rows.list_newest_ids(self.journal.database, which, min(limit or _PAGE, _PAGE), after)
+            entries = self._get_all([id for id, _ in page])
+            found += [each for each in entries if not which.model or each.uses_model(which.model)]
+            if len(page) < min(limit or _PAGE, _PAGE):
+                break
+            after = page[-1][1], page[-1][0]
+        return found[:limit]
 
-    def _iterate_in_state(self, state: State, window: int) -> Generator[SessionEntry]:
-        """Yield sessions whose newest runs may be in a state."""
-        runs: list[RunEntry] = []
-        for each in _RUN_STATES_BY_STATE.get(state, (state,)):
-            runs += self.journal.list_runs(state=each, limit=window)
-        owners = {run.id: self._find_owner(run) for run in runs}
-        yield from (self.make_entry(run) for run in runs if owners[run.id] is None)
-        for owner in {owner.id: owner for owner in owners.values() if owner is not None}.values():
-            yield self._make_chat(owner, self.message_runs(owner.id))
+    def _make_filter(
+        self, kind: Kind | None, state: State | None, model: str | None, since: float | None
+    ) -> rows.ListFilter:
+        kinds = () if kind is None else list_stored_kinds(kind)
+        return rows.ListFilter(kinds, None if state is None else self._make_state_filter(state), model or "", since)
+
+    def _make_state_filter(self, state: State) -> rows.StateFilter:
+        if state in ("running", "stopped"):
+            owners = rows.list_owners(self.journal.database)
+            # In a shared database, workers decide whether a process has died.
+            dead = [each for each in owners if not is_owner_alive(each) and not self.journal.is_shared]
+            ended = () if state == "running" else ("interrupted", "cancelled")
+            return rows.StateFilter(ended, True, dead, state == "stopped")
+        return rows.StateFilter(list_stored_states(state), failed_rows={"failed": True, "done": False}.get(state))
+
+    def _get_all(self, ids: Sequence[str]) -> list[SessionEntry]:
+        """Return the sessions with these ids, in this order."""
+        saved = self.store.find_all(ids)
+        runs = {each.id: each for each in self.journal.find_all(ids)}
+        return [
+            self._make_chat(saved[id], runs.get(id)) if self._is_chat(saved.get(id), runs.get(id))
+            else self.make_entry(runs[id])
+            for id in ids
+            if id in saved or id in runs
+        ]  # fmt: skip
+
+    def _is_chat(self, conversation: ConversationEntry | None, run: RunEntry | None) -> bool:
+        """Return whether a session is a conversation. A program of an older file may have the id of one."""
+        return conversation is not None and (run is None or to_session_kind(run.kind) == "chat")
 
     def _iterate_matches(self, query: str) -> Generator[SessionEntry]:
         from antiphon.storage.search import Excerpt, parse_search_query
         from antiphon.storage.sessions import SessionFilter
         from antiphon.web.search import searched
 
-        matched = {each.id: each for each in self.store.list(query=query)}
-        for conversation in matched.values():
-            yield self._make_chat(conversation, self.message_runs(conversation.id), conversation.excerpt)
+        matched = {each.id: each.excerpt for each in self.store.list(query=query)}
+        yield from (replace(each, excerpt=matched[each.id]) for each in self._get_all([*matched]))
         after: str | None = ""
         while after is not None:
             page = searched(self.journal, parse_search_query(query), SessionFilter(after=after))
-            for each in page["runs"]:
-                run = self.journal.find(each["id"])
-                if self._find_owner(run) is None:
-                    pieces = each.get("found", {}).get("pieces", [])
-                    excerpt = Excerpt("".join(text for text, _ in pieces), _find_spans(pieces)) if pieces else None
-                    yield self.make_entry(run, excerpt)
+            found = {each["id"]: each.get("found", {}).get("pieces", []) for each in page["sessions"]}
+            for each in self._get_all([id for id in found if id not in matched]):
+                pieces = found[each.id]
+                excerpt = Excerpt("".join(text for text, _ in pieces), _find_spans(pieces)) if pieces else None
+                yield replace(each, excerpt=excerpt)
             after = page["next"]
 
     # Helpers
 
     def make_entry(self, run: RunEntry, excerpt: Excerpt | None = None) -> SessionEntry:
         """Return the session of a run."""
-        kind = _KIND_BY_RUN_KIND.get(run.kind, "script")
+        kind = to_session_kind(run.kind)
         state, cost = _determine_state(run), run.cost
         if kind == "batch" and run.state != PREPARING:
             from antiphon.storage.steps import sum_row_costs
@@ -275,47 +259,18 @@ class Sessions:
             cost = sum(known) if known else None
         return SessionEntry(run.id, kind, state, run.title, run.created, run.updated, cost, run, excerpt=excerpt)
 
-    def _make_chat(
-        self, conversation: ConversationEntry, runs: list[RunEntry], excerpt: Excerpt | None = None
-    ) -> SessionEntry:
-        run = runs[0] if runs else None
-        updated = conversation.updated.timestamp()
+    def _make_chat(self, conversation: ConversationEntry, run: RunEntry | None) -> SessionEntry:
         return SessionEntry(
             conversation.id,
             "chat",
             "done" if run is None else _determine_state(run),
             conversation.title,
             conversation.created.timestamp(),
-            updated if run is None else max(updated, run.updated),
+            conversation.updated.timestamp(),
             conversation.cost,
             run,
             conversation,
-            excerpt,
         )
-
-    def _find_run(self, which: str) -> RunEntry | None:
-        try:
-            return self.journal.find(which)
-        except NotSavedError as error:
-            if "several" in str(error):
-                raise
-            return None
-
-    def _find_conversation(self, which: str) -> ConversationEntry | None:
-        try:
-            return self.store.find(which)
-        except NotSavedError as error:
-            if "several" in str(error):
-                raise
-            return None
-
-    def _find_owner(self, run: RunEntry) -> ConversationEntry | None:
-        """Return the conversation that a run answered a message of, if it is saved."""
-        id = str(run.begun_as.get("conversation", ""))
-        return self._find_conversation(id) if id and run.kind in MESSAGE_KINDS else None
-
-    def _is_of(self, run: RunEntry, conversation: ConversationEntry) -> bool:
-        return run.kind in MESSAGE_KINDS and run.begun_as.get("conversation") == conversation.id
 
     def describe_place(self) -> str:
         """Return where the sessions are."""
@@ -340,27 +295,22 @@ def open_sessions() -> Generator[Sessions]:
         sessions.close()
 
 
-def to_session_state(state: str) -> State:
-    """Return the state of a session whose run is in this state."""
-    return cast(State, _STATE_BY_RUN_STATE.get(state, state))
+def find_script(run: RunEntry) -> str | None:
+    """Return the Python script that a run continues with, or words for it; None if it is no run of a script."""
+    if run.kind == "python" or (run.kind == "session" and "conversation" in run.begun_as):
+        # Files of earlier versions do not name it.
+        path = str(run.begun_as.get("script", ""))
+        near = os.path.relpath(path) if path else "its script"
+        return path if near.startswith(os.pardir) else near
+    return None
 
 
-def get_session_id(run: RunEntry) -> str:
-    """Return the id of the session that a run belongs to: its own, or that of its conversation."""
-    return str(run.begun_as.get("conversation") or run.id) if run.kind in MESSAGE_KINDS else run.id
-
-
-def get_shown_path(run: RunEntry, path: str) -> str:
-    """Return the path of a step of a run in its session, where the steps of a message begin with its number."""
-    if get_session_id(run) == run.id:
-        return path
-    return f"{get_message_number(run)}{path.removeprefix('1')}"
-
-
-def get_message_number(run: RunEntry) -> int:
-    """Return the number of the message that a run answers in its conversation, from 1."""
-    turn = run.begun_as.get("turn")
-    return turn // 2 + 1 if isinstance(turn, int) else 1
+def describe_resumption(run: RunEntry, option: str = "") -> str:
+    """Return how a run is resumed, as the end of a message; `option` is an option that this needs."""
+    script = find_script(run)
+    if script is not None:
+        return f"run {script} again"
+    return f"resume it with `antiphon resume {run.id}{f' {option}' if option else ''}`"
 
 
 def _determine_state(run: RunEntry) -> State:

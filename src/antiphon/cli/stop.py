@@ -6,7 +6,7 @@ import click
 
 from antiphon.cli.completers import SESSION_PARAM
 from antiphon.cli.output import print_message
-from antiphon.cli.sessions import SessionEntry, Sessions, open_sessions
+from antiphon.cli.sessions import SessionEntry, Sessions, describe_resumption, open_sessions
 from antiphon.errors import NotReadyError
 
 
@@ -39,7 +39,7 @@ def _stop(sessions: Sessions, found: SessionEntry) -> None:
         find_team(found.id).stop()
     else:
         sessions.journal.revoke_lease(found.run.id)
-    print_message(f"session {found.id} stops at its next step; resume it with `antiphon resume {found.id}`")
+    print_message(f"session {found.id} stops at its next step; {describe_resumption(found.run)}")
 
 
 def _close(sessions: Sessions, found: SessionEntry) -> None:

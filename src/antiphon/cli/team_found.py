@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from antiphon.team import Team, TeamSettings
 
 _TEAM_FILE = "team.toml"
-_ROLES = ("pm", "architect", "coder")
 
 
 def open_team_journal(*, writing: bool = False) -> Journal:
@@ -94,6 +93,7 @@ def connect_roles(settings: TeamSettings) -> dict[str, Model]:
     from antiphon.config import default_model
     from antiphon.providers import connect
     from antiphon.providers.prewarming import Prewarming
+    from antiphon.team import ROLES
 
     configuration, prewarming = load_for_command(), Prewarming()
     models: dict[str, Model] = {}
@@ -106,7 +106,7 @@ def connect_roles(settings: TeamSettings) -> dict[str, Model]:
             models[name].prewarming = prewarming
         return models[name]
 
-    return {role: connect_role(role) for role in (("coder",) if settings.solo else _ROLES)}
+    return {role: connect_role(role) for role in (("coder",) if settings.solo else ROLES)}
 
 
 def find_unpriced_models(models: Mapping[str, Model]) -> list[str]:

@@ -6,13 +6,14 @@ from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from antiphon._base.json_access import as_object
+from antiphon._base.json_access import as_object, as_string
 from antiphon.cli.listing import one_line, truncate_title
-from antiphon.cli.sessions import get_session_id, get_shown_path, to_session_state
+from antiphon.cli.sessions import describe_resumption, find_script
 from antiphon.cli.style import format_noun_count
 from antiphon.durable.run_entries import LISTED_QUESTIONS
 from antiphon.storage.leases import PREPARING
 from antiphon.views.cost_format import format_cost
+from antiphon.views.session_words import MESSAGE_KINDS, to_session_state
 
 if TYPE_CHECKING:
     from antiphon.cli.sessions import SessionEntry, Sessions
@@ -25,7 +26,7 @@ _MAX_LISTED = 5
 def iter_next_steps(journal: Journal, run: str, *, is_shown: bool = False) -> Generator[str]:
     """Yield hints for a run that has not ended or has failed; `is_shown` if its steps were printed."""
     entry = journal.find(run)
-    id = get_session_id(entry)
+    id = entry.id
     if entry.kind == "map":
         yield from _iter_batch_steps(journal, entry)
         return
@@ -36,11 +37,12 @@ def iter_next_steps(journal: Journal, run: str, *, is_shown: bool = False) -> Ge
         case "waiting":
             yield from _iter_questions(entry)
         case "ready" | "interrupted":
-            option = as_object(entry.ending).get("option")
-            command = f"antiphon resume {id}" + (f" {option}" if option else "")
+            option = as_string(as_object(entry.ending).get("option"))
             state = "stopped" if entry.state == "interrupted" else "ready"
-            yield f"session {id} is {state}: resume it with `{command}`"
-        case "cancelled" if id == entry.id:
+            yield f"session {id} is {state}: {describe_resumption(entry, option)}"
+        case "cancelled" if entry.kind in MESSAGE_KINDS:
+            yield f"session {id} is stopped: `antiphon resume {id}` continues it"
+        case "cancelled":
             yield f"session {id} was stopped for good: `antiphon resume {id} --fork` continues a copy"
         case "running":
             yield _describe_owner(journal, entry)
@@ -75,11 +77,7 @@ def make_session_json(session: SessionEntry) -> dict[str, Any]:
             "damage": run.damage or None,
         }
     questions = (
-        []
-        if run is None
-        else [
-            {"step": get_shown_path(run, each.path), "about": each.about, "text": each.text} for each in session.waiting
-        ]
+        [] if run is None else [{"step": each.path, "about": each.about, "text": each.text} for each in session.waiting]
     )
     return {
         "id": session.id,
@@ -178,7 +176,7 @@ def _describe_owner(journal: Journal, entry: RunEntry) -> str:
             f" or resume it with `antiphon resume {entry.id}`"
         )
     heard = f", last seen {journal.compute_silence(entry):.0f} s ago" if journal.is_shared else ""
-    id = get_session_id(entry)
+    id = entry.id
     return f"session {id} is running{heard} in {describe_owner(entry.owner, id)}"
 
 
@@ -213,41 +211,42 @@ def _describe_error(entry: RunEntry) -> str:
 
 
 def _iter_questions(entry: RunEntry) -> Generator[str]:
-    id = get_session_id(entry)
+    id = entry.id
     for each in entry.waiting[:_MAX_LISTED]:
-        address = f"{id}:{get_shown_path(entry, each.path)}"
+        address = f"{id}:{each.path}"
         yield f"session {id} waits at {address}: {truncate_title(one_line(each.text))}"
         said = "yes` or `no" if each.about == "approval" else "TEXT"
-        yield f"  `antiphon answer {address} {said}`, then `antiphon resume {id}`"
+        then = f"`antiphon resume {id}`" if find_script(entry) is None else describe_resumption(entry)
+        yield f"  `antiphon answer {address} {said}`, then {then}"
     if len(entry.waiting) > _MAX_LISTED:
         yield "  … and at more steps; `antiphon list --state waiting` lists them"
     if not entry.waiting and entry.wake_at is None:
         yield f"session {id} waits for a terminal: run `antiphon resume {id}` in one"
     if entry.wake_at is not None:
         when = format_local_minute(entry.wake_at)
-        yield f"session {id} sleeps until {when}; then resume it with `antiphon resume {id}`"
+        yield f"session {id} sleeps until {when}; then {describe_resumption(entry)}"
 
 
 def _iter_failures(journal: Journal, entry: RunEntry) -> Generator[str]:
     from antiphon.durable.replay_cache import is_indeterminate
     from antiphon.programs.manual_outcome import describe_outcome_type
 
-    id = get_session_id(entry)
+    id = entry.id
     steps = [each for each in journal.iterate_effects(entry.id) if each.state in ("failed", "begun")]
     failed = [each for each in steps if each.state == "failed"]
     if unsure := [each for each in failed if is_indeterminate(each.outcome)]:
         for each in unsure[:_MAX_LISTED]:
-            path = get_shown_path(entry, each.path)
+            path = each.path
             yield f"  step {path} was interrupted: check whether it took effect"
-        path = get_shown_path(entry, unsure[-1].path)
+        path = unsure[-1].path
         yield f"  `antiphon resume {id} --retry {path}` runs it again, `--skip {path} VALUE` sets its outcome"
         if wanted := describe_outcome_type(unsure[-1]):
             yield f"  VALUE is {wanted}, as JSON"
         if len(unsure) > 1:
             yield f"  {len(unsure)} steps are uncertain; decide about all in one command: `--retry A --skip B VALUE …`"
     elif failed:
-        path = get_shown_path(entry, failed[-1].path)
+        path = failed[-1].path
         yield f"  `antiphon resume {id} --retry {path}` retries its last failed step"
     elif steps:
-        path = get_shown_path(entry, steps[-1].path)
+        path = steps[-1].path
         yield f"  `antiphon resume {id}` runs step {path}, which was not completed"

@@ -15,9 +15,9 @@ import click
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
 from antiphon.cli.output import print_message
-from antiphon.cli.sessions import to_session_state
 from antiphon.errors import AntiphonError, ConfigurationError
 from antiphon.views.cost_format import format_cost
+from antiphon.views.session_words import to_session_state
 
 if TYPE_CHECKING:
     from antiphon.durable import Dispatcher, Journal, Metrics, RateLimits

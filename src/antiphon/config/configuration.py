@@ -105,18 +105,16 @@ def load_configuration(cwd: Path | None = None, environment: Mapping[str, str] |
     exposed = keys.restrict_keys_file(keys_file)
     own = Environment(dict(os.environ if environment is None else environment), keys_file)
     path = project.nearest(".env") if project.state == "trusted" else None
-    values, told = _read_dotenv(project, path) if path else ({}, [format_trust_advice(project)])
+    values, told = dict[str, str](), [] if path else [format_trust_advice(project)]
+    if path:
+        try:
+            values, bad = parse_dotenv(project.text(path))
+            told = [f"line {number} of {path} is not NAME=value; it is ignored" for number in bad]
+        except ConfigurationError as error:
+            told = [f"{error}; it is ignored"]
     variables, ignored = apply_dotenv(own, values, path) if path else (own, [])
     notes = tuple(filter(None, [exposed, *told, *ignored]))
     return Configuration(project, user_directory("config", environment) / "config.toml", variables, values, notes)
-
-
-def _read_dotenv(project: Project, path: Path) -> tuple[dict[str, str], list[str]]:
-    try:
-        values, bad = parse_dotenv(project.text(path))
-    except ConfigurationError as error:
-        return {}, [f"{error}; it is ignored"]
-    return values, [f"line {number} of {path} is not NAME=value; it is ignored" for number in bad]
 
 
 def _drop_missing(*settings: ConfigFile | None) -> list[ConfigFile]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from antiphon.config.configuration import Configuration
 from antiphon.config.environment import Environment
 from antiphon.config.files import ConfigFile
-from antiphon.config.trust import Project
 
 #: The providers whose default model is used if they have a key, in this order.
 PROVIDERS_BY_PREFERENCE = ("anthropic", "openai", "google", "mistral", "deepseek", "groq", "openrouter")
@@ -19,6 +18,8 @@ _PROVIDER_BY_FAMILY = {
 }
 #: Words in the names of models that name a family.
 _MODEL_FAMILIES = ("sonnet", "opus", "haiku", "grok")
+#: Names that mean the current model of a family.
+FAMILY_NAMES = (*_PROVIDER_BY_FAMILY, *_MODEL_FAMILIES)
 LOCAL_MODEL = "local/0.5b"
 #: The smallest local model that works well with the built-in tools: see docs/models-and-keys.md.
 LOCAL_TOOL_MODEL = "local/1.5b"
@@ -97,16 +98,19 @@ def default_model(configuration: Configuration, flag: str | None = None, program
     Sources are flag, program, project, user, `ANTIPHON_MODEL`, a provider with a key, and the local model. The first
     that names a model decides; later ones are not read.
     """
+    project, environment = configuration.project, configuration.environment
+    variable = environment.get("ANTIPHON_MODEL", "").strip()
+    names = [name for name in project.files if name.endswith(".toml")]
+    untrusted = f"{project.root / names[0]} is not trusted (`antiphon setup trust`)" if names else ""
+    without = "no antiphon.toml and no [tool.antiphon] in pyproject.toml"
+    without = without if project.state == "trusted" else untrusted or without
     asked: list[tuple[str, Callable[[], tuple[str, str]]]] = [
         ("flag", lambda: _check_explicit(flag)),
         ("program", lambda: _check_explicit(program)),
-        (
-            "project",
-            lambda: _check_file(configuration.read_project_settings(), _explain_no_project(configuration.project)),
-        ),
+        ("project", lambda: _check_file(configuration.read_project_settings(), without)),
         ("user", lambda: _check_file(configuration.read_user_settings(), f"no {configuration.user_file}")),
-        ("environment", lambda: _check_variable(configuration.environment)),
-        ("key", lambda: _check_keys(configuration.environment)),
+        ("environment", lambda: (variable, f"in {environment.place('ANTIPHON_MODEL')}" if variable else "not set")),
+        ("key", lambda: _check_keys(environment)),
         ("local", lambda: (LOCAL_MODEL, "the model on this machine")),
     ]
     steps: list[ChoiceStep] = []
@@ -129,18 +133,6 @@ def _check_file(settings: ConfigFile | None, missing: str) -> tuple[str, str]:
     if settings is None:
         return "", missing
     return settings.model, f"{settings.path}" if settings.model else f"{settings.path} sets no `model`"
-
-
-def _explain_no_project(project: Project) -> str:
-    names = [name for name in project.files if name.endswith(".toml")]
-    if not names or project.state == "trusted":
-        return "no antiphon.toml and no [tool.antiphon] in pyproject.toml"
-    return f"{project.root / names[0]} is not trusted (`antiphon setup trust`)"
-
-
-def _check_variable(environment: Environment) -> tuple[str, str]:
-    model = environment.get("ANTIPHON_MODEL", "").strip()
-    return (model, f"in {environment.place('ANTIPHON_MODEL')}") if model else ("", "not set")
 
 
 def _check_keys(environment: Environment) -> tuple[str, str]:

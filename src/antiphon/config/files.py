@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.did_you_mean import suggest_name as nearest_name
-from antiphon.config.paths import read_config_text, write_private_text
+from antiphon.config.paths import parse_toml, read_config_text, write_private_text
 from antiphon.config.templates import PromptTemplate, parse_template
 from antiphon.config.trust import Project
 from antiphon.errors import ConfigurationError
@@ -60,8 +60,7 @@ def read_project_settings(project: Project) -> ConfigFile | None:
     for directory in project.directories:
         for name in ("antiphon.toml", "pyproject.toml"):
             path = directory / name
-            is_there = path in project.contents or path.is_file()
-            if is_there and (found := parse_settings(path, project.text(path))) is not None:
+            if project.has(path) and (found := parse_settings(path, project.text(path))) is not None:
                 return found
     return None
 
@@ -76,7 +75,7 @@ def parse_settings(path: Path, text: str) -> ConfigFile | None:
     """Parse the text of a project's file, trusted or not; `None` if it has no settings of ours."""
     if path.suffix == ".json":
         return _parse_json_settings(path, text)
-    table = _parse_toml(path, text)
+    table = parse_toml(path, text)
     if path.name == "pyproject.toml":
         own = _require_table(path, table.get("tool", {}), "`tool`").get("antiphon")
         return (
@@ -87,7 +86,7 @@ def parse_settings(path: Path, text: str) -> ConfigFile | None:
 
 def read_user_settings(path: Path) -> ConfigFile | None:
     """Return the settings of the user's own file."""
-    return _build_settings(path, _parse_toml(path, read_config_text(path))) if path.is_file() else None
+    return _build_settings(path, parse_toml(path, read_config_text(path))) if path.is_file() else None
 
 
 def write_user_model(path: Path, model: str) -> None:
@@ -95,7 +94,7 @@ def write_user_model(path: Path, model: str) -> None:
     import tomllib
 
     text = read_config_text(path) if path.is_file() else ""
-    table = _parse_toml(path, text)
+    table = parse_toml(path, text)
     lines = text.splitlines(keepends=True)
     first_table = next((n for n, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
     rest = [line for n, line in enumerate(lines) if n >= first_table or not _MODEL_LINE.match(line)]
@@ -110,15 +109,6 @@ def write_user_model(path: Path, model: str) -> None:
     write_private_text(path, new)
 
 
-def _parse_toml(path: Path, text: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
-
-
 def _build_settings(path: Path, table: dict[str, Any], keys: tuple[str, ...] = _SETTING_KEYS) -> ConfigFile:
     _check_keys(path, table, keys, "")
     model = table.get("model", "")
@@ -128,23 +118,16 @@ def _build_settings(path: Path, table: dict[str, Any], keys: tuple[str, ...] = _
     for name, entry in mcp.items():
         _check_keys(path, _require_table(path, entry, f"`mcp.{name}`"), _SERVER_KEYS, f"mcp.{name}.")
     renderers = _read_renderers(path, _require_table(path, table.get("page", {}), "`page`"))
-    models = _read_models(path, table["models"]) if "models" in table else {}
-    return ConfigFile(path, model.strip(), mcp, renderers, _read_templates(path, table.get("templates", {})), models)
+    models: dict[str, dict[str, Any]] = {}
+    if "models" in table:
+        from antiphon.facts.validation import read_user_facts
 
-
-def _read_models(path: Path, given: object) -> dict[str, dict[str, Any]]:
-    from antiphon.facts.user_facts import read_user_facts
-
-    return read_user_facts(_require_table(path, given, "`models`"), str(path))
-
-
-def _read_templates(path: Path, given: object) -> dict[str, PromptTemplate]:
-    return {
-        name: parse_template(
-            _require_table(path, each, f"`templates.{name}`"), path, f"templates.{name}.", is_projects=True
-        )
-        for name, each in _require_table(path, given, "`templates`").items()
-    }
+        models = read_user_facts(_require_table(path, table["models"], "`models`"), str(path))
+    templates: dict[str, PromptTemplate] = {}
+    for name, given in _require_table(path, table.get("templates", {}), "`templates`").items():
+        where = f"templates.{name}"
+        templates[name] = parse_template(_require_table(path, given, f"`{where}`"), path, f"{where}.", is_projects=True)
+    return ConfigFile(path, model.strip(), mcp, renderers, templates, models)
 
 
 def _read_renderers(path: Path, page: dict[str, Any]) -> Path | None:

@@ -8,11 +8,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon.config.paths import read_config_text, read_own_json, write_private_json, write_private_text
+from antiphon.config.paths import (
+    format_toml_value,
+    parse_toml,
+    read_config_text,
+    read_own_json,
+    write_private_json,
+    write_private_text,
+)
 from antiphon.errors import ConfigurationError
 from antiphon.facts.statements import state_refreshed_facts, state_user_facts
-from antiphon.facts.user_facts import read_user_facts
-from antiphon.facts.validation import check_facts
+from antiphon.facts.validation import check_facts, read_user_facts
 
 LEARNED_FILE_NAME = "models.toml"
 REFRESHED_FILE_NAME = "models-refreshed.json"
@@ -28,14 +34,9 @@ def apply_fact_files(directory: Path) -> None:
 
 def read_facts_file(path: Path) -> dict[str, dict[str, Any]]:
     """Return the facts of a TOML file by `provider/name`, inside `models` or at the top; empty without a file."""
-    import tomllib
-
     if not path.is_file():
         return {}
-    try:
-        tables = tomllib.loads(read_config_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
+    tables = parse_toml(path, read_config_text(path))
     inner: object = tables.pop("models", {})
     if not isinstance(inner, dict):
         raise ConfigurationError(f"{path}: `models` is a table, not {type(inner).__name__}")
@@ -54,8 +55,13 @@ def merge_facts_file(directory: Path, added: Mapping[str, Mapping[str, Any]]) ->
     ]
     merged = {**known, **{name: {**known.get(name, {}), **facts} for name, facts in added.items()}}
     if changes:
-        text = _format_toml(merged)
-        write_private_text(path, text)
+        lines = ["# Facts about models that `antiphon setup models learn` was told. They come before the shipped ones."]
+        for name, facts in merged.items():
+            lines += ["", f"[models.{json.dumps(name, ensure_ascii=False)}]"]
+            for field, value in facts.items():
+                head, dot, tail = field.partition(".")
+                lines.append(f"{head}{dot}{json.dumps(tail) if dot else ''} = {format_toml_value(value)}")
+        write_private_text(path, "\n".join(lines) + "\n")
     return changes
 
 
@@ -83,33 +89,3 @@ def _is_valid_entry(entry: object) -> bool:
     except (KeyError, TypeError, ValueError):
         return False
     return isinstance(fields.get("facts"), dict)
-
-
-def _format_toml(stated: Mapping[str, Mapping[str, Any]]) -> str:
-    lines = ["# Facts about models that `antiphon setup models learn` was told. They come before the shipped ones."]
-    for name, facts in stated.items():
-        lines += ["", f"[models.{json.dumps(name, ensure_ascii=False)}]"]
-        lines += [f"{_format_toml_key(field)} = {_format_toml_value(value)}" for field, value in facts.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _format_toml_key(field: str) -> str:
-    head, dot, tail = field.partition(".")
-    return f"{head}.{json.dumps(tail)}" if dot else head
-
-
-def _format_toml_value(value: Any) -> str:
-    match value:
-        case date():
-            return value.isoformat()
-        case dict():
-            table = cast("dict[str, Any]", value)
-            return (
-                "{ "
-                + ", ".join(f"{json.dumps(key)} = {_format_toml_value(each)}" for key, each in table.items())
-                + " }"
-            )
-        case list():
-            return "[" + ", ".join(_format_toml_value(each) for each in cast("list[Any]", value)) + "]"
-        case _:
-            return json.dumps(value, ensure_ascii=False)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
 from antiphon._base.files import open_named_file
+from antiphon._base.json import sanitize_unicode
 from antiphon._base.user_dirs import user_home
-from antiphon.errors import ConfigurationError
+from antiphon.errors import ConfigurationError, OptionError
 
 _MAX_BYTES = 5_000_000
 
@@ -90,3 +93,37 @@ def write_private_text(path: Path, text: str) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """Parse the text of a configuration file, or raise a ConfigurationError that names the file."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
+
+
+def format_toml_value(value: Any) -> str:
+    """Return a value as TOML; texts of several lines take several lines."""
+    if isinstance(value, str):
+        lines = value.split("\n")
+        return _quote(value) if len(lines) == 1 else '"""\n' + "\n".join(_quote(line)[1:-1] for line in lines) + '"""'
+    if isinstance(value, Mapping):
+        inner = cast("Mapping[str, Any]", value).items()
+        return "{" + ", ".join(f"{format_toml_key(name)} = {format_toml_value(each)}" for name, each in inner) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(format_toml_value, cast("list[Any]", value))) + "]"
+    if value is None:
+        raise OptionError("a template cannot contain `null`")
+    return value.isoformat() if isinstance(value, date) else json.dumps(value)
+
+
+def format_toml_key(name: str) -> str:
+    """Return a name as a key of TOML."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
+
+
+def _quote(text: str) -> str:
+    return json.dumps(sanitize_unicode(text), ensure_ascii=False).replace("\x7f", "\\u007f")

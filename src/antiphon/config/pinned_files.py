@@ -114,20 +114,16 @@ def _find_files_for_word(word: str, directory: Path) -> Iterator[Path]:
     path = directory / word
     try:
         if path.is_file():
-            yield from _iter_sibling_scripts(path)
+            yield path
+            # A script may import those of its type beside it.
+            beside = path.parent.glob(f"*{path.suffix}") if path.suffix in _SCRIPT_SUFFIXES else ()
+            yield from sorted(each for each in beside if each.is_file() and each != path)
         elif path.is_dir() and word.strip("./"):
             yield from (each for name in _ENTRY_POINTS for each in _list_if_file(path / name))
         elif re.fullmatch(r"\w+(\.\w+)*", word):
             yield from _list_if_file(directory / f"{word.replace('.', '/')}.py")
     except (OSError, ValueError):
         return
-
-
-def _iter_sibling_scripts(path: Path) -> Iterator[Path]:
-    """Yield a script, and files of the same type beside it, which it may import."""
-    yield path
-    if path.suffix in _SCRIPT_SUFFIXES:
-        yield from sorted(each for each in path.parent.glob(f"*{path.suffix}") if each.is_file() and each != path)
 
 
 def _list_if_file(path: Path) -> list[Path]:

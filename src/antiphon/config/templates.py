@@ -6,17 +6,15 @@ apply once it is trusted.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from string import Template as Form
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from antiphon._base.did_you_mean import suggest_name
-from antiphon._base.json import sanitize_unicode
-from antiphon.config.paths import read_config_text, write_private_text
+from antiphon.config.paths import format_toml_key, format_toml_value, parse_toml, read_config_text, write_private_text
 from antiphon.errors import ConfigurationError, OptionError
 
 if TYPE_CHECKING:
@@ -102,7 +100,9 @@ class PromptTemplate:
         if not self.schema:
             return ""
         place = self.path.parent / Path(self.schema).expanduser()
-        if self.is_projects and not place.resolve().is_relative_to(_find_repository(self.path)):
+        here = self.path.resolve().parent
+        repository = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+        if self.is_projects and not place.resolve().is_relative_to(repository):
             raise OptionError(f"{self.path}: the schema {self.schema!r} of a project's template is outside the project")
         return str(place)
 
@@ -112,22 +112,18 @@ class PromptTemplate:
             each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("path", "is_projects")
         }
         lines = [
-            f"{name} = {_format_value(value)}" for name, value in said.items() if value and name not in _TABLE_FIELDS
+            f"{name} = {format_toml_value(value)}"
+            for name, value in said.items()
+            if value and name not in _TABLE_FIELDS
         ]
         for name in _TABLE_FIELDS:
             if said[name]:
                 lines += [
                     "",
                     f"[{name}]",
-                    *(f"{_format_key(key)} = {_format_value(value)}" for key, value in said[name].items()),
+                    *(f"{format_toml_key(key)} = {format_toml_value(value)}" for key, value in said[name].items()),
                 ]
         return "\n".join(lines) + "\n"
-
-
-def _find_repository(path: Path) -> Path:
-    """Return the repository that contains a file, or the file's directory if there is none."""
-    here = path.resolve().parent
-    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
 def parse_template(
@@ -176,7 +172,8 @@ def check_template(template: PromptTemplate) -> None:
 
 def load_templates(configuration: Configuration) -> dict[str, PromptTemplate]:
     """Return all available templates by name; the project's take precedence over the user's own."""
-    own = dict(_iter_user_templates(_get_template_directory(configuration)))
+    files = _list_template_files(_get_template_directory(configuration))
+    own = {path.stem: _load_template(path) for path in files}
     project = configuration.read_project_settings()
     return {**own, **(project.templates if project is not None else {})}
 
@@ -217,22 +214,12 @@ def save_template(configuration: Configuration, name: str, template: PromptTempl
     return path
 
 
-def _iter_user_templates(directory: Path) -> Iterator[tuple[str, PromptTemplate]]:
-    for path in _list_template_files(directory):
-        yield path.stem, _load_template(path)
-
-
 def _list_template_files(directory: Path) -> list[Path]:
     return sorted(each for each in directory.glob("*.toml") if _TEMPLATE_NAME.match(each.stem))
 
 
 def _load_template(path: Path) -> PromptTemplate:
-    import tomllib
-
-    try:
-        return parse_template(tomllib.loads(read_config_text(path)), path)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
+    return parse_template(parse_toml(path, read_config_text(path)), path)
 
 
 def _get_template_directory(configuration: Configuration) -> Path:
@@ -241,31 +228,3 @@ def _get_template_directory(configuration: Configuration) -> Path:
 
 def _describe_type(kind: type) -> str:
     return {str: "a text", bool: "true or false", dict: "a table", list: "a list"}[kind]
-
-
-def _format_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
-
-
-def _format_value(value: Any) -> str:
-    """Return a value as TOML."""
-    if isinstance(value, str):
-        return _format_text(value)
-    if isinstance(value, Mapping):
-        inner = cast("Mapping[str, Any]", value).items()
-        return "{" + ", ".join(f"{_format_key(name)} = {_format_value(each)}" for name, each in inner) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_format_value, cast("list[Any]", value))) + "]"
-    if value is None:
-        raise OptionError("a template cannot contain `null`")
-    return json.dumps(value)
-
-
-def _format_text(text: str) -> str:
-    """Return a text as a TOML string, on several lines if it has several."""
-    lines = text.split("\n")
-    return _quote(text) if len(lines) == 1 else '"""\n' + "\n".join(_quote(line)[1:-1] for line in lines) + '"""'
-
-
-def _quote(text: str) -> str:
-    return json.dumps(sanitize_unicode(text), ensure_ascii=False).replace("\x7f", "\\u007f")

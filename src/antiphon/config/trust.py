@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,10 +57,14 @@ class Project:
             raise ConfigurationError(f"{path} changed while it was read; try again")
         return decode_config_text(path, self.contents[path])
 
+    def has(self, path: Path) -> bool:
+        """Return whether a file was there when the project was read. One that cannot be read counts."""
+        return path in self.contents or (path.is_file() and _read_or_none(path) is None)
+
     def nearest(self, *names: str) -> Path | None:
         """Return the nearest file with one of these names, going upwards."""
         candidates = (directory / name for directory in self.directories for name in names)
-        return next((path for path in candidates if path in self.contents or path.is_file()), None)
+        return next((path for path in candidates if self.has(path)), None)
 
     @property
     def is_repository(self) -> bool:
@@ -190,16 +195,12 @@ def format_trust_advice(project: Project) -> str:
 
 
 def _read_entries(path: Path) -> dict[str, dict[str, Any]]:
-    if _is_writable_by_others(path):
+    is_shared = False
+    with suppress(OSError):
+        is_shared = bool(path.stat().st_mode & 0o022)
+    if is_shared:
         raise ConfigurationError(f"others can write {path}; delete it and decide again")
     return read_own_json(path, _is_valid_entry, "`antiphon setup trust` writes; delete it and decide again")
-
-
-def _is_writable_by_others(path: Path) -> bool:
-    try:
-        return bool(path.stat().st_mode & 0o022)
-    except OSError:
-        return False
 
 
 def _is_valid_entry(entry: object) -> bool:

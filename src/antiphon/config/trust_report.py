@@ -13,10 +13,9 @@ from antiphon.config import keys
 from antiphon.config.dotenv import parse_dotenv
 from antiphon.config.environment import Environment, apply_dotenv, list_key_variables
 from antiphon.config.files import parse_settings
-from antiphon.config.templates import PromptTemplate
 from antiphon.errors import ConfigurationError
 from antiphon.providers.redaction import is_secret_name
-from antiphon.providers.registry import PROVIDERS, Provider, resolve
+from antiphon.providers.registry import PROVIDERS, resolve
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 _REFERENCE = re.compile(rf"{_VARIABLE.pattern}(?::-[^}}]{{0,1000}})?\}}")
@@ -41,7 +40,9 @@ def describe_config_file(path: Path, text: str, dotenv: Mapping[str, str] | None
     for name, stated in settings.models.items():
         lines.append(f"facts about the model {name}: {', '.join(stated)}")
     for name, each in settings.templates.items():
-        lines += _describe_template(name, each, dotenv)
+        tools = f" with the tools `{each.tools}`" if each.tools not in ("", "none") else ""
+        lines.append(f"template {name}: a prompt{tools}, for `-t {name}`")
+        lines += [f"  {line}" for line in _describe_model(each.model, dotenv)] if each.model else []
     return lines + [line for name, entry in settings.mcp.items() for line in _describe_server(name, entry, dotenv)]
 
 
@@ -85,26 +86,13 @@ def _describe_model(name: str, dotenv: Mapping[str, str]) -> Iterator[str]:
     except ConfigurationError:
         yield f"model {name} of an unknown provider"
         return
-    yield (
-        f"model {name}: prompts go to"
-        f" {'this machine' if provider.name == 'local' else _predict_address(provider, dotenv)}"
-    )
-
-
-def _describe_template(name: str, template: PromptTemplate, dotenv: Mapping[str, str]) -> Iterator[str]:
-    tools = f" with the tools `{template.tools}`" if template.tools not in ("", "none") else ""
-    yield f"template {name}: a prompt{tools}, for `-t {name}`"
-    if template.model:
-        yield from (f"  {line}" for line in _describe_model(template.model, dotenv))
-
-
-def _predict_address(provider: Provider, dotenv: Mapping[str, str]) -> str:
-    """Return where requests would go if the project were trusted."""
     own = Environment(os.environ, keys.get_keys_path())
     try:
-        return provider.address(apply_dotenv(own, dotenv, Path(".env"))[0])
+        # Where requests would go if the project were trusted.
+        address = provider.address(apply_dotenv(own, dotenv, Path(".env"))[0])
     except ConfigurationError:
-        return "an address that is not set"
+        address = "an address that is not set"
+    yield f"model {name}: prompts go to {'this machine' if provider.name == 'local' else address}"
 
 
 def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Iterator[str]:
@@ -124,8 +112,13 @@ def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Ite
     if fields.get("url"):
         yield f"MCP server {name} sends to: {_substitute_dotenv(fields['url'], dotenv)}"
     # A variable can choose what is run, as a command does; a header only goes to the stated address.
-    if env := [_format_variable(each, value, dotenv) for each, value in _get_table(fields, "env").items()]:
-        yield f"  with env: {', '.join(env)}"
+    variables: list[str] = []
+    for variable, value in _get_table(fields, "env").items():
+        # Show the project's own text, but do not substitute values from `.env` into keys.
+        is_key = is_secret_name(variable) and not variable.upper().endswith("ASKPASS")
+        variables.append(f"{variable}={_quote_word(value if is_key else _substitute_dotenv(value, dotenv))}")
+    if variables:
+        yield f"  with env: {', '.join(variables)}"
     if headers := [f"{each}={_quote_word(value)}" for each, value in _get_table(fields, "headers").items()]:
         yield f"  with headers: {', '.join(headers)}"
     used = dict.fromkeys(_VARIABLE.findall(json.dumps(fields, default=str)))
@@ -136,12 +129,6 @@ def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Ite
 def _get_table(fields: dict[str, Any], key: str) -> dict[str, object]:
     table = fields.get(key)
     return cast("dict[str, object]", table) if isinstance(table, dict) else {}
-
-
-def _format_variable(name: str, value: object, dotenv: Mapping[str, str]) -> str:
-    # Show the project's own text, but do not substitute values from `.env` into keys.
-    is_key = is_secret_name(name) and not name.upper().endswith("ASKPASS")
-    return f"{name}={_quote_word(value if is_key else _substitute_dotenv(value, dotenv))}"
 
 
 def _substitute_dotenv(text: object, dotenv: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ are immutable values.
 
 from antiphon._base.lazy_exports import publish_exports
 from antiphon.conversation.compaction import Compaction, estimate_tokens
-from antiphon.conversation.conversation import Conversation, Ready, RequestHead
+from antiphon.conversation.conversation import Conversation, Ready, RequestHead, RequestHeads
 from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.from_messages import Item, assemble
 from antiphon.conversation.parts import (
@@ -61,6 +61,7 @@ __all__ = [
     "Reasoning",
     "RepairAction",
     "RequestHead",
+    "RequestHeads",
     "ServerCall",
     "ServerResult",
     "Text",

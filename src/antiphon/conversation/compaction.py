@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from antiphon._base.json import dump_json, sanitize_unicode
 from antiphon.conversation.attribution import escape_human_text
@@ -25,6 +25,9 @@ from antiphon.conversation.parts import (
 )
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 from antiphon.errors import CompactionError
+
+if TYPE_CHECKING:
+    from antiphon.conversation.conversation import Conversation
 
 SummarySource = str | Callable[[Sequence[Turn]], str]
 
@@ -171,6 +174,22 @@ def count_turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
 def count_result_tokens(turn: Turn, count: Callable[[str], int]) -> int:
     """Return the size in tokens of the results in a turn."""
     return _count_tokens(turn.results, count) if isinstance(turn, AssistantTurn) and turn.results else 0
+
+
+#: Turns that end with an answer, and the provider's token count for all of them.
+CountedTurns = tuple[tuple[Turn, ...], int]
+
+
+def estimate_conversation_tokens(conversation: Conversation, counted: CountedTurns | None) -> int:
+    """Return the tokens of a conversation: the provider's last count plus an estimate of what was added since."""
+    turns = conversation.turns
+    before, tokens = counted if counted is not None else (None, 0)
+    known = len(before) if before else 0
+    if before and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
+        # The counted answer had no results yet.
+        tokens += count_result_tokens(turns[known - 1], estimate_tokens)
+        return tokens + sum(count_turn_tokens(turn, estimate_tokens) for turn in turns[known:])
+    return sum(count_turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
 
 
 def _count_tokens(

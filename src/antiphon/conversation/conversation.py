@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from antiphon._base.json import sanitize_unicode
 from antiphon.conversation.compaction import Compaction, SummarySource, estimate_tokens, plan_compaction
@@ -16,7 +16,7 @@ from antiphon.conversation.pending_questions import OpenQuestion
 from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.repair import RepairAction, make_interrupted_result, make_unanswered_action
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, normalize_assistant_parts, normalize_user_parts
-from antiphon.errors import CompactionError, ContentError, NotReadyError, PairingError
+from antiphon.errors import CompactionError, ContentError, NotReadyError, OptionError, PairingError
 
 T = TypeVar("T")
 
@@ -65,6 +65,20 @@ class RequestHead:
         return None if update == Update() else update
 
 
+class RequestHeads(NamedTuple):
+    """Every form of the head that a request may have: which one depends on the changes that a model accepts.
+
+    `first` is the head of the first request, and `updates` its changes since. `system` and `tools` apply now.
+    `declared` are the tools of a request to a model that cannot be told about updates.
+    """
+
+    first: RequestHead
+    system: str
+    tools: tuple[ToolSpec, ...]
+    declared: tuple[ToolSpec, ...]
+    updates: tuple[Update, ...]
+
+
 #: The tools that are declared, and the last update that added one.
 _DECLARED_TOOLS = DerivedKey[tuple[Update, tuple[ToolSpec, ...]]]("declared tools")
 
@@ -80,7 +94,7 @@ class Conversation:
 
     __slots__ = (
         *("_announced", "_auto", "_head", "_ids", "_kept", "_owner", "_questions", "_system", "_tools", "_updates"),
-        *("derived", "is_for_request", "state", "turns"),
+        *("derived", "request_heads", "state", "turns"),
     )
 
     def __init__(
@@ -103,8 +117,8 @@ class Conversation:
         self.state = ProviderState()
         #: Values that other packages derive from the conversation and keep with it.
         self.derived = DerivedValues()
-        #: True for the copy that `fork_for_request` made.
-        self.is_for_request = False
+        #: The heads of the request that this is a copy for, if `fork_for_request` made it.
+        self.request_heads: RequestHeads | None = None
         self._owner: object = None
 
     @property
@@ -124,6 +138,8 @@ class Conversation:
 
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
+        if tools is self._tools:
+            return
         specs = _check_items(tools, ToolSpec)
         if specs == self._tools and [each.hosted and each.hosted.secrets for each in specs] == [
             each.hosted and each.hosted.secrets for each in self._tools
@@ -249,13 +265,16 @@ class Conversation:
                 raise PairingError(f"two results were given for call {result.call_id!r}", result.call_id)
             seen.add(result.call_id)
         missing = [result for result in results if result.call_id not in self._ids] if self._auto else []
-        known = {each.call_id for each in missing} | {call.id for call in self.open_calls}
+        turn = self._find_calling_turn()
+        known = {each.call_id for each in missing} | {call.id for call in (turn.open_calls if turn else ())}
         for result in results:
             if result.call_id not in known:
                 raise self._make_pairing_error(result.call_id)
         if missing:
             self.add_assistant([ToolCall(each.call_id, each.name or "tool") for each in missing])
-        self._answer(results)
+            turn = self._find_calling_turn()
+        if turn is not None:
+            self._answer(turn, results)
         return self
 
     def add_tool_calls_and_results(
@@ -290,6 +309,11 @@ class Conversation:
         if isinstance(last, AssistantTurn) and not last.calls:
             return Ready("the model has answered; add a user turn")
         return Ready()
+
+    def check_ready(self) -> None:
+        """Raise a NotReadyError if no request can be sent now."""
+        if reason := self.ready().reason:
+            raise NotReadyError(f"the conversation cannot be sent: {reason}")
 
     def whole(self, handle: str) -> str:
         """Return the full text of a result that was truncated."""
@@ -330,13 +354,19 @@ class Conversation:
         return self._updates
 
     @property
-    def declared_tools(self) -> tuple[ToolSpec, ...]:
-        """The tools that a request declares if the model cannot be told about updates.
+    def heads(self) -> RequestHeads:
+        """The head of the first request, its updates, and what applies now."""
+        first = self._head or RequestHead(self._system, self._tools)
+        updates = self.updates if self._updates is None else self._updates
+        declared = self._find_declared_tools(first, updates) if updates else first.tools
+        return RequestHeads(first, self._system, self._tools, declared, updates)
+
+    def _find_declared_tools(self, head: RequestHead, updates: tuple[Update, ...]) -> tuple[ToolSpec, ...]:
+        """Return the tools that a request declares if the model cannot be told about updates.
 
         A removed tool stays declared, and calls of it are rejected, until another tool is added. Then the head
         changes.
         """
-        head, updates = self.head, self.updates
         last = max((place for place, update in enumerate(updates) if update.added), default=-1)
         if last < 0:
             return head.tools
@@ -383,7 +413,14 @@ class Conversation:
         return other
 
     def fork_for_request(self) -> Conversation:
-        """Return a cheap copy for one request, after `announce`. A reply added to the copy is not added here."""
+        """Return a snapshot for one request, after `announce`. Raise a NotReadyError if no request can be sent."""
+        self.check_ready()
+        asked = self.snapshot()
+        asked.request_heads = self.heads
+        return asked
+
+    def snapshot(self) -> Conversation:
+        """Return a cheap copy as of now. A reply added to the copy is not added here."""
         other = Conversation.__new__(Conversation)
         other._system, other._tools, other.turns, other._auto = self._system, self._tools, self.turns, self._auto
         other._ids, other._kept, other._questions = self._ids.copy(), self._kept, self._questions
@@ -392,7 +429,7 @@ class Conversation:
         other.state = self.state
         # Shared, because the cached encodings belong to the shared turns.
         other.derived = self.derived
-        other.is_for_request, other._owner = True, None
+        other.request_heads = other._owner = None
         return other
 
     def undo(self, turns: int = 1) -> tuple[Turn, ...]:
@@ -416,8 +453,8 @@ class Conversation:
         """
         repaired = self.fork()
         calls = self.open_calls
-        if calls:
-            repaired._answer(make_interrupted_result(call) for call in calls)
+        if (turn := self._find_calling_turn()) is not None and calls:
+            repaired._answer(turn, [make_interrupted_result(call) for call in calls])
         position = f"turn {len(self.turns) - isinstance(self.turns[-1], UserTurn)}" if calls else ""
         return repaired, [make_unanswered_action(call, position) for call in calls]
 
@@ -460,6 +497,21 @@ class Conversation:
         compacted._kept.update(compaction.kept)
         return compacted
 
+    def trim(self, turns: int) -> Conversation:
+        """Return a conversation of the newest turns; this one is not changed.
+
+        It begins with a user turn, so it may have more turns. Calls and their results are one turn.
+        """
+        if isinstance(turns, bool) or not isinstance(turns, int) or turns < 1:
+            raise OptionError(f"`turns` is a number from 1 on, not {turns!r:.60}")
+        start = max(len(self.turns) - turns, 0)
+        while start and isinstance(self.turns[start], AssistantTurn):
+            start -= 1
+        # Like a compacted one, it starts over, so its head already includes all updates.
+        trimmed = self._copy_with_turns(map(_strip_head_updates, self.turns[start:]))
+        trimmed._head = trimmed._announced = None
+        return trimmed
+
     def replace_with(self, other: Conversation) -> None:
         """Take over the turns and full results of another conversation, but keep this one's system text and tools."""
         self.turns, self._ids = other.turns, dict(other._ids)
@@ -494,6 +546,19 @@ class Conversation:
         return other
 
     # Files
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the conversation as JSON data, as `save` writes it."""
+        from antiphon.conversation import serialization as storage
+
+        return storage.conversation_to_json(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Conversation:
+        """Read data of `to_json`. Raise a `FormatError` with the reason if that is not possible."""
+        from antiphon.conversation import serialization as storage
+
+        return storage.read_conversation(data)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the conversation to a file atomically: a failure leaves the old file intact."""
@@ -536,7 +601,8 @@ class Conversation:
         return None
 
     def _reject_open_calls(self) -> None:
-        if calls := self.open_calls:
+        turn = self._find_calling_turn()
+        if turn is not None and (calls := turn.open_calls):
             names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in calls)
             raise PairingError(f"the model cannot speak yet: no result for call {names}", calls[0].id)
 
@@ -561,10 +627,8 @@ class Conversation:
             raise NotReadyError("the turn that the model answers was taken back, so the reply does not fit in")
         return now.parts[len(old) :]
 
-    def _answer(self, results: Iterable[ToolResult]) -> None:
-        turn = self._find_calling_turn()
-        if turn is None:
-            return
+    def _answer(self, turn: AssistantTurn, results: Sequence[ToolResult]) -> None:
+        """Add results that belong to calls of the model's last turn."""
         place = len(self.turns) - (1 if self.turns[-1] is turn else 2)
         self.turns = (*self.turns[:place], turn.answered(results), *self.turns[place + 1 :])
 

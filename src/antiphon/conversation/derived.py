@@ -51,10 +51,6 @@ class DerivedValues(dict[DerivedKey[Any] | tuple[DerivedKey[Any], Hashable], Any
         self[key] = value
         return value
 
-    def remove(self, key: DerivedKey[Any] | tuple[DerivedKey[Any], Hashable]) -> None:
-        """Forget a value, if there is one."""
-        self.pop(key, None)
-
     def fork(self) -> DerivedValues:
         """Return the values that go along with a fork."""
         return self._select(lambda key: key.forks)

@@ -281,18 +281,26 @@ class ToolCall:
         nothing is lost and the tool is never run with empty arguments by mistake. An id that some provider
         rejects is replaced.
         """
-        value, spelling, problem = _parse_arguments(arguments)
+        if isinstance(arguments, dict):
+            value, spelling, problem = cast(dict[str, Any], arguments), "", None
+        else:
+            value, spelling, problem = _parse_arguments(arguments)
         legal = name
         if not _TOOL_NAME.match(name):
             legal = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_"
             problem = f"there is no tool named {name[:80]!r}"
         if truncated:
             problem = "cut off by the token limit before its arguments were complete"
-        return cls(id if _CALL_ID.match(id) else shorten_call_id(id), legal, value, problem, native, spelling)
+        id = id if _CALL_ID.match(id) else shorten_call_id(id)
+        try:
+            return cls(id, legal, value, problem, native, spelling)
+        except ContentError as error:
+            # An object of a caller that has no JSON form.
+            return cls(id, legal, {"_malformed": "a dict"}, problem or str(error), native)
 
 
 def _parse_arguments(arguments: object) -> tuple[dict[str, Any], str, str | None]:
-    """Return the arguments as an object, the text that is sent for them, and the problem if any."""
+    """Return arguments that are no object as one, with the text that is sent for them and the problem, if any."""
     value: object = arguments
     spelling = ""
     try:
@@ -301,10 +309,9 @@ def _parse_arguments(arguments: object) -> tuple[dict[str, Any], str, str | None
             # An escaped surrogate may be a lone one, which `load_json` has replaced.
             spelling = "" if "\\ud" in arguments.lower() else arguments.strip()
         if isinstance(value, dict):
-            text = dump_json(cast(object, value), "the arguments")
-            # The object of a caller may change later.
-            readable = cast(dict[str, Any], value if isinstance(arguments, str) else load_json(text))
-            return readable, spelling or text, None
+            found = cast(dict[str, Any], value)
+            text = dump_json(found, "the arguments")
+            return found, spelling or text, None
         return {"_malformed": value}, "", f"the arguments are a JSON object, not {dump_json(value)[:40]}"
     except MalformedJSONError as error:
         return {"_malformed": sanitize_unicode(str(arguments))}, "", str(error)
@@ -409,6 +416,8 @@ class ToolSpec:
     parameters: dict[str, Any] = field(default_factory=dict[str, Any])
     native: ProviderPayload | None = None
     hosted: HostedTool | None = None
+    #: True if a provider runs this tool itself, such as a web search.
+    is_provider_defined: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not _TOOL_NAME.match(sanitize_unicode(self.name)):
@@ -424,16 +433,13 @@ class ToolSpec:
                 f"the `native` of tool `{self.name}` is a `ProviderPayload(Origin(provider, api, model), declaration)`,"
                 f" which says whose it is, not a {type(native).__name__}"
             )
+        is_provider_defined = self.hosted is not None or (self.native is not None and not self.parameters)
+        object.__setattr__(self, "is_provider_defined", is_provider_defined)
 
     @property
     def secret_texts(self) -> tuple[str, ...]:
         """The texts of its declaration that must never be shown."""
         return tuple(self.hosted.secrets.values()) if self.hosted else ()
-
-    @property
-    def is_provider_defined(self) -> bool:
-        """True if a provider runs this tool itself, such as a web search."""
-        return self.hosted is not None or (self.native is not None and not self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

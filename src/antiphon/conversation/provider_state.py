@@ -10,42 +10,32 @@ from antiphon.conversation.parts import Origin
 from antiphon.errors import ContentError, FormatError
 
 
-class ProviderState:
-    """Values that are sent back to the provider that issued them, for the lifetime of the conversation.
+class ProviderState(dict[Origin, Mapping[str, Any]]):
+    """Values by origin that are sent back to the provider that issued them, for the lifetime of the conversation.
 
     Known keys are `container` (`id`, `expires_at`), `drop_block`, `transformations` and `diagnostics`. A
     value goes only to its own origin.
     """
 
-    __slots__ = ("_values",)
-
-    def __init__(self) -> None:
-        self._values: dict[Origin, dict[str, Any]] = {}
-
-    def of(self, origin: Origin) -> Mapping[str, Any]:
-        """Return the values of an origin, which may be empty."""
-        return self._values.get(origin, {})
+    __slots__ = ()
 
     def keep(self, origin: Origin, **values: Any) -> None:
         """Set values of an origin; `None` removes a value."""
-        kept = {**self.of(origin), **normalize_json(values, "a provider's state")}
+        kept = {**self.get(origin, {}), **normalize_json(values, "a provider's state")}
         kept = {name: value for name, value in kept.items() if value is not None}
         if kept:
-            self._values[origin] = kept
+            self[origin] = kept
         else:
-            self._values.pop(origin, None)
+            self.pop(origin, None)
 
     def copy(self) -> ProviderState:
         """Return an independent copy."""
-        other = ProviderState()
-        other._values = {origin: dict(values) for origin, values in self._values.items()}
-        return other
+        return ProviderState(self)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the state as JSON data."""
         return [
-            {"origin": [origin.provider, origin.api, origin.model], "values": values}
-            for origin, values in self._values.items()
+            {"origin": [origin.provider, origin.api, origin.model], "values": values} for origin, values in self.items()
         ]
 
     @classmethod
@@ -68,13 +58,5 @@ class ProviderState:
                     )
         return state
 
-    def __bool__(self) -> bool:
-        return bool(self._values)
-
-    def __eq__(self, other: object) -> bool:
-        return self._values == other._values if isinstance(other, ProviderState) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
-        return f"<ProviderState of {len(self._values)} origins>"
+        return f"<ProviderState of {len(self)} origins>"

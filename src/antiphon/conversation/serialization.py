@@ -92,14 +92,24 @@ def load_conversation(path: str | PathLike[str]) -> Conversation:
     """Load a saved conversation. Raise a FormatError if anything in it is broken; nothing is repaired here."""
     content = read_file_bytes(path)
     try:
-        conversation, changes = conversation_from_json(load_json(content, "the file", unique=True))
+        return read_conversation(
+            load_json(content, "the file", unique=True), f"; `antiphon check --fix {path}` repairs it"
+        )
     except VersionError as error:
         raise VersionError(f"{path}: {error}") from None
     except (FormatError, ContentError) as error:
         raise FormatError(f"{path}: {error}") from None
+
+
+def read_conversation(data: object, hint: str = "") -> Conversation:
+    """Read data of `conversation_to_json`. Raise a FormatError with the `hint` if something needs a repair."""
+    try:
+        conversation, changes = conversation_from_json(data)
+    except ContentError as error:
+        raise FormatError(str(error)) from None
     if changes:
         first, more = changes[0], f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
-        raise FormatError(f"{path}: {first.where}: {first.found}{more}; `antiphon check --fix {path}` repairs it")
+        raise FormatError(f"{first.where}: {first.found}{more}{hint}")
     return conversation
 
 

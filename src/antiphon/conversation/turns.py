@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from antiphon._base.json import sanitize_unicode
 from antiphon.conversation.attribution import HUMAN_AUTHOR, escape_human_text, parse_attributions
@@ -25,19 +24,22 @@ from antiphon.conversation.parts import (
 )
 from antiphon.errors import ContentError
 
+#: A part of a user turn as models see it.
+AttributedPart = Text | Image | OpaquePart | Note | Update
+
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
     """The messages of people and other agents between two turns of the model."""
 
     parts: tuple[UserPart, ...]
+    #: The parts as models see them, with attributions that no author can imitate.
+    said: tuple[AttributedPart, ...] = field(init=False, compare=False, repr=False)
     #: A turn never changes, so nothing here gets stale.
     derived: DerivedValues = field(default_factory=DerivedValues, init=False, compare=False, repr=False)
 
-    @property
-    def said(self) -> tuple[Text | Image | OpaquePart | Note | Update, ...]:
-        """The parts as models see them, with attributions that no author can imitate."""
-        return tuple([_attribute_part(part) for part in self.parts])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", tuple([_attribute_part(part) for part in self.parts]))
 
     @property
     def visible_parts(self) -> tuple[Text | Image | Chat | OpaquePart, ...]:
@@ -90,7 +92,7 @@ class AssistantTurn:
 Turn = UserTurn | AssistantTurn
 
 
-def _attribute_part(part: UserPart) -> Text | Image | OpaquePart | Note | Update:
+def _attribute_part(part: UserPart) -> AttributedPart:
     match part:
         case Image() | Note() | Update():
             return part
@@ -123,7 +125,8 @@ def normalize_user_parts(
     """Return the content of a user turn as parts. Plain texts are attributed to `author`."""
     human = author is None or sanitize_unicode(author).removeprefix("@") == HUMAN_AUTHOR.removeprefix("@")
     parts: list[UserPart] = []
-    for part in _as_sequence(content):
+    given: Sequence[object] = [content] if isinstance(content, str) or not isinstance(content, Sequence) else content
+    for part in given:
         if isinstance(part, str):
             part = Text(part)
         if isinstance(part, Text) and not human:
@@ -143,18 +146,11 @@ def normalize_assistant_parts(
 ) -> tuple[AssistantPart, ...]:
     """Return the content of an assistant turn as parts."""
     parts: list[AssistantPart] = []
-    for part in _as_sequence(content):
+    given: Sequence[object] = [content] if isinstance(content, str) or not isinstance(content, Sequence) else content
+    for part in given:
         if isinstance(part, str):
             part = Text(part)
         if not isinstance(part, AssistantPart):
             raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
         parts.append(part)
     return tuple(parts)
-
-
-def _as_sequence(content: object) -> Sequence[object]:
-    return (
-        cast(Sequence[object], content)
-        if not isinstance(content, str) and isinstance(content, Sequence)
-        else (content,)
-    )

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from antiphon.conversation import Conversation
 from antiphon.durable.journal_middleware import JournalMiddleware
 from antiphon.durable.turn_history import session_request_to_json
-from antiphon.effects import Outcome, PathCounter
+from antiphon.effects import EffectCall, Outcome, PathCounter
 from antiphon.effects.codec import dump_ascii_json
-from antiphon.storage import leases, steps
+from antiphon.storage import leases, sessions, steps
 
 if TYPE_CHECKING:
     from antiphon.durable.journal import Journal
     from antiphon.effects import Spending
+    from antiphon.storage.database import LeasedWrite
 
 
 class ActiveRun:
@@ -32,12 +33,12 @@ class ActiveRun:
         """Set the outcome of a step."""
         state = "failed" if outcome.error is not None else "done"
         body = self.journal.encode_outcome(self.id, path, outcome)
-        self.journal.write_at_epoch(self.id, self._epoch, steps.settle_step(path, state, body, self.journal.now()))
+        self._write(steps.update_step(path, state=state, outcome=body, ended=self.journal.now()))
 
     def update_launch_data(self, **about: Any) -> None:
         """Add to the data that the run was started with."""
         body = self.journal.encode_launch_data(self.id, {**self.journal.load_launch(self.id), **about})
-        self.journal.write_at_epoch(self.id, self._epoch, leases.set_launch(body))
+        self._write(leases.update_session(launch=body))
 
     @property
     def fence(self) -> tuple[str, int]:
@@ -49,7 +50,7 @@ class ActiveRun:
         key = self.journal.save_turns(conversation.turns)
         request = session_request_to_json(conversation, "vibe", None)
         body = self.journal.encode_launch_data(self.id, {**self.journal.load_launch(self.id), **request})
-        self.journal.write_at_epoch(self.id, self._epoch, leases.set_request(body, key))
+        self._write(leases.update_session(launch=body, last_turn=key))
 
     def clear_failure(self) -> None:
         """Remove the last step if it is a failed model request, so that the model is asked again."""
@@ -58,7 +59,7 @@ class ActiveRun:
 
     def set_aside(self, about: Mapping[str, Any]) -> str:
         """Restart the run. Its effects move to a new child run, whose id is returned; `about` is saved with it."""
-        name = self.journal.set_aside(self.id, self._epoch, dump_ascii_json(about))
+        name = sessions.set_aside(self.journal.database, self.id, self._epoch, dump_ascii_json(about))
         self.middleware = JournalMiddleware(self.journal, self.id, self._epoch)
         return name
 
@@ -67,10 +68,19 @@ class ActiveRun:
         """The counter of its effects."""
         return PathCounter()
 
-    def start_message(self, about: Mapping[str, Any] | None = None) -> None:
-        """Set the state of a session to running; `about` replaces the data that it was started with."""
-        body = None if about is None else self.journal.encode_launch_data(self.id, about)
-        self.journal.write_at_epoch(self.id, self._epoch, leases.start_message(body, self.journal.now()))
+    def begin_message(self, message: EffectCall, about: Mapping[str, Any]) -> None:
+        """Save a new message as a step, and that the session runs, with `about` as the data to start it again.
+
+        Both are one transaction: a message that is saved belongs to a session that can be resumed.
+        """
+        self.middleware.skip_replay()
+        launch, now = self.journal.encode_launch_data(self.id, about), self.journal.now()
+        running = leases.update_session(state="running", result=None, updated=now, launch=launch)
+        self.middleware.begin_message(message, running)
+
+    def start_message(self) -> None:
+        """Set the state of a session to running, for a message that is saved already."""
+        self._write(leases.update_session(state="running", result=None, updated=self.journal.now()))
 
     def start_replay(self, *, other_model: bool = False) -> None:
         """Replay the saved effects from the first one on."""
@@ -81,7 +91,10 @@ class ActiveRun:
 
     def let_go(self) -> None:
         """Release a run that is held, in its present state."""
-        self.journal.write_at_epoch(self.id, self._epoch, leases.give_up_lease(self.journal.now()))
+        self._write(leases.update_session(owner="", updated=self.journal.now()))
+
+    def _write(self, write: LeasedWrite) -> None:
+        self.journal.write_at_epoch(self.id, self._epoch, write)
 
     def finish(
         self,

@@ -8,9 +8,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from antiphon.conversation import Conversation, Turn, UserPart
 from antiphon.durable.active_run import ActiveRun
-from antiphon.durable.journal_middleware import JournalMiddleware, PrintedLine, encode_effect
-from antiphon.durable.journal_writer import JournalWriter
-from antiphon.durable.run_owner import make_owner_id
+from antiphon.durable.journal_middleware import JournalFailed, JournalMiddleware, PrintedLine, encode_effect
+from antiphon.durable.journal_reader import JournalReader
+from antiphon.durable.run_owner import describe_owner, find_main_script, is_owner_alive, make_owner_id
 from antiphon.durable.turn_history import chain_turns, session_request_to_json
 from antiphon.effects import (
     EffectCall,
@@ -20,19 +20,24 @@ from antiphon.effects import (
     PathCounter,
     RunPython,
     current_context,
+    outcome_to_json,
     perform,
     use_context,
 )
+from antiphon.effects.codec import dump_ascii_json, encode_value
 from antiphon.errors import NotReadyError, StoreError, Suspended
-from antiphon.storage import leases, sessions, steps, texts
+from antiphon.storage import leases, sessions, steps
+from antiphon.storage.database import LeasedWrite
+from antiphon.storage.encryption import ENCRYPTED_MARK
 from antiphon.storage.leases import PREPARING, ClosedStep
 from antiphon.storage.sessions import NewSession, PrintedRow
+from antiphon.storage.texts import TurnRow, insert_turns, split_large_texts
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Journal(JournalWriter):
+class Journal(JournalReader):
     """Runs and their effects. Without a place, it is the file of the store of conversations.
 
     A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share. `":memory:"` lasts as
@@ -46,7 +51,9 @@ class Journal(JournalWriter):
     @contextmanager
     def run(self, id: str) -> Generator[None]:
         """Start or resume a run inside the block. After an exception, the run can be resumed."""
-        running = self.resume(id) if self.has_run(id) else self.begin("python", id, id=id)
+        running = (
+            self.resume(id) if self.has_run(id) else self.begin("python", id, {"script": find_main_script()}, id=id)
+        )
         state = "failed"
         try:
             with use_context(EffectContext(PathCounter(), (*current_context().performers, running.middleware))):
@@ -129,7 +136,7 @@ class Journal(JournalWriter):
         """Save the turns of a conversation, each once, and return the key of the history."""
         key, new = chain_turns(self, turns, self.secret_refs)
         if new:
-            texts.save_turns(self.database, new)
+            self.database.transact(lambda connection: insert_turns(connection, new))
         return key
 
     def resume(self, id: str, *, by_force: bool = False, other_model: bool = False, reopens: bool = False) -> ActiveRun:
@@ -188,19 +195,93 @@ class Journal(JournalWriter):
         """Cancel a run. Its owner can write no more, and stops at its next effect."""
         leases.cancel(self.database, id)
 
-    def set_aside(self, id: str, epoch: int, about: str) -> str:
-        """Move the effects of a run to a new child run, which serves for replay until the run is done."""
-        return sessions.set_aside(self.database, id, epoch, about)
-
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """Create a run that replays the steps of another before a step, whose outcome may be `given`."""
         launch = None if begun_as is None else self.encode_launch_data(id, begun_as)
         outcome = None if given is None else self.encode_outcome(id, at, given)
         return sessions.fork(self.database, id, at, self.now(), launch=launch, outcome=outcome)
 
+    # Writes
+
+    def encode_outcome(self, id: str, path: str, outcome: Outcome) -> str:
+        """Return the stored form of an outcome that was given for a step; it is encrypted if the step is private."""
+        body = self.secret_refs.insert_references(dump_ascii_json(outcome_to_json(outcome)))
+        step = steps.find_step(self.database, id, path)
+        is_private = step is not None and self.load_raw_text(step.request).startswith(ENCRYPTED_MARK)
+        return self.cipher.encrypt(body) if is_private else body
+
+    def encode_launch_data(self, id: str, data: Mapping[str, Any]) -> str:
+        """Return the stored form of launch data; it is encrypted if that of this run is."""
+        body = self.withhold_in_request(data)
+        kept = sessions.find_text(self.database, id, "launch")
+        is_private = kept is not None and self.load_raw_text(kept).startswith(ENCRYPTED_MARK)
+        return self.cipher.encrypt(body) if is_private else body
+
+    def withhold_in_request(self, data: Mapping[str, Any]) -> str:
+        """Return launch data as JSON, with references in place of secrets if it is that of a session.
+
+        The inputs of programs are withheld by encryption.
+        """
+        body = dump_ascii_json(data)
+        return self.secret_refs.insert_references(body) if "mode" in data else body
+
+    def write_at_epoch(
+        self,
+        run: str,
+        epoch: int,
+        write: LeasedWrite,
+        turns: Sequence[TurnRow] = (),
+        is_durable: bool = False,
+        *,
+        beside: LeasedWrite | None = None,
+    ) -> None:
+        """Change a run, or raise LeaseLost if another process took it. Large texts are stored apart.
+
+        `turns` holds the rows of new turns, and `beside` is another change of the run in the same transaction. If
+        `is_durable`, the write survives a power failure.
+        """
+        write, extra = split_large_texts(write, turns)
+        if beside is not None:
+            second, large = split_large_texts(beside, ())
+            extra = [*extra, *large, leases.fence_write(run, epoch, second)]
+        try:
+            if not self.database.write_at_epoch(run, epoch, write, extra, is_durable):
+                leases.transact_at_epoch(self.database, run, epoch, lambda _: None)
+        except StoreError as error:
+            raise JournalFailed(
+                f"session {run!r} stops, because its steps cannot be written to the database: {error}"
+            ) from error
+
+    def add_rows(
+        self, batch: str, epoch: int, rows: Sequence[tuple[int, Mapping[str, Any]]], is_private: bool = False
+    ) -> None:
+        """Write rows of a batch that is `preparing`, in the order of their numbers. They cannot run yet."""
+        close = self.cipher.encrypt if is_private else str
+        bodies = [(number, close(dump_ascii_json({"inputs": encode_value(inputs)}))) for number, inputs in rows]
+        sessions.add_rows(self.database, batch, epoch, bodies, self.now())
+
+    def complete_batch(self, batch: str, epoch: int) -> None:
+        """Make a batch and its rows ready to run, in one transaction."""
+        sessions.complete_batch(self.database, batch, epoch)
+
     def remove(self, *ids: str) -> None:
         """Remove runs, their effects and their child runs."""
         sessions.remove(self.database, ids)
+
+    def _acquire(self, id: str, *, into: str = "running", by_force: bool = False, reopens: bool = False) -> int:
+
+        def describe_alive(owner: str) -> str:
+            return describe_owner(owner, id) if is_owner_alive(owner) else ""
+
+        return leases.acquire(
+            self.database,
+            id,
+            make_owner_id(),
+            into=into,
+            by_force=by_force,
+            reopens=reopens,
+            describe_alive=describe_alive,
+        )
 
     def _compute_wake_time(self, sleeps: list[tuple[float, str]]) -> float | None:
         """Return when the first of these sleeps ends; each has its beginning and its request."""

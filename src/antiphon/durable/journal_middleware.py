@@ -38,8 +38,8 @@ from antiphon.effects.codec import (
 from antiphon.effects.pipeline import is_effect_private
 from antiphon.errors import ConfigurationError, FormatError, SessionAborted, StoreError, Suspended
 from antiphon.storage import steps
+from antiphon.storage.database import LeasedWrite
 from antiphon.storage.encryption import ENCRYPTED_MARK
-from antiphon.storage.leases import LeasedWrite
 from antiphon.storage.secret_refs import SecretMissing, is_public_variable, parse_redacted_json
 from antiphon.storage.steps import NO_VALUE, StepRow
 from antiphon.storage.texts import TurnRow
@@ -104,7 +104,15 @@ class JournalMiddleware(Middleware):
         #: The message about missing steps, which forbid to continue; empty if there are none.
         self._gap = ""
         if printed is None:
-            self._count = self._known = self._count_steps()
+            counted = steps.count_steps(journal.database, run)
+            if counted.stored != max(counted.noted, counted.last):
+                path = steps.find_first_gap(journal.database, run)
+                where = f" before step {path}" if path else " at the end"
+                self._gap = (
+                    f"session {run!r} stops: the database is damaged: steps{where} are missing and would be repeated;"
+                    f" `antiphon resume {run} --edited` resumes anyway and repeats them"
+                )
+            self._count = self._known = counted.last
         else:
             # A new run, which has printed lines that it will not request again.
             self._count, self._known = printed, 0
@@ -124,6 +132,13 @@ class JournalMiddleware(Middleware):
     def run(self) -> str:
         """The id of the run."""
         return self._run
+
+    def get_trace_seed(self) -> str:
+        """Return the id of the outermost session and the time at which it was created."""
+        entry = self._journal.find(self._run)
+        while entry.parent is not None:
+            entry = self._journal.find(entry.parent)
+        return f"{entry.id} {entry.created!r}"
 
     def before(self, step: EffectCall) -> Outcome | None:
         """Return the saved outcome, or save that the effect starts."""
@@ -147,6 +162,11 @@ class JournalMiddleware(Middleware):
         self._write(again, is_durable=is_unrepeatable(step.effect))
         return None
 
+    def begin_message(self, step: EffectCall, beside: LeasedWrite) -> None:
+        """Save that a message starts, with another change of the session in the same transaction."""
+        text, hash = encode_effect(self._journal, self._secret_refs, step.effect, is_effect_private())
+        self._insert_effect(step, text, hash, _initial_state(step.effect), None, beside=beside)
+
     def after(self, step: EffectCall, outcome: Outcome) -> None:
         """Save the outcome."""
         if isinstance(step.effect, Print) and outcome.error is None:
@@ -155,7 +175,7 @@ class JournalMiddleware(Middleware):
             # An effect inside this one is pending; this one starts again to reach it.
             with self._lock:
                 self._suspended.add(step.path)
-            self._write(steps.suspend_step(step.path))
+            self._write(steps.update_step(step.path, state="waiting"))
             return
         if isinstance(outcome.error, SessionAborted):
             return
@@ -165,7 +185,8 @@ class JournalMiddleware(Middleware):
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, ModelReplied | ToolReturned) else None
         text = self._encode_value_hash(step, outcome) or dump_ascii_json(recorded_outcome_to_json(step.effect, outcome))
-        self._write(steps.finish_step(step.path, state, self.protect(text), self._journal.now(), cost))
+        text, ended = self.protect(text), self._journal.now()
+        self._write(steps.update_step(step.path, state=state, outcome=text, ended=ended, cost=cost))
 
     def pending(self, path: str) -> Pending | None:
         """Return where the id of a response in the background is kept, with the id of the last time."""
@@ -177,7 +198,7 @@ class JournalMiddleware(Middleware):
 
         def note(id: str) -> None:
             text = self.protect(dump_ascii_json({_PENDING: id})) if id else None
-            self._write(steps.set_outcome(path, text), is_durable=True)
+            self._write(steps.update_step(path, outcome=text), is_durable=True)
 
         return Pending(str(kept.get(_PENDING, "")), note)
 
@@ -195,13 +216,6 @@ class JournalMiddleware(Middleware):
         """Perform all effects from now on, because none of them was performed before."""
         self._gap, self._read_to = "", None
         self._rows.clear()
-
-    def _count_steps(self) -> int:
-        """Return the number of steps of the run, and detect missing ones, which would be repeated."""
-        counted = steps.count_steps(self._journal.database, self.run)
-        if counted.stored != max(counted.noted, counted.last):
-            self._gap = _describe_gap(self._journal, self.run)
-        return counted.last
 
     def _find_row(self, path: str) -> StepRow | None:
         with self._lock:
@@ -319,31 +333,42 @@ class JournalMiddleware(Middleware):
         return outcome
 
     def _insert_effect(
-        self, step: EffectCall, text: str, hash: str, state: str, outcome: str | None, cost: float | None = None
+        self,
+        step: EffectCall,
+        text: str,
+        hash: str,
+        state: str,
+        outcome: str | None,
+        cost: float | None = None,
+        *,
+        beside: LeasedWrite | None = None,
     ) -> None:
         now = self._journal.now()
         ended = now if state in ("done", "failed") else None
-        said, turns = self._chain_shown_turns(step.effect)
+        said, turns = None, list[TurnRow]()
+        if isinstance(step.effect, AskModel | SendMessage) and not is_effect_private():
+            said, turns = chain_turns(self._journal, step.effect.turns, self._secret_refs)
         try:
             with self._numbering:
                 # An effect that must not be repeated has to be saved even if the power fails.
-                new = steps.insert_step(
-                    step.path, self._count, step.effect.kind, hash, text, state, outcome, now, ended, cost, said
+                row = StepRow(
+                    self._count, step.path, step.effect.kind, hash, text, state, outcome, now, ended, cost, attempt=1
                 )
-                self._write(new, turns, is_unrepeatable(step.effect))
+                self._write(steps.insert_step(row, said), turns, is_unrepeatable(step.effect), beside=beside)
                 self._count += 1
         except BaseException:
             forget_stored_turns(step.effect)
             raise
 
-    def _chain_shown_turns(self, effect: Effect) -> tuple[str | None, list[TurnRow]]:
-        """Return the key and the new rows of the turns of a model request; none for a private one."""
-        if not isinstance(effect, AskModel | SendMessage) or is_effect_private():
-            return None, []
-        return chain_turns(self._journal, effect.turns, self._secret_refs)
-
-    def _write(self, write: LeasedWrite, turns: Sequence[TurnRow] = (), is_durable: bool = False) -> None:
-        self._journal.write_at_epoch(self.run, self._epoch, write, turns, is_durable)
+    def _write(
+        self,
+        write: LeasedWrite,
+        turns: Sequence[TurnRow] = (),
+        is_durable: bool = False,
+        *,
+        beside: LeasedWrite | None = None,
+    ) -> None:
+        self._journal.write_at_epoch(self.run, self._epoch, write, turns, is_durable, beside=beside)
 
 
 def _with_resume_option(error: H, option: str) -> H:
@@ -364,16 +389,6 @@ def encode_effect(journal: Journal, withheld: SecretRefs, effect: Effect, is_pri
 def _hash_with_key(journal: Journal, hash: str) -> str:
     """Return a keyed fingerprint, which nobody without the key finds by trying."""
     return ENCRYPTED_MARK + journal.cipher.hash(hash)
-
-
-def _describe_gap(journal: Journal, run: str) -> str:
-    """Return the message about missing steps of a run."""
-    path = steps.find_first_gap(journal.database, run)
-    where = f" before step {path}" if path else " at the end"
-    return (
-        f"session {run!r} stops: the database is damaged: steps{where} are missing and would be repeated;"
-        f" `antiphon resume {run} --edited` resumes anyway and repeats them"
-    )
 
 
 def _initial_state(effect: Effect) -> str:
@@ -422,7 +437,6 @@ def _describe_effect(effect: Effect) -> str:
 
 
 def _format_request(asked: Mapping[str, Any]) -> str:
-    """Format an effect in one line."""
     given = ", ".join(
         f"{name} {dump_ascii_json({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each
     )

@@ -32,6 +32,9 @@ from antiphon.storage.sessions import SessionFilter
 from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.storage.store_location import get_database_url, is_saving_off
 
+#: The most ids in one query.
+_MAX_IDS = 500
+
 
 class JournalReader:
     """Reads the file or database of a journal."""
@@ -96,8 +99,15 @@ class JournalReader:
         self, *, parent: str | None = None, state: str | None = None, limit: int | None = None
     ) -> list[RunEntry]:
         """Return runs, newest first; with a `parent`, its children in order. `state` selects runs in that state."""
-        rows = sessions.list_sessions(self.database, self.make_filter(state or ""), parent=parent, limit=limit)
+        which = self.make_filter([state] if state else ())
+        rows = sessions.list_sessions(self.database, which, parent=parent, limit=limit)
         return [read_run_entry(self, row) for row in rows]
+
+    def find_all(self, ids: Sequence[str]) -> list[RunEntry]:
+        """Return the runs with these ids that exist."""
+        pages = (ids[first : first + _MAX_IDS] for first in range(0, len(ids), _MAX_IDS))
+        found = (row for page in pages for row in sessions.list_sessions(self.database, SessionFilter(ids=page)))
+        return [read_run_entry(self, row) for row in found]
 
     def determine_state(self, state: str, owner: str) -> str:
         """Return the effective state of a run: `interrupted` instead of `running` if its process has died.
@@ -107,13 +117,18 @@ class JournalReader:
         return "interrupted" if state == "running" and not self.is_shared and not is_owner_alive(owner) else state
 
     def make_filter(
-        self, state: str = "", *, kind: str = "", after: str = "", ids: Sequence[str] | None = None
+        self,
+        states: Sequence[str] = (),
+        *,
+        kinds: Sequence[str] = (),
+        after: str = "",
+        ids: Sequence[str] | None = None,
     ) -> SessionFilter:
-        """Return a filter of runs by their effective state and kind, or by `ids`; they are older than `after`."""
+        """Return a filter of runs by their effective states and kinds, or by `ids`; they are older than `after`."""
         gone = None
-        if state in ("running", "interrupted") and not self.is_shared:
+        if {"running", "interrupted"} & {*states} and not self.is_shared:
             gone = [each for each in sessions.list_running_owners(self.database) if not is_owner_alive(each)]
-        return SessionFilter(state, kind, after, gone, ids)
+        return SessionFilter(states, kinds, after, gone, ids)
 
     def count_by_state(self, parent: str, kind: str | None = None) -> list[tuple[str, int]]:
         """Return how many child runs are in each state."""
@@ -130,10 +145,10 @@ class JournalReader:
     def find(self, which: str) -> RunEntry:
         """Return the run with this id, or the only one whose id begins with it; `last` is the newest."""
         if which == "last":
-            newest = sessions.find_newest(self.database)
-            if newest is None:
+            newest = sessions.list_sessions(self.database, limit=1)
+            if not newest:
                 raise NotSavedError("there is no session yet")
-            return read_run_entry(self, newest)
+            return read_run_entry(self, newest[0])
         exact = sessions.find_session(self.database, which)
         rows = [exact] if exact is not None else sessions.find_by_prefix(self.database, which)
         if len(rows) != 1 or not which:
@@ -142,11 +157,11 @@ class JournalReader:
 
     def load_ending(self, id: str) -> dict[str, Any]:
         """Return how a run ended. References to unchanged environment variables are resolved."""
-        return self._load_with_values(sessions.find_result(self.database, id), id)
+        return self._load_with_values(sessions.find_text(self.database, id, "result"), id)
 
     def load_launch(self, id: str) -> dict[str, Any]:
         """Return the launch data of a run. References to unchanged environment variables are resolved."""
-        return self._load_with_values(sessions.find_launch(self.database, id), id)
+        return self._load_with_values(sessions.find_text(self.database, id, "launch"), id)
 
     def _load_with_values(self, kept: str | None, id: str) -> dict[str, Any]:
         if kept is None:
@@ -217,7 +232,8 @@ class JournalReader:
             return load_session_request(self, data, steps.find_turn_of(self.database, entry.id, found.path) or "")
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"session {id!r} has no request of a model")
-        return load_session_request(self, self.load_launch(entry.id), sessions.find_last_turn(self.database, entry.id))
+        last = sessions.find_text(self.database, entry.id, "last_turn") or ""
+        return load_session_request(self, self.load_launch(entry.id), last)
 
     def load_shown_turns(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
         """Return the last `most` turns of a model request, and the key of the turns before them, for `before`.
@@ -242,4 +258,4 @@ class JournalReader:
 
     def load_raw_text(self, kept: str) -> str:
         """Return a text that may be stored apart; an encrypted one stays encrypted."""
-        return texts.load_text(self.database, kept)
+        return texts.read_text(self.database.query, kept)

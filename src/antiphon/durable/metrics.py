@@ -63,9 +63,8 @@ class Metrics:
 
 def measure_metrics(database: PostgresDatabase, lease: float) -> Metrics:
     """Read all metrics in one transaction."""
-    found = read_counts(database, lease)
-    workers = tuple(WorkerEntry(*each) for each in found.workers)
-    return Metrics(found.states, found.lost, found.oldest, found.begun / 60, found.cost, workers)
+    states, (lost, oldest, begun, cost), workers = read_counts(database, lease)
+    return Metrics(states, lost, oldest, begun / 60, cost, tuple(WorkerEntry(*each) for each in workers))
 
 
 def _format_gauge(name: str, help: str, values: Sequence[tuple[str, float]]) -> str:

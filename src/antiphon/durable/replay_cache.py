@@ -63,14 +63,15 @@ class ReplayCache:
         decided: dict[str, Outcome | None] = {}
         for number, each in enumerate(aside):
             decided = {**each.decided, **decided}
-            self._add_run(number, each, decided)
-
-    def _add_run(self, number: int, aside: SetAsideRun, decided: Decisions) -> None:
-        for path, seq, kind, hash, state in steps.iterate_step_keys(self._journal.database, aside.run):
-            if aside.without_failed and state == "failed" and not self._is_indeterminate(aside.run, path):
-                continue
-            if not any(_is_done_again(path, each, given) for each, given in decided.items()):
-                self._add(_make_key(path, kind, hash), number * _SEQ_LIMIT + seq)
+            for path, seq, kind, hash, state in steps.iterate_step_keys(journal.database, each.run):
+                if each.without_failed and state == "failed" and not self._is_indeterminate(each.run, path):
+                    continue
+                # A step inside which another was decided about ends only after that one.
+                is_done_again = any(
+                    at.startswith(f"{path}/") or (path == at and given is None) for at, given in decided.items()
+                )
+                if not is_done_again:
+                    self._add(_make_key(path, kind, hash), number * _SEQ_LIMIT + seq)
 
     def skip_effects_of(self, run: str) -> None:
         """Remove the effects that a run has replayed already."""
@@ -164,16 +165,14 @@ def load_replay_cache(journal: Journal, run: str) -> ReplayCache | None:
     rows = sessions.list_set_aside(journal.database, run)
     if not rows:
         return None
-    kept = ReplayCache(journal, [_read_set_aside_run(*row) for row in rows])
+    aside: list[SetAsideRun] = []
+    for child, about in rows:
+        data = load_json(about, f"what was decided about session {child!r}")
+        decided = {path: Outcome() if given else None for path, given in data["decided"].items()}
+        aside.append(SetAsideRun(child, decided, data["failed"]))
+    kept = ReplayCache(journal, aside)
     kept.skip_effects_of(run)
     return kept
-
-
-def _read_set_aside_run(run: str, about: str) -> SetAsideRun:
-    data = load_json(about, f"what was decided about session {run!r}")
-    return SetAsideRun(
-        run, {path: Outcome() if given else None for path, given in data["decided"].items()}, data["failed"]
-    )
 
 
 def is_indeterminate(outcome: Outcome | None) -> bool:
@@ -181,16 +180,9 @@ def is_indeterminate(outcome: Outcome | None) -> bool:
     return outcome is not None and isinstance(outcome.error, IndeterminateEffect)
 
 
-def _is_done_again(path: str, decided: str, given: Outcome | None) -> bool:
-    """Whether a step was decided about; or is what such a one is inside of, which is not over before that is."""
-    return decided.startswith(f"{path}/") or (path == decided and given is None)
-
-
 def _make_key(path: str, kind: str, hash: str) -> bytes:
-    """What says where and what an effect is, in a few bytes."""
-    return hashlib.blake2b(f"{_strip_counts(path)} {kind} {hash}".encode(), digest_size=16).digest()
+    """Return a short key of an effect and its place.
 
-
-def _strip_counts(path: str) -> str:
-    """A path without the counts that change when something is put before it; rounds and calls keep theirs."""
-    return _COUNTED.sub("#", path)
+    Counts that change when something is put before it are left out; rounds and calls keep theirs.
+    """
+    return hashlib.blake2b(f"{_COUNTED.sub('#', path)} {kind} {hash}".encode(), digest_size=16).digest()

@@ -42,7 +42,12 @@ def align_steps(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> 
             if other.path not in paths:
                 yield StepPair(other.path, "second only", None, other)
         told = max(told, place + 1)
-        yield _compare_steps(one, theirs[place])
+        other = theirs[place]
+        if (one.kind, one.hash) != (other.kind, other.hash):
+            yield StepPair(one.path, "asked", one, other)
+        else:
+            is_same = _comparable_outcome(one) == _comparable_outcome(other)
+            yield StepPair(one.path, "same" if is_same else "outcome", one, other)
     for other in theirs[told:]:
         if other.path not in paths:
             yield StepPair(other.path, "second only", None, other)
@@ -51,14 +56,6 @@ def align_steps(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> 
 def find_differences(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> Generator[StepPair]:
     """Return the steps in which two runs differ."""
     return (each for each in align_steps(first, second) if each.what != "same")
-
-
-def _compare_steps(one: EffectEntry, other: EffectEntry) -> StepPair:
-    if (one.kind, one.hash) != (other.kind, other.hash):
-        return StepPair(one.path, "asked", one, other)
-    return StepPair(
-        one.path, "same" if _comparable_outcome(one) == _comparable_outcome(other) else "outcome", one, other
-    )
 
 
 def _comparable_outcome(entry: EffectEntry) -> Any:

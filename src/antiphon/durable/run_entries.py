@@ -96,22 +96,38 @@ class _LenientReader:
             return instead
 
     def number(self, value: Any, what: str, instead: Any = 0.0) -> Any:
-        return None if value is None and instead is None else self(lambda: _check_number(value, what), instead)
+        if (value is None and instead is None) or isinstance(value, int | float):
+            return value
+        self.damage.append(f"the database is damaged: {what} has {value!r} instead of a number")
+        return instead
 
 
 def read_run_entry(journal: JournalReader, row: SessionRow) -> RunEntry:
     """Return a run from its row, as far as it can be read."""
-    id, state, kind, title, created, updated, parent, number, wake_at, owner, launch, result, *fork, cost, count = row
-    whole, what = _LenientReader(), f"session {id}"
-    none: tuple[QuestionEntry, ...] = ()
-    waiting = whole(lambda: journal.list_questions(id, LISTED_QUESTIONS), none) if state in ("waiting", "ready") else ()
-    begun = whole(lambda: _read_json(journal, launch, what), {})
-    how = None if result is None else whole(lambda: _read_json(journal, result, what), {})
-    times = whole.number(created, what), whole.number(updated, what)
-    wakes = whole.number(wake_at, what, None)
-    read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting, *fork)
-    state = journal.determine_state(str(state), str(owner))
-    return RunEntry(id, state, str(kind), str(title), *read, damage="; ".join(whole.damage))
+    whole, what = _LenientReader(), f"session {row.id}"
+    waiting: tuple[QuestionEntry, ...] = ()
+    if row.state in ("waiting", "ready"):
+        waiting = whole(lambda: journal.list_questions(row.id, LISTED_QUESTIONS), waiting)
+    return RunEntry(
+        row.id,
+        journal.determine_state(str(row.state), str(row.owner)),
+        str(row.kind),
+        str(row.title),
+        whole.number(row.created, what),
+        whole.number(row.updated, what),
+        row.parent,
+        row.number,
+        whole.number(row.wake_at, what, None),
+        str(row.owner),
+        whole(lambda: _read_json(journal, row.launch, what), {}),
+        None if row.result is None else whole(lambda: _read_json(journal, row.result or "", what), {}),
+        row.cost,
+        row.steps,
+        waiting,
+        row.forked_from,
+        row.forked_at,
+        "; ".join(whole.damage),
+    )
 
 
 def read_effect_entry(journal: JournalReader, row: StepRow) -> EffectEntry:
@@ -168,12 +184,6 @@ def format_local_time(moment: float, unit: str = "minutes") -> str:
     except (OverflowError, ValueError, OSError):
         # Clocks may be wrong, and a program may sleep beyond the last year that can be formatted.
         return "the end of time" if moment > 0 else "the beginning of time"
-
-
-def _check_number(value: Any, what: str) -> float:
-    if not isinstance(value, int | float):
-        raise StoreError(f"the database is damaged: {what} has {value!r} instead of a number")
-    return value
 
 
 def _read_json(journal: JournalReader, kept: str, what: str) -> dict[str, Any]:

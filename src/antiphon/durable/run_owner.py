@@ -1,10 +1,11 @@
-"""Owners of runs: ids of processes, and whether such a process is still alive."""
+"""Owners of runs: ids of processes, whether such a process is still alive, and its script."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import socket
+import sys
 from pathlib import Path
 
 
@@ -40,6 +41,12 @@ def describe_owner(owner: str, run: str) -> str:
         return f"process {process}; wait for it, or end it"
     again = f"if it has died, run `antiphon resume {run} --force`"
     return f"process {process} on {host}, which this machine cannot check; {again}"
+
+
+def find_main_script() -> str:
+    """Return the path of the Python script that this process runs; empty if it runs none."""
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    return os.path.abspath(file) if file else ""
 
 
 def _read_start_time(process: int) -> str:

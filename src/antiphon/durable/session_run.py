@@ -125,9 +125,7 @@ class SessionRun:
         effect = SendMessage(title, asked["mode"], asked["prompt"], asked["head"], place, model, self.key, turns)
         self._count, self.key = self._count + 1, ""
         call = EffectCall(str(self._count), effect)
-        active.middleware.skip_replay()
-        active.middleware.before(call)
-        active.start_message(about)
+        active.begin_message(call, about)
         return MessageStep(self, active, call.path)
 
     def load_request(self, id: str) -> tuple[Conversation, Any, Any]:
@@ -202,10 +200,6 @@ class SessionRun:
             raise RunInUse(
                 f"session {self.id} is in use by {who}: wait until it ends there, or continue in a copy with `--fork`"
             ) from error
-
-    def count_saved(self) -> int:
-        """Return the number of saved messages."""
-        return self._count_messages() if self.id else 0
 
     def _count_messages(self) -> int:
         last = self.journal.find_last_message(self.id)

@@ -26,10 +26,9 @@ class SharedCounter(Counter):
             self._spent, self._is_loaded = Spending(cost=load_or_begin_sum(self._database, self._batch)), True
         return self._spent
 
-    def add(self, spent: Spending) -> None:
-        """Add to the sum of all machines."""
-        if spent.cost == 0:
-            return
-        found = add_to_sum(self._database, self._batch, spent.cost)
+    def add(self, spent: Spending) -> Spending:
+        """Add to the sum of all machines and return it."""
+        found = add_to_sum(self._database, self._batch, spent.cost) if spent.cost != 0 else None
         if found is not None:
             self._spent = Spending(cost=found[0])
+        return self.load()

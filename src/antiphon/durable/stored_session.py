@@ -12,9 +12,10 @@ from antiphon.conversation import Conversation, UserPart
 from antiphon.conversation.serialization import parts_to_json
 from antiphon.durable.journal import Journal
 from antiphon.durable.journal_middleware import ReplayDiverged
+from antiphon.durable.run_owner import find_main_script
 from antiphon.durable.session_run import MessageStep, SessionRun
 from antiphon.effects import Outcome
-from antiphon.storage import Store as ConversationStore
+from antiphon.storage.store import ConversationStore
 
 if TYPE_CHECKING:
     from antiphon.durable.active_run import ActiveRun
@@ -78,7 +79,10 @@ class StoredSession(SessionRun):
     """
 
     def __init__(self, store: Store, id: str, model: Callable[[], str], *, appends: bool = False) -> None:
-        super().__init__(store.journal, "session", lambda: {"model": model(), "conversation": self.id}, id=id)
+        script = find_main_script()
+        super().__init__(
+            store.journal, "session", lambda: {"model": model(), "conversation": self.id, "script": script}, id=id
+        )
         self.is_held = True
         self._store = store
         self._model = model
@@ -100,13 +104,18 @@ class StoredSession(SessionRun):
         if not self._store.is_saving:
             return None
         if self._saved is None:
-            self._saved = self.count_saved()
+            self._saved = self._count_messages() if self.id else 0
         self._position += 1
         self._conversation = conversation
         if self._position > self._saved:
             return super().begin_request(conversation, mode, prompt, title)
         active = self.acquire(title)
-        self._check_same_message(mode, None if prompt is None else parts_to_json(prompt))
+        asked = self.journal.find_effect(self.id, str(self._position)).asked
+        if (asked.get("mode"), asked.get("prompt")) != (mode, None if prompt is None else parts_to_json(prompt)):
+            raise ReplayDiverged(
+                f"message {self._position} of session {self.id} differs from the saved one, {asked.get('text')!r:.200};"
+                f" give the session another id, or append to it with `Session.open({self.id!r}, store=…)`"
+            )
         if self._position == 1:
             active.start_replay()
         if self._position == self._saved:
@@ -149,11 +158,3 @@ class StoredSession(SessionRun):
             self._own.finish("done", self._ending, is_held=True)
             self._ending = {}
         super().close()
-
-    def _check_same_message(self, mode: str, prompt: Any) -> None:
-        asked = self.journal.find_effect(self.id, str(self._position)).asked
-        if (asked.get("mode"), asked.get("prompt")) != (mode, prompt):
-            raise ReplayDiverged(
-                f"message {self._position} of session {self.id} differs from the saved one, {asked.get('text')!r:.200};"
-                f" give the session another id, or append to it with `Session.open({self.id!r}, store=…)`"
-            )

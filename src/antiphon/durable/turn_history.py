@@ -37,7 +37,9 @@ def session_request_to_json(conversation: Conversation, mode: str, prompt: Seque
 
 def load_session_request(journal: JournalReader, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
     """Return the conversation, the mode and the prompt of a saved request."""
-    head = {**as_object(data.get("head")), "turns": _load_turns(journal, said)}
+    bodies = iterate_turn_bodies(journal.database, said)
+    turns = [journal.secret_refs.parse_with_values(body, "a turn") for _, body in bodies][::-1]
+    head = {**as_object(data.get("head")), "turns": turns}
     prompt = data.get("prompt")
     return (
         conversation_from_json(head)[0],
@@ -67,13 +69,7 @@ def chain_turns(journal: JournalReader, turns: Sequence[Turn], withheld: SecretR
 def forget_stored_turns(effect: Effect) -> None:
     """Mark the turns of a request as not stored, because writing them failed."""
     for turn in effect.turns if isinstance(effect, AskModel | SendMessage) else ():
-        turn.derived.remove(_STORED_TURN)
-
-
-def _load_turns(journal: JournalReader, key: str) -> list[Any]:
-    """Return the turns of a history as JSON data, oldest first."""
-    bodies = iterate_turn_bodies(journal.database, key)
-    return [journal.secret_refs.parse_with_values(body, "a turn") for _, body in bodies][::-1]
+        turn.derived.pop(_STORED_TURN, None)
 
 
 def load_last_turns(journal: JournalReader, key: str, most: int) -> tuple[list[Turn], str]:

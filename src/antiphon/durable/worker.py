@@ -8,7 +8,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,7 +19,6 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
 
-from antiphon.durable.isolation_lock import IsolationLock
 from antiphon.durable.run_owner import identify_process
 from antiphon.errors import LeaseLost, RunInUse, StoreError, Suspended
 from antiphon.storage import run_queue
@@ -44,7 +43,10 @@ class PersistentJobManager(JobManager):
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
         try:
             if self._is_unsure:
-                await self._release_unknown_jobs(worker_id)
+                # Jobs that were fetched in a reply that got lost are taken over.
+                released = {"worker": worker_id, "held": list(self._held)}
+                await self.connector.execute_query_async(run_queue.RELEASE_UNKNOWN_JOBS, **released)
+                self._is_unsure = False
             job = await super().fetch_job(queues, worker_id)
         except ConnectorException as error:
             log.warning("cannot fetch jobs now: %s", error.__cause__)
@@ -54,11 +56,6 @@ class PersistentJobManager(JobManager):
         if job is not None and job.id is not None:
             self._held.add(job.id)
         return job
-
-    async def _release_unknown_jobs(self, worker: int) -> None:
-        """Release jobs that were fetched in a reply that got lost, so that they are taken over."""
-        await self.connector.execute_query_async(run_queue.RELEASE_UNKNOWN_JOBS, worker=worker, held=list(self._held))
-        self._is_unsure = False
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
         assert job.id is not None
@@ -92,6 +89,46 @@ class PersistentJobManager(JobManager):
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     # It sends single statements; a transaction around each would cost two round trips more.
     await connection.set_autocommit(True)
+
+
+class IsolationLock:
+    """A lock that admits any number of runs, or one exclusive run. Exclusive runs have priority."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._is_alone = False
+        self._want_alone = 0
+
+    @contextlib.contextmanager
+    def enter(self, alone: bool, note_waiting: Callable[[bool], None]) -> Generator[None]:
+        """Hold the lock inside the block. If that takes waiting, call `note_waiting` before and after the wait."""
+        with self._changed:
+            if not (has_waited := not self._is_free(alone)):
+                self._mark_entered(alone)
+        if has_waited:
+            note_waiting(True)
+            with self._changed:
+                self._want_alone += alone
+                self._changed.wait_for(lambda: self._is_free(alone))
+                self._want_alone -= alone
+                self._mark_entered(alone)
+        try:
+            if has_waited:
+                note_waiting(False)
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._is_alone = False
+                self._changed.notify_all()
+
+    def _is_free(self, alone: bool) -> bool:
+        return self._inside == 0 if alone else not self._is_alone and not self._want_alone
+
+    def _mark_entered(self, alone: bool) -> None:
+        self._inside += 1
+        self._is_alone = alone
 
 
 class RunWorker:
@@ -205,18 +242,17 @@ class RunWorker:
 
     def _claim_and_execute(self, job: int, run: str, lost: int) -> None:
         epoch = run_queue.claim_run(self._database, run, job, self._lease, lost)
-        if epoch is not None:
-            run_queue.settle_run(self._database, run, epoch, identify_process(), self._try_execute(run))
-
-    def _try_execute(self, run: str) -> BaseException | None:
+        if epoch is None:
+            return
+        failure: BaseException | None = None
         try:
             self._execute(run)
         except (LeaseLost, RunInUse, Suspended) as error:
             log.info("run %s: %s", run, error)
         except BaseException as error:
             log.warning("run %s ended with %s: %s", run, type(error).__name__, error)
-            return error
-        return None
+            failure = error
+        run_queue.settle_run(self._database, run, epoch, identify_process(), failure)
 
     def _watch(self) -> None:
         database = PostgresDatabase(self._database.url, patience=0)

@@ -19,13 +19,14 @@ class Limits:
     """Limits of a session or a budget; `None` means no limit. The defaults suit one run of a session.
 
     In a session, `requests` and `tool_calls` are its own. Calls beyond `tool_calls` are not run. After
-    `seconds`, current work is interrupted; the time that people take to answer does not count. `tokens` and
-    `cost` (US dollars) include nested runs and are checked before each request.
+    `seconds`, current work is interrupted; the time that people take to answer does not count. `tokens`,
+    `output_tokens` and `cost` (US dollars) include nested runs and are checked before each request.
     """
 
     requests: int | None = 50
     tool_calls: int | None = 200
     tokens: int | None = None
+    output_tokens: int | None = None
     cost: float | None = None
     seconds: float | None = None
 
@@ -56,14 +57,23 @@ class Spending:
         """The input and output tokens."""
         return (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
 
+    @property
+    def output_tokens(self) -> int:
+        """The output tokens, with those of reasoning."""
+        return self.usage.output_tokens or 0
+
     def plus(self, other: Spending) -> Spending:
         """Return the sum of both."""
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        usage = self.usage if other.usage is _NO_USAGE else self.usage.plus(other.usage)
+        if self.usage is _NO_USAGE:
+            usage = other.usage
+        else:
+            usage = self.usage if other.usage is _NO_USAGE else self.usage.plus(other.usage)
         return Spending(self.requests + other.requests, self.tool_calls + other.tool_calls, usage, cost)
 
 
 _NOTHING = Spending()
+_ONE_REQUEST = Spending(requests=1)
 
 
 class Counter:
@@ -77,10 +87,11 @@ class Counter:
         """Return the sum so far."""
         return self._spent
 
-    def add(self, spent: Spending) -> None:
-        """Add to the sum."""
+    def add(self, spent: Spending) -> Spending:
+        """Add to the sum and return it."""
         with self._lock:
             self._spent = self._spent.plus(spent)
+            return self._spent
 
 
 class BudgetExceeded(AntiphonError):
@@ -150,15 +161,15 @@ class Budget(Middleware):
         """The sum so far."""
         return self.counter.load()
 
-    def add(self, spent: Spending) -> None:
-        """Add to this budget and its parents, and warn if little of a limit is left."""
-        for each in self._chain:
-            each.counter.add(spent)
+    def add(self, spent: Spending) -> Spending:
+        """Add to this budget and its parents, and warn if little of a limit is left. Return the sum of this budget."""
+        total, *_ = [each.counter.add(spent) for each in self._chain]
         if self._on_warning is not None:
             share, told = self._compute_used_share()
             if self._warn_at <= share < 1:
                 warn, self._on_warning = self._on_warning, None
                 warn(f"{share:.0%} of {told} is used")
+        return total
 
     def check(self, requests: int | None = None, seconds: float | None = None) -> None:
         """Raise `BudgetExceeded` if a limit of this budget or a parent forbids another request.
@@ -167,29 +178,36 @@ class Budget(Middleware):
         """
         for each in self._chain:
             spent, limits = each.counter.load(), each.limits
-            is_own = each is self or requests is None
-            if is_own and limits.requests is not None:
-                each._compare("requests", limits.requests, spent.requests if requests is None else requests)
-            if limits.tokens is not None:
-                each._compare("tokens", limits.tokens, spent.tokens)
-            if limits.cost is not None:
-                each._compare("cost", limits.cost, spent.cost)
-            if is_own and limits.seconds is not None:
-                each._compare("seconds", limits.seconds, time.monotonic() - each._began if seconds is None else seconds)
+            most_requests, most_seconds = limits.requests, limits.seconds
+            if requests is not None and each is not self:
+                most_requests = most_seconds = None
+            for name, limit, used in (
+                ("requests", most_requests, spent.requests if requests is None else requests),
+                ("tokens", limits.tokens, spent.tokens if limits.tokens is not None else 0),
+                ("output_tokens", limits.output_tokens, spent.output_tokens if limits.output_tokens is not None else 0),
+                ("cost", limits.cost, spent.cost),
+                ("seconds", most_seconds, time.monotonic() - each._began if seconds is None else seconds),
+            ):
+                if limit is not None and (used is None or used >= limit):
+                    raise BudgetExceeded(each.scope, name, limit, used, each._label)
+
+    def start_request(self, requests: int | None = None, seconds: float | None = None) -> None:
+        """Count a request before it is sent. Raise `BudgetExceeded` if `check` forbids it."""
+        with self._lock:
+            self.check(requests, seconds)
+            self.add(_ONE_REQUEST)
 
     def before(self, step: EffectCall) -> None:
         """Count a request or call before it happens, because concurrent ones share the budget."""
         match step.effect:
             case AskModel():
-                with self._lock:
-                    self.check()
-                    self.add(Spending(requests=1))
+                self.start_request()
             case CallTool():
                 with self._lock:
                     for each in self._chain:
-                        limit = each.limits.tool_calls
-                        if limit is not None:
-                            each._compare("tool_calls", limit, each.spent.tool_calls)
+                        limit, used = each.limits.tool_calls, each.spent.tool_calls
+                        if limit is not None and used >= limit:
+                            raise BudgetExceeded(each.scope, "tool_calls", limit, used, each._label)
                     self.add(Spending(tool_calls=1))
             case _:
                 pass
@@ -201,10 +219,6 @@ class Budget(Middleware):
             with self._lock:
                 self.add(Spending(usage=outcome.value.reply.usage, cost=outcome.value.cost))
 
-    def _compare(self, name: str, limit: float, used: float | None) -> None:
-        if used is None or used >= limit:
-            raise BudgetExceeded(self.scope, name, limit, used, self._label)
-
     def _compute_used_share(self) -> tuple[float, str]:
         """Return the largest used share of any limit, and that limit as text."""
         shares = [
@@ -215,6 +229,7 @@ class Budget(Middleware):
                 ("requests", limits.requests, spent.requests),
                 ("tool_calls", limits.tool_calls, spent.tool_calls),
                 ("tokens", limits.tokens, spent.tokens),
+                ("output_tokens", limits.output_tokens, spent.output_tokens),
                 ("cost", limits.cost, spent.cost),
             )
             if limit and used is not None

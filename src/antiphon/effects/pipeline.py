@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from antiphon.effects import instrumentation
 from antiphon.effects.types import Effect, Outcome
 from antiphon.errors import AntiphonError
 
@@ -45,6 +46,10 @@ class Middleware:
     @property
     def run(self) -> str:
         """The id of the run in which effects are saved; empty if they are not saved."""
+        return ""
+
+    def get_trace_seed(self) -> str:
+        """Return a text that is the same in all processes that work on the run, and unique; empty if there is none."""
         return ""
 
     def before(self, step: EffectCall) -> Outcome | None:
@@ -113,8 +118,8 @@ class EffectContext:
     def perform(
         self, name: str, effect: Callable[[], Effect], do: Callable[[], Awaitable[Any]], **more: Any
     ) -> Awaitable[Any]:
-        """Perform an effect under a given name. Without middleware, call `do` directly."""
-        if not self.performers:
+        """Perform an effect under a given name. Without middleware and instrumentation, call `do` directly."""
+        if not self.performers and instrumentation.installed is None:
             return do()
         return aperform(EffectCall(f"{self.node.prefix}{name}", effect(), **more), do)
 
@@ -129,6 +134,8 @@ class EffectContext:
         with ExitStack() as stack:
             path = f"{self.node.prefix}{name}"
             heard = [stack.enter_context(each.stream_listener(path)) for each in self.performers]
+            if instrumentation.installed is not None:
+                heard.append(instrumentation.installed.stream_listener())
             yield [each for each in heard if each is not None]
 
 
@@ -181,10 +188,12 @@ def perform(step: EffectCall, do: Callable[[], Any]) -> Any:
     if outcome is None:
         if wait := _compute_delay(step, passed):
             time.sleep(wait)
-        try:
-            outcome = Outcome(do())
-        except Exception as error:
-            outcome = Outcome(error=error)
+        with _observe(step) as observe:
+            try:
+                outcome = Outcome(do())
+            except Exception as error:
+                outcome = Outcome(error=error)
+            observe(outcome)
     return _notify_after(step, outcome, passed)
 
 
@@ -197,11 +206,20 @@ async def aperform(step: EffectCall, do: Callable[[], Awaitable[Any]]) -> Any:
             from asyncio import sleep
 
             await sleep(wait)
-        try:
-            outcome = Outcome(await do())
-        except Exception as error:
-            outcome = Outcome(error=error)
+        with _observe(step) as observe:
+            try:
+                outcome = Outcome(await do())
+            except Exception as error:
+                outcome = Outcome(error=error)
+            observe(outcome)
     return _notify_after(step, outcome, passed)
+
+
+_UNOBSERVED: nullcontext[Callable[[Outcome], object]] = nullcontext(lambda _: None)
+
+
+def _observe(step: EffectCall) -> AbstractContextManager[Callable[[Outcome], object]]:
+    return _UNOBSERVED if instrumentation.installed is None else instrumentation.installed.effect(step)
 
 
 def _find_known_outcome(step: EffectCall, passed: list[Middleware]) -> Outcome | None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from antiphon.errors import ConfigurationError
 from antiphon.facts.fields import flatten_table
-from antiphon.facts.names import normalize_model_name
+from antiphon.facts.resolution import normalize_model_name
 from antiphon.facts.server_answers import STOP_OUTCOMES
 from antiphon.facts.table import FILE, FactTable
 from antiphon.facts.validation import check_facts

@@ -71,7 +71,12 @@ def build_facts(flat: FlatFacts, **computed: str) -> Facts:
 
 def _parse_value(name: str, value: Any) -> Any:
     if name.startswith("inputs."):
-        return _parse_input_limits(value)
+        if value is None or value is False:
+            return None
+        if isinstance(value, InputLimits):
+            return value
+        stated: dict[str, Any] = {} if value is True else {**value, "types": tuple(value.get("types", ()))}
+        return InputLimits(**stated)
     if name in _DATE_FIELDS:
         return _parse_date(value)
     if name == "price_changes":
@@ -85,12 +90,3 @@ def _parse_date(value: Any) -> date:
     from datetime import date
 
     return value if isinstance(value, date) else date.fromisoformat(value)
-
-
-def _parse_input_limits(value: Any) -> InputLimits | None:
-    if value is None or value is False:
-        return None
-    if isinstance(value, InputLimits):
-        return value
-    stated: dict[str, Any] = {} if value is True else {**value, "types": tuple(value.get("types", ()))}
-    return InputLimits(**stated)

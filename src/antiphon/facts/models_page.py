@@ -42,8 +42,8 @@ inputs = { images = false }
 thinking = { default = "on", off = "none" }
 ```
 
-The first that speaks of a fact is believed: you, a refusal in this process, the vendor's answer to
-`antiphon setup models refresh`, the platform, the model, its family, the provider. From Python it is
+The first source that has a fact decides. The order is: you, a refusal in this process, the vendor's
+answer to `antiphon setup models refresh`, the platform, the model, its family, the provider. From Python it is
 [`register_model`](providers.md#what-a-model-can-do-and-what-it-costs).
 """
 

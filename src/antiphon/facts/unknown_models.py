@@ -51,10 +51,6 @@ def _choose_cautious_value(name: str, values: list[Any]) -> Any:
         return False if False in stated else None
     if all(value == stated[0] for value in stated):
         return stated[0]
-    return _intersect_values(name, stated)
-
-
-def _intersect_values(name: str, stated: list[Any]) -> Any:
     if all(isinstance(value, bool) for value in stated):
         return False
     if all(isinstance(value, int | float) for value in stated):

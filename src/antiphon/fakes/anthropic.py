@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antiphon._base.json import dump_json
-from antiphon._base.json_access import as_array, as_object
+from antiphon._base.json_access import as_object
 from antiphon.fakes.anthropic_thinking import (
     ThinkingFinding,
     examine_thinking,
@@ -20,19 +20,19 @@ from antiphon.fakes.api_base import (
     ServerState,
     count_reasoning_tokens,
     count_tokens,
+    find_broken_rule,
     find_known_facts,
+    find_last_text,
     format_call_arguments,
     format_sse_event,
     has_broken_call,
-    join_text_parts,
     split_text,
 )
 from antiphon.fakes.prompt_cache import CacheUsage
 from antiphon.fakes.prompt_pieces import RenderedPrompt, render_messages
-from antiphon.fakes.script import Answer, Cite, Received, ServerCall
+from antiphon.fakes.script import Answer, Cite, Received
 from antiphon.fakes.vendors import ANTHROPIC, ErrorReply, make_random_id
 from antiphon.wire.anthropic import SPEC
-from antiphon.wire.rules import check
 
 _STOP_REASONS = {
     "end": "end_turn",
@@ -48,8 +48,8 @@ def _find_anthropic_error(received: Received, memory: ServerState) -> ErrorReply
     """Return the first broken rule, or the first thinking block that differs from the issued one."""
     if not received.headers.get("anthropic-version"):
         return ErrorReply("anthropic-version: header is required")
-    for violation in check(received.body, SPEC.name, headers=received.headers):
-        return ErrorReply.of(violation)
+    if broken := find_broken_rule(received, SPEC.name):
+        return broken
     # A16, A17 and A18.
     for finding in _check_thinking(received, memory, render_messages(received.body)):
         if finding.fault:
@@ -62,15 +62,7 @@ def _check_thinking(received: Received, memory: ServerState, prompt: RenderedPro
     yield from examine_thinking(received.body, prompt, facts, memory.account)
 
 
-def _read_last_anthropic_text(body: dict[str, Any]) -> str:
-    """Return the text of the last user message that has text."""
-    messages = [as_object(message) for message in as_array(body.get("messages"))]
-    texts = [join_text_parts(message.get("content"), "text") for message in messages if message.get("role") == "user"]
-    return next((text for text in reversed(texts) if text), "")
-
-
 def _build_anthropic_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
-    """Return the response message."""
     prompt = render_messages(received.body)
     findings = [finding for finding in _check_thinking(received, memory, prompt) if finding.action]
     message_id = f"msg_01{make_random_id(22)}"
@@ -83,7 +75,10 @@ def _build_anthropic_reply(answer: Answer, received: Received, memory: ServerSta
         "content": list(_build_content(answer, received, prompt, findings)),
         "stop_reason": stop,
         "stop_sequence": None,
-        "stop_details": _build_stop_details(answer) if stop == "refusal" else None,
+        "stop_details": {"type": "refusal", "category": None, "explanation": answer.refusal or None}
+        | dict(answer.stop_details)
+        if stop == "refusal"
+        else None,
         "usage": _build_usage(answer, received, memory, prompt),
     }
     if answer.container:
@@ -97,10 +92,6 @@ def _build_anthropic_reply(answer: Answer, received: Received, memory: ServerSta
         body["diagnostics"] = _build_diagnostics(previous, prompt, memory)
     memory.cache.prompts[message_id] = prompt
     return body
-
-
-def _build_stop_details(answer: Answer) -> dict[str, Any]:
-    return {"type": "refusal", "category": None, "explanation": answer.refusal or None} | dict(answer.stop_details)
 
 
 def _build_diagnostics(previous: object, prompt: RenderedPrompt, memory: ServerState) -> dict[str, Any]:
@@ -146,7 +137,15 @@ def _build_content(
     yield from _build_thinking(answer, received, prompt, dropped)
     yield from (dict(block) for block in answer.blocks)
     for used in answer.server_calls:
-        yield from _build_server_blocks(used)
+        call_id = used.id or f"srvtoolu_01{make_random_id(22)}"
+        yield {"type": "server_tool_use", "id": call_id, "name": used.tool, "input": dict(used.input)}
+        if used.is_done:
+            sources = [
+                {"type": "web_search_result", "url": each.url, "title": each.title}
+                | {"encrypted_content": make_random_id(16), "page_age": None}
+                for each in used.sources
+            ]
+            yield {"type": f"{used.tool}_tool_result", "tool_use_id": call_id, "content": sources or used.result}
     if answer.text:
         cited = {"citations": [_build_citation(each) for each in answer.citations]} if answer.citations else {}
         yield {"type": "text", "text": answer.text} | cited
@@ -174,19 +173,6 @@ def _build_thinking(
     text = answer.reasoning or (DEFAULT_THOUGHT if is_thinking_shown(received.body, facts) else "")
     signature = sign_thinking(text, prompt, received.model, facts, dropped)
     yield {"type": "thinking", "thinking": text, "signature": signature}
-
-
-def _build_server_blocks(used: ServerCall) -> Iterator[dict[str, Any]]:
-    call_id = used.id or f"srvtoolu_01{make_random_id(22)}"
-    yield {"type": "server_tool_use", "id": call_id, "name": used.tool, "input": dict(used.input)}
-    if used.is_done:
-        found = [_build_search_result(each) for each in used.sources] or used.result
-        yield {"type": f"{used.tool}_tool_result", "tool_use_id": call_id, "content": found}
-
-
-def _build_search_result(source: Cite) -> dict[str, Any]:
-    found = {"type": "web_search_result", "url": source.url, "title": source.title}
-    return found | {"encrypted_content": make_random_id(16), "page_age": None}
 
 
 def _build_citation(cite: Cite) -> dict[str, Any]:
@@ -239,17 +225,12 @@ def _split_block(block: dict[str, Any], texts: Iterator[str]) -> tuple[dict[str,
             return block, []
 
 
-def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
-    return as_object(as_object(as_object(body.get("output_config")).get("format")).get("schema"))
-
-
 FAKE_API = FakeApi(
     spec=SPEC,
     vendor=ANTHROPIC,
     refusal=_find_anthropic_error,
-    read_last_text=_read_last_anthropic_text,
-    read_schema=_read_schema,
+    read_last_text=lambda body: find_last_text(body.get("messages"), "role", "user", "text"),
+    read_schema=lambda body: as_object(as_object(as_object(body.get("output_config")).get("format")).get("schema")),
     reply=_build_anthropic_reply,
     events=_build_anthropic_events,
 )
-"""The fake of this API."""

@@ -10,9 +10,11 @@ from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object
 from antiphon.facts import Facts
 from antiphon.fakes.prompt_cache import PromptCache
+from antiphon.fakes.prompt_pieces import RenderedPrompt
 from antiphon.fakes.script import AccountAge, Answer, Cite, Received
 from antiphon.fakes.vendors import ErrorReply, FakeVendor
 from antiphon.wire import ApiSpec
+from antiphon.wire.rules import check
 from antiphon.wire.rules.subject import identify_subject
 
 #: The displayed thinking of a model, if the script gives none.
@@ -70,6 +72,25 @@ def find_known_facts(api: str, model: str) -> Facts:
     return identify_subject(api, model, provider=None, platform="", headers=None).facts
 
 
+def find_broken_rule(received: Received, api: str, body: object = None) -> ErrorReply | None:
+    """Return the error for the first rule that a request breaks; `body` is used in place of its own."""
+    for violation in check(received.body if body is None else body, api, received.model, headers=received.headers):
+        return ErrorReply(violation.message, 400, violation.param, violation.error_code)
+    return None
+
+
+def find_last_text(entries: object, field: str, value: str, *types: str) -> str:
+    """Return the text of the last entry that has text and this value in a field."""
+    chosen = [each for each in map(as_object, as_array(entries)) if each.get(field) == value]
+    return next(filter(None, (_join_text_parts(each.get("content"), *types) for each in reversed(chosen))), "")
+
+
+def count_cached(answer: Answer, memory: ServerState, prompt: RenderedPrompt, facts: Facts, tokens: int) -> int:
+    """Return how many of a prompt's tokens an automatic cache had, and cache the prompt."""
+    counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
+    return 0 if answer.usage is not None else min(counted.read, tokens)
+
+
 def split_text(text: str, count: int = 3) -> list[str]:
     """Split a text into about `count` pieces, none of them empty."""
     size = max(-(-len(text) // count), 1)
@@ -115,7 +136,7 @@ def format_sse_event(data: dict[str, Any], name: str = "") -> bytes:
     return (f"event: {name}\n" if name else "").encode() + b"data: " + dump_json(data).encode() + b"\n\n"
 
 
-def join_text_parts(content: object, *types: str) -> str:
+def _join_text_parts(content: object, *types: str) -> str:
     """Return the text of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content

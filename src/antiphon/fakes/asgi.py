@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from starlette.applications import Starlette
@@ -14,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
-from antiphon.fakes.continuation import resume_answer
+from antiphon.fakes.embeddings import answer_embeddings
+from antiphon.fakes.gemini_continuation import resume_answer
 from antiphon.fakes.request_handler import (
     HttpReply,
     make_error_reply,
@@ -42,7 +44,7 @@ class FakeApp:
         """Return the ASGI application."""
         routes: list[Route] = []
         for version in dict.fromkeys(version for spec in APIS.values() for version in spec.http.versions):
-            routes.append(Route(f"/{version}/models", _list_models, methods=["GET"]))
+            routes.append(Route(f"/{version}/models", self._list_models, methods=["GET"]))
         for fake in FAKE_APIS.values():
             http = fake.spec.http
             for root in (f"/{version}" for version in http.versions):
@@ -50,6 +52,10 @@ class FakeApp:
                 if http.stream_path:
                     endpoint = self._make_post_endpoint(fake, stream=True)
                     routes.append(Route(root + http.stream_path, endpoint, methods=["POST"]))
+                if fake.spec.embeddings is not None:
+                    routes.append(
+                        Route(root + fake.spec.embeddings.path, self._make_embedding_endpoint(fake), methods=["POST"])
+                    )
                 for method, below in fake.stored:
                     endpoint = self._make_stored_endpoint(fake, method, below)
                     routes.append(Route(root + http.path + below, endpoint, methods=[method]))
@@ -58,6 +64,18 @@ class FakeApp:
     def _make_post_endpoint(self, fake: FakeApi, *, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
             return _Response(await self._exchange(fake.spec.name, stream, request))
+
+        return endpoint
+
+    def _make_embedding_endpoint(self, fake: FakeApi) -> Callable[[Request], Awaitable[Any]]:
+        async def endpoint(request: Request) -> _Response:
+            received, fault = await _parse(fake.spec.name, False, request)
+            answer = fault or answer_embeddings(fake.spec, received)
+            if isinstance(answer, ErrorReply):
+                self._requests.append(replace(received, rejected=answer.message))
+                return _Response(make_error_reply(answer, fake.spec.name))
+            self._requests.append(received)
+            return _Response(make_json_reply(fake.spec.name, answer))
 
         return endpoint
 
@@ -72,16 +90,18 @@ class FakeApp:
 
         return endpoint
 
+    async def _list_models(self, request: Request) -> _Response:
+        api = _guess_api(request)
+        fake = FAKE_APIS[api]
+        if not _has_key(request, fake.spec.http.key_header):
+            return _Response(make_error_reply(fake.vendor.missing_key, api))
+        if (failure := self._script.take_failure()) is not None:
+            return _Response(make_error_reply(fake.vendor.make_scripted_error(failure, ""), api))
+        name = (default_model(fake.spec.owner) or "").partition("/")[2]
+        return _Response(make_json_reply(api, fake.vendor.list_models(name)))
+
     async def _exchange(self, api: str, stream: bool, request: Request) -> HttpReply:
-        received, fault = parse_request(
-            api,
-            request.url.path,
-            dict(request.headers),
-            await request.body(),
-            model=request.path_params.get("model", ""),
-            stream=stream,
-            key=request.query_params.get("key", ""),
-        )
+        received, fault = await _parse(api, stream, request)
         received, fault = validate_request(received, fault, self._state)
         self._requests.append(received)
         if fault:
@@ -106,6 +126,18 @@ class FakeApp:
         except Exception as error:
             # Report the error with a 400: clients retry a 500, and the next step would hide the error.
             return Fail(400, f"the script's function raised {type(error).__name__}: {error}")
+
+
+async def _parse(api: str, stream: bool, request: Request) -> tuple[Received, ErrorReply | None]:
+    return parse_request(
+        api,
+        request.url.path,
+        dict(request.headers),
+        await request.body(),
+        model=request.path_params.get("model", ""),
+        stream=stream,
+        key=request.query_params.get("key", ""),
+    )
 
 
 class _Response:
@@ -136,6 +168,11 @@ class _NotFound:
         await _Response(make_error_reply(ErrorReply(text, 404), api))(scope, receive, send)
 
 
+def _has_key(request: Request, header: str) -> bool:
+    given = (request.headers.get(name, "") for name in (header, "authorization"))
+    return "key" in request.query_params or any(each.removeprefix("Bearer").strip() for each in given)
+
+
 def _guess_api(request: Request) -> str:
     """Return the first API whose headers or version of its own a request has."""
     version = request.url.path.split("/")[1]
@@ -144,9 +181,3 @@ def _guess_api(request: Request) -> str:
         if own & set(request.headers) or version in set(spec.http.versions) - set(APIS[PLAIN_API].http.versions):
             return name
     return PLAIN_API
-
-
-async def _list_models(request: Request) -> Any:
-    fake = FAKE_APIS[_guess_api(request)]
-    name = (default_model(fake.spec.owner) or "").partition("/")[2]
-    return _Response(make_json_reply(fake.spec.name, fake.vendor.list_models(name)))

@@ -11,21 +11,22 @@ from antiphon.facts import Facts
 from antiphon.fakes.api_base import (
     FakeApi,
     ServerState,
+    count_cached,
     count_reasoning_tokens,
     count_tokens,
+    find_broken_rule,
     find_citation_span,
     find_known_facts,
     format_sse_event,
     has_broken_call,
     split_text,
 )
-from antiphon.fakes.continuation import check_continuation_token, split_answer
+from antiphon.fakes.gemini_continuation import check_continuation_token, split_answer
 from antiphon.fakes.prompt_pieces import render_contents
 from antiphon.fakes.script import Answer, Received, ServerCall
 from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 from antiphon.fakes.vendors import GOOGLE, ErrorReply, make_random_id
 from antiphon.wire.gemini import SPEC
-from antiphon.wire.rules import check
 
 _FINISH_REASONS = {"length": "MAX_TOKENS", "refusal": "SAFETY"}
 _DUMMY_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
@@ -35,8 +36,8 @@ _ACCEPTED_SIGNATURES = {*_DUMMY_SIGNATURES, *(base64.b64encode(word.encode()).de
 
 def _find_gemini_error(received: Received, memory: ServerState) -> ErrorReply | None:
     """Return the first broken rule, or G7: a thought signature that was not issued for its part."""
-    for violation in check(received.body, SPEC.name, received.model, headers=received.headers):
-        return ErrorReply.of(violation)
+    if broken := find_broken_rule(received, SPEC.name):
+        return broken
     for content in _as_object_list(received.body.get("contents")):
         if not all(map(_has_valid_signature, _as_object_list(content.get("parts")))):
             return ErrorReply("Thought signature is not valid")
@@ -70,7 +71,6 @@ def _read_last_gemini_text(body: dict[str, Any]) -> str:
 
 
 def _build_gemini_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
-    """Return the response."""
     facts = find_known_facts(SPEC.name, received.model)
     answer, going_on = split_answer(answer, received, memory, facts)
     parts = list(_build_parts(answer, facts, is_last=not going_on))
@@ -148,8 +148,7 @@ def _build_usage(answer: Answer, received: Received, memory: ServerState, facts:
     count_in, count_out = count_tokens(answer, received)
     contents = _as_object_list(received.body.get("contents"))
     prompt = render_contents(received.body, received.model, contents)
-    counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
-    cached = 0 if answer.usage is not None else min(counted.read, count_in)
+    cached = count_cached(answer, memory, prompt, facts, count_in)
     thoughts = count_reasoning_tokens(answer, count_out)
     return {
         "promptTokenCount": count_in,
@@ -204,4 +203,3 @@ FAKE_API = FakeApi(
     events=_build_gemini_events,
     join_array=_join_events_as_array,
 )
-"""The fake of this API."""

@@ -11,22 +11,23 @@ from antiphon._base.json_access import as_array, as_object
 from antiphon.fakes.api_base import (
     FakeApi,
     ServerState,
+    count_cached,
     count_reasoning_tokens,
     count_tokens,
+    find_broken_rule,
     find_citation_span,
     find_known_facts,
+    find_last_text,
     format_call_arguments,
     format_sse_event,
     has_broken_call,
-    join_text_parts,
     split_text,
 )
 from antiphon.fakes.prompt_pieces import build_prompt
-from antiphon.fakes.script import Answer, Received, ServerCall
+from antiphon.fakes.script import Answer, Received
 from antiphon.fakes.signatures import sign_values, verify_token
 from antiphon.fakes.vendors import GOOGLE, ErrorReply, make_random_id
 from antiphon.wire.google_interactions import SPEC
-from antiphon.wire.rules import check
 
 _STATUSES = {"length": "incomplete", "refusal": "incomplete", "tool_calls": "requires_action"}
 _SERVER_TOOLS = {"web_search": "google_search", "web_fetch": "url_context"}
@@ -34,8 +35,8 @@ _SERVER_TOOLS = {"web_search": "google_search", "web_fetch": "url_context"}
 
 def _find_error(received: Received, memory: ServerState) -> ErrorReply | None:  # noqa: ARG001
     """Return the first broken rule, or the error for a signature that this server did not issue."""
-    for violation in check(received.body, SPEC.name, received.model, headers=received.headers):
-        return ErrorReply.of(violation)
+    if broken := find_broken_rule(received, SPEC.name):
+        return broken
     for step in map(as_object, as_array(received.body.get("input"))):
         if (
             step.get("type") == "thought"
@@ -47,27 +48,18 @@ def _find_error(received: Received, memory: ServerState) -> ErrorReply | None:  
 
 
 def _read_last_text(body: dict[str, Any]) -> str:
-    """Return the text of the last input of the user that has text."""
-    if isinstance(given := body.get("input"), str):
-        return given
-    steps = [as_object(step) for step in as_array(given)]
-    texts = [join_text_parts(step.get("content"), "text") for step in steps if step.get("type") == "user_input"]
-    return next((text for text in reversed(texts) if text), "")
-
-
-def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
-    return as_object(as_object(body.get("response_format")).get("schema"))
+    given = body.get("input")
+    return given if isinstance(given, str) else find_last_text(given, "type", "user_input", "text")
 
 
 def _build_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
-    steps = list(_build_steps(answer))
     return {
         "id": f"v1_{make_random_id(24)}",
         "object": "interaction",
         "status": answer.stop_word or _STATUSES.get(answer.ending, "completed"),
         "model": received.model,
         "created": "2026-11-19T00:00:00Z",
-        "steps": steps,
+        "steps": list(_build_steps(answer)),
         "usage": _build_usage(answer, received, memory),
     }
 
@@ -78,12 +70,19 @@ def _build_steps(answer: Answer) -> Iterator[dict[str, Any]]:
         yield {"type": "thought", "signature": sign_values("thought", make_random_id(8)), "summary": summary}
     yield from (dict(block) for block in answer.blocks)
     for used in answer.server_calls:
-        yield from _build_server_steps(used)
+        call_id, tool = used.id or make_random_id(8), _SERVER_TOOLS.get(used.tool, used.tool)
+        yield {"type": f"{tool}_call", "id": call_id, "arguments": dict(used.input)}
+        if used.is_done:
+            found = [{"url": each.url, "title": each.title} for each in used.sources]
+            yield {"type": f"{tool}_result", "call_id": call_id, "result": found or used.result}
     if answer.text or answer.refusal:
         text = answer.text or answer.refusal
-        notes = [
-            _build_annotation(cite.url, cite.title, text, find_citation_span(cite, text)) for cite in answer.citations
-        ]
+        notes: list[dict[str, Any]] = []
+        for cite in answer.citations:
+            # Google counts bytes.
+            start, end = (len(text[:at].encode()) for at in find_citation_span(cite, text))
+            place = {"start_index": start, "end_index": end}
+            notes.append({"type": "url_citation", "url": cite.url, "title": cite.title, **place})
         yield {
             "type": "model_output",
             "content": [{"type": "text", "text": text} | ({"annotations": notes} if notes else {})],
@@ -99,30 +98,15 @@ def _build_steps(answer: Answer) -> Iterator[dict[str, Any]]:
         }
 
 
-def _build_annotation(url: str, title: str, text: str, span: tuple[int, int]) -> dict[str, Any]:
-    # Google counts bytes.
-    start, end = (len(text[:at].encode()) for at in span)
-    return {"type": "url_citation", "url": url, "title": title, "start_index": start, "end_index": end}
-
-
-def _build_server_steps(used: ServerCall) -> Iterator[dict[str, Any]]:
-    call_id, tool = used.id or make_random_id(8), _SERVER_TOOLS.get(used.tool, used.tool)
-    yield {"type": f"{tool}_call", "id": call_id, "arguments": dict(used.input)}
-    if used.is_done:
-        found = [{"url": each.url, "title": each.title} for each in used.sources]
-        yield {"type": f"{tool}_result", "call_id": call_id, "result": found or used.result}
-
-
 def _build_usage(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     count_in, count_out = count_tokens(answer, received)
     facts = find_known_facts(SPEC.name, received.model)
     front = {name: received.body.get(name) for name in ("tools", "system_instruction", "response_format")}
     prompt = build_prompt(received.model, front, as_array(received.body.get("input")))
-    counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
     thoughts = count_reasoning_tokens(answer, count_out)
     return {
         "total_input_tokens": count_in,
-        "total_cached_tokens": 0 if answer.usage is not None else min(counted.read, count_in),
+        "total_cached_tokens": count_cached(answer, memory, prompt, facts, count_in),
         "total_output_tokens": count_out - thoughts,
         "total_thought_tokens": thoughts,
         "total_tokens": count_in + count_out,
@@ -177,8 +161,7 @@ FAKE_API = FakeApi(
     vendor=dataclasses.replace(GOOGLE, format_error=_format_error),
     refusal=_find_error,
     read_last_text=_read_last_text,
-    read_schema=_read_schema,
+    read_schema=lambda body: as_object(as_object(body.get("response_format")).get("schema")),
     reply=_build_reply,
     events=_build_events,
 )
-"""The fake of this API."""

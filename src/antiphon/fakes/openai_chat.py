@@ -6,24 +6,25 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from antiphon._base.json_access import as_array, as_object
+from antiphon._base.json_access import as_object
 from antiphon.fakes.api_base import (
     FakeApi,
     ServerState,
+    count_cached,
     count_reasoning_tokens,
     count_tokens,
+    find_broken_rule,
     find_citation_span,
     find_known_facts,
+    find_last_text,
     format_call_arguments,
     format_sse_event,
-    join_text_parts,
     split_text,
 )
 from antiphon.fakes.prompt_pieces import render_completion
 from antiphon.fakes.script import Answer, Cite, Received
-from antiphon.fakes.vendors import OPENAI, ErrorReply, make_random_id
+from antiphon.fakes.vendors import OPENAI, make_random_id
 from antiphon.wire.openai_chat import SPEC
-from antiphon.wire.rules import check
 
 _FINISH_REASONS = {
     "end": "stop",
@@ -35,22 +36,7 @@ _FINISH_REASONS = {
 }
 
 
-def _find_chat_error(received: Received, memory: ServerState) -> ErrorReply | None:  # noqa: ARG001
-    """Return the first broken rule as an error."""
-    for violation in check(received.body, SPEC.name, headers=received.headers):
-        return ErrorReply.of(violation)
-    return None
-
-
-def _read_last_chat_text(body: dict[str, Any]) -> str:
-    """Return the text of the last user message that has text."""
-    messages = [as_object(message) for message in as_array(body.get("messages"))]
-    texts = [join_text_parts(message.get("content"), "text") for message in messages if message.get("role") == "user"]
-    return next((text for text in reversed(texts) if text), "")
-
-
 def _build_chat_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
-    """Return the completion."""
     calls = [
         {
             "id": call.id or f"call_{make_random_id(24)}",
@@ -69,7 +55,10 @@ def _build_chat_reply(answer: Answer, received: Received, memory: ServerState) -
         message["reasoning_content"] = answer.reasoning
     if calls:
         message["tool_calls"] = calls
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
+    # A refusal with a text has the finish reason of any other answer.
+    refuses_in_words = answer.refusal and answer.stop is None
+    reason = answer.stop_word or ("stop" if refuses_in_words else _FINISH_REASONS[answer.ending])
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
     return {
         "id": f"chatcmpl-{make_random_id(29)}",
         "object": "chat.completion",
@@ -82,12 +71,6 @@ def _build_chat_reply(answer: Answer, received: Received, memory: ServerState) -
     }
 
 
-def _finish_reason(answer: Answer) -> str:
-    # A refusal with a text has the finish reason of any other answer.
-    refuses_in_words = answer.refusal and answer.stop is None
-    return answer.stop_word or ("stop" if refuses_in_words else _FINISH_REASONS[answer.ending])
-
-
 def _build_citation(cite: Cite, text: str) -> dict[str, Any]:
     start, end = find_citation_span(cite, text)
     place = {"start_index": start, "end_index": end, "title": cite.title, "url": cite.url}
@@ -97,8 +80,7 @@ def _build_citation(cite: Cite, text: str) -> dict[str, Any]:
 def _build_usage(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
     count_in, count_out = count_tokens(answer, received)
     facts = find_known_facts(SPEC.name, received.model)
-    counted = memory.cache.count_automatic(render_completion(received.body), facts.cache, delay=answer.delay)
-    cached = 0 if answer.usage is not None else min(counted.read, count_in)
+    cached = count_cached(answer, memory, render_completion(received.body), facts, count_in)
     return {
         "prompt_tokens": count_in,
         "completion_tokens": count_out,
@@ -149,17 +131,14 @@ def _build_deltas(message: dict[str, Any], same_index: bool) -> Iterator[dict[st
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
-def _read_schema(body: dict[str, Any]) -> dict[str, Any]:
-    return as_object(as_object(as_object(body.get("response_format")).get("json_schema")).get("schema"))
-
-
 FAKE_API = FakeApi(
     spec=SPEC,
     vendor=OPENAI,
-    refusal=_find_chat_error,
-    read_last_text=_read_last_chat_text,
-    read_schema=_read_schema,
+    refusal=lambda received, _: find_broken_rule(received, SPEC.name),
+    read_last_text=lambda body: find_last_text(body.get("messages"), "role", "user", "text"),
+    read_schema=lambda body: as_object(
+        as_object(as_object(body.get("response_format")).get("json_schema")).get("schema")
+    ),
     reply=_build_chat_reply,
     events=_build_chat_events,
 )
-"""The fake of this API."""

@@ -12,23 +12,24 @@ from antiphon.facts import Facts
 from antiphon.fakes.api_base import (
     FakeApi,
     ServerState,
+    count_cached,
     count_reasoning_tokens,
     count_tokens,
+    find_broken_rule,
     find_known_facts,
-    join_text_parts,
+    find_last_text,
 )
 from antiphon.fakes.prompt_pieces import RenderedPrompt, render_response
-from antiphon.fakes.responses_events import build_responses_events
 from antiphon.fakes.responses_items import (
     OutputContext,
     build_output_items,
+    build_responses_events,
     find_unreadable_reasoning,
     is_issued_reasoning,
 )
 from antiphon.fakes.script import Answer, Received
 from antiphon.fakes.vendors import OPENAI, ErrorReply, make_random_id
 from antiphon.wire.openai_responses import SPEC
-from antiphon.wire.rules import check
 
 _HEX = "0123456789abcdef"
 #: Stop words that are statuses; any other is the reason why a response is incomplete.
@@ -43,12 +44,16 @@ def _find_responses_error(received: Received, memory: ServerState) -> ErrorReply
         text = f"Previous response with id '{previous}' not found."
         return ErrorReply(text, param="previous_response_id", code="previous_response_not_found")
     unfolded = _resolve_references(body, memory) if body else received.body
-    for violation in check(unfolded, SPEC.name, headers=received.headers):
-        return ErrorReply.of(violation)
+    if broken := find_broken_rule(received, SPEC.name, unfolded):
+        return broken
     given = [as_object(item) for item in as_array(body.get("input"))]
-    for fault in (*_check_encryption(given), *_check_stored_items(given, body, memory)):
-        return fault
-    return None
+    for item in given:
+        content = item.get("encrypted_content")
+        # R12: the seal covers the item's id, which may be omitted but not changed.
+        if item.get("type") == "reasoning" and isinstance(content, str) and not is_issued_reasoning(item):
+            text = f"The encrypted content {content[:4]}...{content[-4:]} could not be verified."
+            return ErrorReply(text, code="invalid_encrypted_content")
+    return next(_check_stored_items(given, body, memory), None)
 
 
 def _resolve_references(body: dict[str, Any], memory: ServerState) -> dict[str, Any]:
@@ -73,17 +78,6 @@ def _is_reference(item: object) -> bool:
     return as_object(item).get("type") == "item_reference"
 
 
-def _check_encryption(items: list[dict[str, Any]]) -> Iterator[ErrorReply]:
-    """Yield violations of R12. The seal covers the item's id, which may be omitted but not changed."""
-    for item in items:
-        content = item.get("encrypted_content")
-        if item.get("type") != "reasoning" or not isinstance(content, str):
-            continue
-        if not is_issued_reasoning(item):
-            text = f"The encrypted content {content[:4]}...{content[-4:]} could not be verified."
-            yield ErrorReply(text, code="invalid_encrypted_content")
-
-
 def _check_stored_items(items: list[dict[str, Any]], body: dict[str, Any], memory: ServerState) -> Iterator[ErrorReply]:
     """Yield violations of R4 and R11 that depend on stored items."""
     ids = {str(item.get("id")) for item in items}
@@ -97,17 +91,6 @@ def _check_stored_items(items: list[dict[str, Any]], body: dict[str, Any], memor
             kind = " of type 'function_call'" if item.get("type") == "function_call" else ""
             text = f"Item '{item_id}'{kind} was provided without its required 'reasoning' item: '{needed}'."
             yield ErrorReply(text, param="input")
-
-
-def _read_last_responses_text(body: dict[str, Any]) -> str:
-    """Return the text of the last user message that has text."""
-    messages = [as_object(item) for item in _input_items(body)]
-    texts = [
-        join_text_parts(message.get("content"), "input_text", "text")
-        for message in messages
-        if message.get("role") == "user"
-    ]
-    return next((text for text in reversed(texts) if text), "")
 
 
 def _build_responses_reply(answer: Answer, received: Received, memory: ServerState) -> dict[str, Any]:
@@ -142,7 +125,11 @@ def _build_responses_reply(answer: Answer, received: Received, memory: ServerSta
         response["prompt_cache_diagnostics"] = _build_cache_diagnostics(str(compared), prompt, memory)
     memory.cache.prompts[response_id] = prompt
     if body.get("store") is not False:
-        _store_response(response, body, memory)
+        memory.responses[response_id] = [*_input_items(_resolve_references(body, memory)), *response["output"]]
+        memory.items |= {item["id"]: item for item in response["output"] if "id" in item}
+        for first, second in pairwise(response["output"]):
+            if first["type"] == "reasoning" and "id" in second:
+                memory.reasoning_by_item[second["id"]] = first["id"]
     return _queue_in_background(response, memory) if body.get("background") is True else response
 
 
@@ -195,14 +182,6 @@ def _build_cache_diagnostics(compared: str, prompt: RenderedPrompt, memory: Serv
     return {"type": "cache_miss", "reason": f"{name}_changed", "cache_missed_tokens": found[1]}
 
 
-def _store_response(response: dict[str, Any], body: dict[str, Any], memory: ServerState) -> None:
-    memory.responses[response["id"]] = [*_input_items(_resolve_references(body, memory)), *response["output"]]
-    memory.items |= {item["id"]: item for item in response["output"] if "id" in item}
-    for first, second in pairwise(response["output"]):
-        if first["type"] == "reasoning" and "id" in second:
-            memory.reasoning_by_item[second["id"]] = first["id"]
-
-
 def _build_frame(body: dict[str, Any], model: str) -> dict[str, Any]:
     now = int(time.time())
     return {
@@ -239,11 +218,9 @@ def _build_usage(
     answer: Answer, received: Received, memory: ServerState, prompt: RenderedPrompt, facts: Facts
 ) -> dict[str, Any]:
     count_in, count_out = count_tokens(answer, received)
-    counted = memory.cache.count_automatic(prompt, facts.cache, delay=answer.delay)
-    cached = 0 if answer.usage is not None else min(counted.read, count_in)
     return {
         "input_tokens": count_in,
-        "input_tokens_details": {"cached_tokens": cached},
+        "input_tokens_details": {"cached_tokens": count_cached(answer, memory, prompt, facts, count_in)},
         "output_tokens": count_out,
         "output_tokens_details": {"reasoning_tokens": count_reasoning_tokens(answer, count_out)},
         "total_tokens": count_in + count_out,
@@ -262,10 +239,9 @@ FAKE_API = FakeApi(
     spec=SPEC,
     vendor=OPENAI,
     refusal=_find_responses_error,
-    read_last_text=_read_last_responses_text,
+    read_last_text=lambda body: find_last_text(_input_items(body), "role", "user", "input_text", "text"),
     read_schema=_read_schema,
     reply=_build_responses_reply,
     events=build_responses_events,
     stored={("GET", "/{id}"): poll_response, ("POST", "/{id}/cancel"): cancel_response},
 )
-"""The fake of this API."""

@@ -141,13 +141,12 @@ def render_contents(body: dict[str, Any], model: str, contents: list[dict[str, A
         "system": body.get("systemInstruction") or body.get("system_instruction"),
         "form": config.get("responseJsonSchema"),
     }
-    parts = [{"role": content.get("role"), "part": part} for content in contents for part in _as_parts(content)]
+    parts: list[dict[str, Any]] = []
+    for content in contents:
+        one = as_object(content.get("parts"))
+        inside = [one] if one else as_array(content.get("parts"))
+        parts += [{"role": content.get("role"), "part": part} for part in inside]
     return build_prompt(model, front, parts)
-
-
-def _as_parts(content: dict[str, Any]) -> list[Any]:
-    parts = content.get("parts")
-    return [parts] if isinstance(parts, dict) else as_array(parts)
 
 
 def build_prompt(model: object, front: Mapping[str, object], messages: list[Any]) -> RenderedPrompt:

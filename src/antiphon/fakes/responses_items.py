@@ -1,4 +1,7 @@
-"""Output items of a response: encrypted reasoning bound to its prompt, messages, and calls."""
+"""Output items of a response and their stream events: encrypted reasoning, messages and calls.
+
+In a stream each item is added, grows by deltas, and is repeated when done.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Any
 
 from antiphon._base.json_access import as_object
 from antiphon.facts import Facts
-from antiphon.fakes.api_base import find_citation_span, format_call_arguments
-from antiphon.fakes.prompt_pieces import PromptPiece, RenderedPrompt
-from antiphon.fakes.script import Answer, Cite, ServerCall
+from antiphon.fakes.api_base import find_citation_span, format_call_arguments, format_sse_event, split_text
+from antiphon.fakes.prompt_pieces import RenderedPrompt
+from antiphon.fakes.script import Answer, Cite, Received, ServerCall
 from antiphon.fakes.signatures import hash_json, sign_values, verify_token
 from antiphon.fakes.vendors import make_random_id
+
+NamedEvent = tuple[str, dict[str, Any]]
 
 _HEX = "0123456789abcdef"
 _FERNET_PREFIX = "gAAAAAB"
@@ -72,8 +77,9 @@ def _has_reasoning(made: OutputContext) -> bool:
 def _build_reasoning(made: OutputContext) -> dict[str, Any]:
     item_id = made.make_id("rs")
     text = made.answer.reasoning
-    before = _hash_before(made.prompt.messages)
-    sealed = sign_values(_SEAL_PURPOSE, item_id, made.facts.name or made.model, _join_heads(made.prompt), before)
+    before = hashlib.sha256(b"".join(piece.key for piece in made.prompt.messages if piece.kind != "reasoning"))
+    owner, heads = made.facts.name or made.model, _join_heads(made.prompt)
+    sealed = sign_values(_SEAL_PURPOSE, item_id, owner, heads, before.hexdigest())
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {
         "id": item_id,
@@ -138,24 +144,83 @@ def find_unreadable_reasoning(prompt: RenderedPrompt, model: str, facts: Facts) 
         sealed = _open_seal(piece.data) if piece.kind == "reasoning" else None
         if piece.kind != "reasoning":
             running.update(piece.key)
-        elif sealed is not None and (reason := _find_mismatch(sealed, prompt, model, facts, running.hexdigest())):
-            yield {"id": piece.data.get("id"), "action": "removed", "reason": reason}
-
-
-def _find_mismatch(sealed: list[bytes], prompt: RenderedPrompt, model: str, facts: Facts, before: str) -> str:
-    _, maker, head, prefix = sealed
-    if maker != hash_json(facts.name or model):
-        return "model_mismatch"
-    return "" if head == hash_json(_join_heads(prompt)) and prefix == hash_json(before) else "prefix_mismatch"
+        elif sealed is not None:
+            _, maker, head, prefix = sealed
+            same_prompt = head == hash_json(_join_heads(prompt)) and prefix == hash_json(running.hexdigest())
+            same_model = maker == hash_json(facts.name or model)
+            if not (same_model and same_prompt):
+                reason = "prefix_mismatch" if same_model else "model_mismatch"
+                yield {"id": piece.data.get("id"), "action": "removed", "reason": reason}
 
 
 def _join_heads(prompt: RenderedPrompt) -> str:
     return "".join(prompt.heads[name].hex() for name in _BOUND_HEADS)
 
 
-def _hash_before(pieces: list[PromptPiece]) -> str:
-    running = hashlib.sha256()
-    for piece in pieces:
-        if piece.kind != "reasoning":
-            running.update(piece.key)
-    return running.hexdigest()
+# Stream events
+
+
+def build_responses_events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
+    """Return the stream events of the same response."""
+    begun = body | dict.fromkeys(("completed_at", "incomplete_details", "usage"))
+    begun |= {"status": "queued" if body["status"] == "queued" else "in_progress", "output": list[Any]()}
+    stream: list[NamedEvent] = [("created", {"response": begun}), ("in_progress", {"response": begun})]
+    empty: dict[str, dict[str, Any]] = {
+        "reasoning": {"summary": []},
+        "message": {"status": "in_progress", "content": []},
+        "function_call": {"status": "in_progress", "arguments": ""},
+    }
+    for index, item in enumerate(body["output"]):
+        stream.append(("output_item.added", {"item": item | empty.get(item["type"], {}), "output_index": index}))
+        stream += [
+            (name, data | {"item_id": item.get("id"), "output_index": index}) for name, data in _iter_item_events(item)
+        ]
+        stream.append(("output_item.done", {"item": item, "output_index": index}))
+    stream.append((body["status"], {"response": body}))
+    return [
+        format_sse_event({"type": f"response.{name}"} | data | {"sequence_number": number}, f"response.{name}")
+        for number, (name, data) in enumerate(stream)
+    ]
+
+
+def _iter_item_events(item: dict[str, Any]) -> Iterator[NamedEvent]:
+    match item["type"]:
+        case "reasoning":
+            for part in item["summary"]:
+                yield from _iter_summary_events(part)
+        case "message":
+            yield from _iter_content_events(item["content"][0])
+        case "function_call":
+            text = item["arguments"]
+            for piece in split_text(text):
+                yield "function_call_arguments.delta", {"delta": piece}
+            yield "function_call_arguments.done", {"arguments": text}
+        case _:
+            pass
+
+
+def _iter_summary_events(part: dict[str, Any]) -> Iterator[NamedEvent]:
+    place = {"summary_index": 0}
+    yield "reasoning_summary_part.added", place | {"part": part | {"text": ""}}
+    for piece in split_text(part["text"]):
+        yield "reasoning_summary_text.delta", place | {"delta": piece}
+    yield "reasoning_summary_text.done", place | {"text": part["text"]}
+    yield "reasoning_summary_part.done", place | {"part": part}
+
+
+def _iter_content_events(part: dict[str, Any]) -> Iterator[NamedEvent]:
+    place = {"content_index": 0}
+    if "text" not in part:
+        yield "content_part.added", place | {"part": part | {"refusal": ""}}
+        for piece in split_text(part["refusal"]):
+            yield "refusal.delta", place | {"delta": piece}
+        yield "refusal.done", place | {"refusal": part["refusal"]}
+    else:
+        empty: dict[str, Any] = part | {"text": "", "annotations": list[Any]()}
+        yield "content_part.added", place | {"part": empty}
+        for piece in split_text(part["text"]):
+            yield "output_text.delta", place | {"delta": piece, "logprobs": []}
+        for number, note in enumerate(part.get("annotations", ())):
+            yield "output_text.annotation.added", place | {"annotation": note, "annotation_index": number}
+        yield "output_text.done", place | {"text": part["text"], "logprobs": []}
+    yield "content_part.done", place | {"part": part}

@@ -228,6 +228,17 @@ class Script:
             self.given += step is not None
             return step
 
+    def take_failure(self) -> Fail | None:
+        """Return the next added step if it is a failure: a list of models takes no other."""
+        with self._lock:
+            match next(iter(self._added), None):
+                case Fail() as failure:
+                    self._added.popleft()
+                    self.given += 1
+                    return failure
+                case _:
+                    return None
+
     def _next(self, body: object) -> Step | None:
         for text, part in self._parts.items():
             # Check the text first, because checking for a step consumes it.

@@ -11,38 +11,21 @@ from antiphon.conversation.serialization import read_file_bytes
 from antiphon.errors import AntiphonError, FormatError
 from antiphon.fakes.script import Answer, Call, Cite, Fail, ServerCall, Step
 
+_TEXTS = ("text", "reasoning", "stop", "stop_word", "refusal", "container", "tool", "url", "title", "quote", "message")
 _FIELD_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "text": (str, "a text"),
-    "reasoning": (str, "a text"),
-    "stop": (str, "a text"),
-    "stop_word": (str, "a text"),
-    "stop_details": (dict, "an object"),
-    "refusal": (str, "a text"),
+    **dict.fromkeys((*_TEXTS, "name", "id"), (str, "a text")),
+    **dict.fromkeys(("stop_details", "input", "arguments"), (dict, "an object")),
+    **dict.fromkeys(("as_form", "malformed", "same_index"), (bool, "true or false")),
+    **dict.fromkeys(("delay", "retry_after"), ((int, float), "a number of seconds")),
+    **dict.fromkeys(("citations", "sources"), (list, 'a list of objects such as {"url": "https://example.org"}')),
     "server_calls": (list, 'a list of objects such as {"tool": "web_search", "input": {}}'),
-    "citations": (list, 'a list of objects such as {"url": "https://example.org"}'),
-    "sources": (list, 'a list of objects such as {"url": "https://example.org"}'),
-    "blocks": (list, "a list of objects"),
-    "container": (str, "a text"),
-    "hops": (int, "a number of replies"),
-    "as_form": (bool, "true or false"),
-    "tool": (str, "a text"),
-    "input": (dict, "an object"),
-    "result": (object, "anything"),
-    "url": (str, "a text"),
-    "title": (str, "a text"),
-    "quote": (str, "a text"),
-    "delay": ((int, float), "a number of seconds"),
-    "cut_after": (int, "a number of events"),
-    "malformed": (bool, "true or false"),
-    "same_index": (bool, "true or false"),
-    "fail": (int, "an HTTP status"),
-    "message": (str, "a text"),
-    "retry_after": ((int, float), "a number of seconds"),
-    "name": (str, "a text"),
-    "arguments": (dict, "an object"),
-    "id": (str, "a text"),
     "calls": (list, 'a list of objects such as {"name": "weather", "arguments": {}}'),
+    "blocks": (list, "a list of objects"),
     "usage": (list, "two numbers, [input, output]"),
+    "hops": (int, "a number of replies"),
+    "cut_after": (int, "a number of events"),
+    "fail": (int, "an HTTP status"),
+    "result": (object, "anything"),
 }
 _ANSWER_FIELDS = tuple(each.name for each in dataclasses.fields(Answer))
 _SERVER_CALL_FIELDS = tuple(each.name for each in dataclasses.fields(ServerCall))
@@ -94,7 +77,9 @@ def _parse_step(step: object, where: str) -> Step:
             _require_object(one, f"block {n} of {where}") for n, one in enumerate(given.get("blocks", []), 1)
         ]
         if "usage" in given:
-            given["usage"] = _parse_usage(given["usage"], where)
+            used = given["usage"] = tuple(given["usage"])
+            if len(used) != 2 or not all(isinstance(count, int) for count in used):
+                raise FormatError(f"{where}: `usage` is {_FIELD_TYPES['usage'][1]}, not {list(used)!r}")
         return Answer(**given)
     except FormatError:
         raise
@@ -122,12 +107,6 @@ def _parse_cites(values: list[Any], where: str) -> list[Cite]:
     if not all(each.get("url") for each in given):
         raise FormatError(f"{where}: a source has no `url`")
     return [Cite(**each) for each in given]
-
-
-def _parse_usage(value: list[Any], where: str) -> tuple[int, int]:
-    if len(value) != 2 or not all(isinstance(count, int) for count in value):
-        raise FormatError(f"{where}: `usage` is {_FIELD_TYPES['usage'][1]}, not {value!r}")
-    return value[0], value[1]
 
 
 def _require_object(value: object, where: str, wanted: str = "an object") -> dict[str, Any]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.fakes.script import Fail
-from antiphon.wire.rules import Violation
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _ANTHROPIC_TYPES = {
@@ -36,7 +35,6 @@ _GOOGLE_STATUSES = {
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
-_OPENAI_CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +46,6 @@ class ErrorReply:
     param: str = ""
     code: str = ""
     retry_after: float | None = None
-
-    @classmethod
-    def of(cls, violation: Violation) -> ErrorReply:
-        """Return the 400 error for a broken rule."""
-        return cls(violation.message, 400, violation.param, violation.error_code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,18 +85,16 @@ def _make_hex_id() -> str:
     return f"req_{make_random_id(32, '0123456789abcdef')}"
 
 
-def _build_retry_after(refusal: ErrorReply) -> dict[str, str]:
-    return {} if refusal.retry_after is None else {"retry-after": f"{refusal.retry_after:g}"}
+def _build_retry_after(refusal: ErrorReply, *, in_milliseconds: bool = False) -> dict[str, str]:
+    if refusal.retry_after is None:
+        return {}
+    more = {"retry-after-ms": f"{refusal.retry_after * 1000:.0f}"} if in_milliseconds else {}
+    return {"retry-after": f"{refusal.retry_after:g}", **more}
 
 
 def _format_anthropic_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]:
     kind = _ANTHROPIC_TYPES.get(refusal.status, "api_error" if refusal.status >= 500 else _ANTHROPIC_TYPES[400])
     return {"type": "error", "error": {"type": kind, "message": refusal.message}, "request_id": request_id}
-
-
-def _list_anthropic_models(name: str) -> dict[str, Any]:
-    model = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
-    return {"data": [model], "has_more": False, "first_id": name, "last_id": name}
 
 
 ANTHROPIC = FakeVendor(
@@ -124,7 +115,12 @@ ANTHROPIC = FakeVendor(
     build_headers=lambda request_id: {"request-id": request_id},
     format_error=_format_anthropic_error,
     build_retry_headers=_build_retry_after,
-    list_models=_list_anthropic_models,
+    list_models=lambda name: {
+        "data": [{"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}],
+        "has_more": False,
+        "first_id": name,
+        "last_id": name,
+    },
 )
 
 
@@ -133,16 +129,6 @@ def _format_openai_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]
     kind = "requests" if refusal.status == 429 else kind
     param, code = refusal.param or None, refusal.code or None
     return {"error": {"message": refusal.message, "type": kind, "param": param, "code": code}}
-
-
-def _build_openai_retry_headers(refusal: ErrorReply) -> dict[str, str]:
-    headers = _build_retry_after(refusal)
-    return headers | ({"retry-after-ms": f"{(refusal.retry_after or 0) * 1000:.0f}"} if headers else {})
-
-
-def _list_openai_models(name: str) -> dict[str, Any]:
-    model = {"id": name, "object": "model", "created": 1767225600, "owned_by": "system"}
-    return {"object": "list", "data": [model]}
 
 
 OPENAI = FakeVendor(
@@ -164,7 +150,7 @@ OPENAI = FakeVendor(
         500: "The server had an error while processing your request. Sorry about that!",
         503: "The engine is currently overloaded, please try again later",
     },
-    codes=_OPENAI_CODES,
+    codes={401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"},
     make_request_id=_make_hex_id,
     build_headers=lambda request_id: {
         "x-request-id": request_id,
@@ -172,8 +158,11 @@ OPENAI = FakeVendor(
         "openai-processing-ms": "5",
     },
     format_error=_format_openai_error,
-    build_retry_headers=_build_openai_retry_headers,
-    list_models=_list_openai_models,
+    build_retry_headers=lambda refusal: _build_retry_after(refusal, in_milliseconds=True),
+    list_models=lambda name: {
+        "object": "list",
+        "data": [{"id": name, "object": "model", "created": 1767225600, "owned_by": "system"}],
+    },
 )
 
 

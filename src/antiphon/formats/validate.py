@@ -1,8 +1,10 @@
-"""Validation of a history against one API's rules, and its repair."""
+"""Validation of a history and its images against one API's rules, and its repair."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import binascii
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,10 +13,10 @@ from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, RepairAction
 from antiphon.errors import AntiphonError
 from antiphon.formats.fixes import fix_violations, get_fixer, get_manual_advice
-from antiphon.formats.image_checks import find_large_images, fix_images
 from antiphon.formats.issue import Finding
-from antiphon.wire import APIS, Options, Target, rules, wire
+from antiphon.wire import APIS, HistoryForm, ImagePlace, Options, Target, get_api_spec, rules, wire
 from antiphon.wire.history_reader import ReadHistory
+from antiphon.wire.images import KNOWN_IMAGE_TYPES, detect_image_type
 from antiphon.wire.rules import Violation
 
 #: How decoding and encoding a body again fixes violations that no recorded change mentions.
@@ -50,24 +52,24 @@ def validate_body(
     """Validate a history or a complete request, and repair a copy of it. `known` is what reading the body gave."""
     key = _find_message_field(body, api)
     given, _ = get_fixer(api).convert(body)
-    violations = _check_body(_to_request(given, api), api, provider)
+    violations = find_history_violations(_to_request(given, api), api, provider)
     prepared, changes = _normalize_body(body, api)
     whole = _to_request(prepared, api)
     findings: dict[Finding, None] = {}
-    broken = _check_body(whole, api, provider) if changes else violations
+    broken = find_history_violations(whole, api, provider) if changes else violations
     if changes or key != APIS[api].history.field:
         known = None
     for _ in range(_MAX_PASSES):
         mended = fix_violations(whole, api, broken, bare=not key)
         if mended:
-            broken = _check_body(whole, api, provider)
+            broken = find_history_violations(whole, api, provider)
         reading = read_repaired(whole, api) if mended or known is None else known
         known = None
         read = _collect_issues(reading, whole, api)
         gone: list[Finding] = []
         if read or broken:
             written = _encode_again(whole, reading, api)
-            still = _check_body(written, api, provider)
+            still = find_history_violations(written, api, provider)
             gone = _find_fixed(broken, still, [*findings, *mended, *read])
             if read or gone:
                 whole, broken = written, still
@@ -142,15 +144,10 @@ def read_repaired(body: Any, api: str) -> ReadHistory:
     return replace(reading, conversation=conversation, changes=[*prepared, *reading.changes, *more])
 
 
-def find_history_violations(body: dict[str, Any], api: str) -> list[Violation]:
-    """Return what the owner of an API would reject in a history."""
-    return _check_body(body, api, None)
+def find_history_violations(body: dict[str, Any], api: str, provider: str | None = None) -> list[Violation]:
+    """Return what a provider, by default the owner of the API, would reject in a history.
 
-
-def _check_body(body: dict[str, Any], api: str, provider: str | None) -> list[Violation]:
-    """Return the violations of a history, which need not name model, limit or thinking.
-
-    Without a model, it must suit most models.
+    The history need not name model, limit or thinking. Without a model, it must suit most models.
     """
     fixer = get_fixer(api)
     found = rules.check({"model": "unknown"} | fixer.complete(body) | body, api, provider=provider)
@@ -205,3 +202,136 @@ def _find_fixed(before: Iterable[Violation], after: Iterable[Violation], known: 
         action = _FIXED_BY_ENCODING.get(code, "it is written anew, as the API takes it")
         found.append(Finding(code, violation.param, violation.message, action))
     return found
+
+
+_DATA_URL = re.compile(r"data:(image/[^;,\s]*)(?:;[^,;]*)*;base64,(.*)", re.DOTALL | re.IGNORECASE)
+_BLANK = re.compile(r"\s+")
+_WEB_SAFE = str.maketrans("-_", "+/")
+#: Fields with a call's arguments, in which nothing is an image.
+_ARGUMENT_FIELDS = ("input", "args", "arguments")
+_EQUIVALENT_TYPES = {"image/heic", "image/heif"}
+UNREADABLE_IMAGE_TEXT = "[an image that could not be read]"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFault:
+    """A fault of an image, and the corrected image. Without `data` the image is unreadable."""
+
+    found: str
+    action: str
+    data: str = ""
+    media_type: str = ""
+
+
+def find_image_fault(data: str, media_type: str) -> ImageFault | None:
+    """Return what is wrong with an image's bytes, or None."""
+    if inner := _DATA_URL.fullmatch(data):
+        data, told = inner[2], "a data URL in place of base64"
+    else:
+        told = ""
+    plain = _BLANK.sub("", data).translate(_WEB_SAFE).rstrip("=")
+    plain += "=" * (-len(plain) % 4)
+    try:
+        content = binascii.a2b_base64(plain.encode(), strict_mode=True)
+    except (binascii.Error, UnicodeEncodeError):
+        return _make_unreadable_fault("its data is not base64")
+    kind = detect_image_type(plain)
+    if (not kind and media_type.lower() in (*KNOWN_IMAGE_TYPES, "image/jpg")) or not content:
+        return _make_unreadable_fault(f"its bytes are no image of type {media_type!r}")
+    if kind and _is_truncated(kind, content):
+        return _make_unreadable_fault("its data is cut off")
+    if kind and kind != media_type and {kind, media_type} != _EQUIVALENT_TYPES:
+        return ImageFault(f"an image of type {media_type!r} whose bytes are {kind}", f"it becomes {kind}", plain, kind)
+    if plain != data or told:
+        found = told or "base64 that is not written as the standard has it"
+        return ImageFault(f"an image: {found}", "it is written anew", plain, media_type)
+    return None
+
+
+def _make_unreadable_fault(reason: str) -> ImageFault:
+    return ImageFault(f"an image: {reason}", "a line of text takes its place")
+
+
+def _is_truncated(kind: str, content: bytes) -> bool:
+    """Return whether an image lacks its end."""
+    match kind:
+        case "image/png":
+            return b"IEND" not in content
+        case "image/jpeg":
+            return b"\xff\xd9" not in content
+        case "image/webp":
+            return len(content) < int.from_bytes(content[4:8], "little") + 8
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _ImageReference:
+    """An image in a body: its data, its place, and the container of its block."""
+
+    where: str
+    data: str
+    media_type: str
+    place: ImagePlace
+    holder: Any
+    key: str | int
+
+
+def fix_images(items: list[Any], api: str) -> list[RepairAction]:
+    """Fix the images of a list of messages in place and return the changes."""
+    changes: list[RepairAction] = []
+    form = get_api_spec(api).history
+    for image in _iter_images(items, form):
+        data = image.data.translate(_WEB_SAFE) if form.web_safe_base64 else image.data
+        fault = find_image_fault(data, image.media_type)
+        if fault is None:
+            continue
+        if fault.data:
+            place = image.place
+            if place.type_key:
+                place.holder.update({place.key: fault.data, place.type_key: fault.media_type})
+            else:
+                place.holder[place.key] = f"data:{fault.media_type};base64,{fault.data}"
+        else:
+            image.holder[image.key] = {**form.text_block, "text": UNREADABLE_IMAGE_TEXT}
+        changes.append(RepairAction("bad-image", image.where, fault.found, fault.action))
+    return changes
+
+
+def find_large_images(items: list[Any], api: str) -> list[tuple[str, int]]:
+    """Return the location and the bytes of images that are larger than the API accepts."""
+    form = get_api_spec(api).history
+    if (most := form.max_image_size) is None:
+        return []
+    return [(image.where, len(image.data)) for image in _iter_images(items, form) if len(image.data) > most]
+
+
+def _iter_images(items: list[Any], form: HistoryForm) -> Iterator[_ImageReference]:
+    for number, item in enumerate(items):
+        yield from _iter_nested_images(item, form, f"{form.entry} {number}")
+
+
+def _iter_nested_images(value: Any, form: HistoryForm, where: str) -> Iterator[_ImageReference]:
+    """Yield the images at any depth of a message. Collect a container's entries before one is changed."""
+    places: list[tuple[Any, Any]] = []
+    if isinstance(value, list):
+        places = [(key, each) for key, each in enumerate(cast(list[Any], value)) if isinstance(each, dict | list)]
+    elif isinstance(value, dict):
+        entries = cast(dict[str, Any], value).items()
+        places = [(k, each) for k, each in entries if isinstance(each, dict | list) and k not in _ARGUMENT_FIELDS]
+    for key, each in places:
+        if isinstance(each, dict) and (place := form.find_image(cast(dict[str, Any], each))):
+            if found := _read_image(place):
+                yield _ImageReference(where, *found, place, value, key)
+        else:
+            yield from _iter_nested_images(each, form, where)
+
+
+def _read_image(place: ImagePlace) -> tuple[str, str] | None:
+    """Return the base64 data and the type of an image, or None if it is not in the body."""
+    given = place.holder.get(place.key)
+    if place.type_key:
+        # Reading the message reports data that is empty or no text.
+        return (given, as_string(place.holder.get(place.type_key))) if isinstance(given, str) and given else None
+    found = _DATA_URL.fullmatch(as_string(given))
+    return (found[2], found[1]) if found else None

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.dedupe_diagnostics import merge_diagnostics
-from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors, merge_diagnostics
 from antiphon.lang.syntax.parser.source_parser import parse_source, parse_type_source
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck import check_program

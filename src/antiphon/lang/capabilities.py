@@ -137,7 +137,7 @@ def _describe_model(settings: n.ObjectLit, source: Source) -> Iterator[str]:
     for entry in settings.entries:
         if isinstance(entry, n.Spread):
             continue
-        is_plain = isinstance(entry.value, n.TextLit) and all(isinstance(part, str) for part in entry.value.parts)
+        is_plain = n.get_plain_text(entry.value) is not None
         said = _describe_text(entry.value, source)
         if entry.key == "url" or (entry.key == "provider" and ("://" in said or not is_plain)):
             yield f"sends prompts to {said}"
@@ -151,6 +151,5 @@ def _describe_model(settings: n.ObjectLit, source: Source) -> Iterator[str]:
 
 def _describe_text(node: n.Expr, source: Source) -> str:
     """Return the value of a constant text, or the source of one that is built at run time."""
-    if isinstance(node, n.TextLit) and all(isinstance(part, str) for part in node.parts):
-        return "".join(part for part in node.parts if isinstance(part, str))
-    return f"`{source.text[node.start : node.end]}`"
+    text = n.get_plain_text(node)
+    return text if text is not None else f"`{source.text[node.start : node.end]}`"

@@ -14,7 +14,7 @@ from typing import Any
 
 import coverage
 
-from antiphon.lang.codegen.name_mangling import WRAPPER_FUNCTION
+from antiphon.lang.codegen.compiler import WRAPPER_FUNCTION
 
 
 class VibeCoveragePlugin(coverage.CoveragePlugin):

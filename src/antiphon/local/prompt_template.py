@@ -15,10 +15,9 @@ from typing import Any, Literal
 from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.errors import MalformedJSONError
-from antiphon.local.grammar import build_grammar
+from antiphon.local.grammar import build_grammar, build_source_grammar
 from antiphon.local.groundedness import find_unseen_file, get_last_request
 from antiphon.local.optional_fields import has_nullable_parts, require_nullable_fields
-from antiphon.local.source_grammar import build_source_grammar
 from antiphon.local.tool_choice import choose_tool_offer, find_forced_tool
 from antiphon.wire.schema import SCHEMA_INSTRUCTION
 
@@ -166,7 +165,7 @@ def _build_prompt(body: dict[str, Any], native_tools: bool) -> LocalPrompt:
         _build_request(body, told, _build_choice_schema(offered.tools, schema, offered.may_answer)),
         "choice",
         json=True,
-        opening=_build_opening(messages, tools),
+        opening=_merge_roles(_build_head(messages, tools)),
         again=_build_request(body, told, _build_choice_schema(offered.instead, schema, False))
         if offered.instead
         else None,
@@ -323,12 +322,8 @@ def _build_emulated_messages(messages: list[dict[str, Any]], tools: list[dict[st
     return _merge_roles([*_build_head(messages, tools), *said])
 
 
-def _build_opening(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the part that is the same for all conversations with these tools."""
-    return _merge_roles(_build_head(messages, tools))
-
-
 def _build_head(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return the messages that are the same for all conversations with these tools."""
     system = "\n\n".join(as_string(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
     listed = "\n".join(map(format_signature, tools))
     opening = "\n\n".join(text for text in (system, f"Tools:\n{listed}" if listed else "") if text)

@@ -86,23 +86,20 @@ class ChunkConverter:
             case "call":
                 return self._make_call_delta(text)
             case "choice":
-                return self._chosen(text)
+                if self._value is None:
+                    self._head += text
+                    answer, call = _ANSWER_START.match(self._head), _CALL_START.match(self._head)
+                    found = answer or call
+                    if not found:
+                        return None
+                    self._call = as_string(load_json(call[1])) if call else ""
+                    self._value, text = _JsonValueReader(), self._head[found.end() :]
+                new = self._value.feed(text)
+                if self._call:
+                    return self._make_call_delta(new)
+                return {"content": new} if new else None
             case _:
                 return {"content": text}
-
-    def _chosen(self, text: str) -> dict[str, Any] | None:
-        if self._value is None:
-            self._head += text
-            answer, call = _ANSWER_START.match(self._head), _CALL_START.match(self._head)
-            found = answer or call
-            if not found:
-                return None
-            self._call = as_string(load_json(call[1])) if call else ""
-            self._value, text = _JsonValueReader(), self._head[found.end() :]
-        new = self._value.feed(text)
-        if self._call:
-            return self._make_call_delta(new)
-        return {"content": new} if new else None
 
     def _make_call_delta(self, text: str) -> dict[str, Any] | None:
         if self._begun:

@@ -59,7 +59,10 @@ def find_installed_weights(name: str) -> Path | None:
     """Return the verified file of a tier without downloading, or None if it must be downloaded."""
     weights = find_weights(name)
     if own := _get_user_file(weights):
-        return _verify_user_file(own, weights)
+        _check_size(own, weights)
+        if not store.is_verified(own, weights) and (found := store.verify_file(own, weights, weights.variable)):
+            raise _make_wrong_file_error(own, weights, f"its sha256 is {found}")
+        return own
     cached = store.get_cached_path(weights)
     if not cached.is_file():
         return None
@@ -136,13 +139,6 @@ def _count_occupied_bytes(path: Path) -> int:
 def _get_user_file(weights: Weights) -> Path | None:
     named = os.environ.get(weights.variable, "").strip()
     return Path(named).expanduser() if named else None
-
-
-def _verify_user_file(path: Path, weights: Weights) -> Path:
-    _check_size(path, weights)
-    if not store.is_verified(path, weights) and (found := store.verify_file(path, weights, weights.variable)):
-        raise _make_wrong_file_error(path, weights, f"its sha256 is {found}")
-    return path
 
 
 def _is_usable(path: Path, weights: Weights) -> bool:

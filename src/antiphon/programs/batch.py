@@ -174,7 +174,10 @@ class Batch:
                 for result in self._iterate_in_order(pool, retry):
                     seen.add(result.outcome)
                     yield result
-            state = _determine_batch_state(seen)
+            if "waiting" in seen:
+                state = "waiting"
+            elif "limit" not in seen:
+                state = "done" if seen <= {"done"} else "failed"
         finally:
             running.finish(state)
 
@@ -203,7 +206,6 @@ class Batch:
         return self._run_row(row)
 
     def _run_row(self, row: RunEntry) -> RowResult:
-        """Start or resume a row."""
         running = self._journal.resume(row.id)
         prepare_retry(self._journal, row, running)
         # The budget comes after the journal, because replayed requests are counted already.
@@ -216,28 +218,17 @@ class Batch:
         return load_row_result(self._journal, self._journal.find(row.id))
 
 
-def _determine_batch_state(seen: set[str]) -> str:
-    """Return the state of a batch whose rows ended like this."""
-    if "waiting" in seen:
-        return "waiting"
-    if "limit" in seen:
-        return "interrupted"
-    return "done" if seen <= {"done"} else "failed"
-
-
 def follow_batch(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:
     """Yield the result of each row of a batch that other processes run, in order."""
     for row in journal.iterate_rows(id):
-        while not _is_settled(now := journal.find(row.id)):
+        while True:
+            now = journal.find(row.id)
+            # No worker continues a row that has ended, waits for a person, or was stopped.
+            is_stopped = now.state in ENDED_STATES or (now.state == "interrupted" and now.ending is not None)
+            if is_stopped or (now.state == "waiting" and (now.wake_at is None or now.waiting)):
+                break
             time.sleep(every)
         yield load_row_result(journal, now)
-
-
-def _is_settled(row: RunEntry) -> bool:
-    """Return whether no worker will continue a row: it has ended, waits for a person, or was stopped."""
-    if row.state == "waiting":
-        return row.wake_at is None or bool(row.waiting)
-    return row.state in ENDED_STATES or (row.state == "interrupted" and row.ending is not None)
 
 
 def prepare_retry(journal: Journal, row: RunEntry, running: ActiveRun) -> None:
@@ -266,13 +257,9 @@ def _make_row_result(row: RunEntry, ending: Mapping[str, Any]) -> RowResult:
 
 
 def _make_silent_host(performers: tuple[Middleware, ...]) -> Host:
-    """Return a host that prints nothing and asks no person."""
     from antiphon.lang.runtime.program import default_host
 
     made = default_host()
-    made.write, made.performers = _discard, performers
+    # The journal has what is printed.
+    made.write, made.performers = lambda _: None, performers
     return made
-
-
-def _discard(_: str) -> None:
-    """Discard printed text; the journal has it."""

@@ -41,12 +41,9 @@ def find_programs(directory: str | Path, most: int | None = None) -> Iterator[st
             return
         inner[:] = sorted(name for name in inner if not name.startswith((".", "__")) and name != "node_modules")
         found = (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
-        yield from (path for path in found if os.path.isfile(path) and not _is_outside_link(path, directory))
-
-
-def _is_outside_link(path: str, directory: str | Path) -> bool:
-    """Return whether a found file is a link to a file outside the directory."""
-    return os.path.islink(path) and not Path(path).resolve().is_relative_to(Path(directory).resolve())
+        for path in filter(os.path.isfile, found):
+            if not os.path.islink(path) or Path(path).resolve().is_relative_to(Path(directory).resolve()):
+                yield path
 
 
 def check_capabilities(modules: Mapping[str, CheckedModule], path: str, *, named: bool = True) -> ProgramCapabilities:

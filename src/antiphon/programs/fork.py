@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 #: Kinds of runs of the commands `ask` and `chat`.
 CHAT_KINDS = ("ask", "chat")
-_PROGRAM_KINDS = ("program", "row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +98,8 @@ def _fork_with_prompt(journal: Journal, entry: RunEntry, at: str, prompt: str, b
     running = journal.resume(name)
     running.middleware.skip_replay()
     request = session_request_to_json(before, mode, changed)
-    effect = SendMessage(
-        prompt,
-        mode,
-        request["prompt"],
-        request["head"],
-        int(asked["turn"]),
-        str(begun.get("model", "")),
-        "",
-        before.turns,
-    )
+    turn, model = int(asked["turn"]), str(begun.get("model", ""))
+    effect = SendMessage(prompt, mode, request["prompt"], request["head"], turn, model, "", before.turns)
     running.middleware.before(EffectCall(message, effect))
     running.finish("ready")
     return name

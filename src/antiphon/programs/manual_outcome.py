@@ -57,8 +57,18 @@ def _make_tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str
         # The program called the tool itself.
         wanted = _find_system_type(entry)
         if wanted is not None:
-            return _parse_typed(entry, wanted, text)
-        return [_parse_value(text) if _returns_data(entry.asked.get("tool")) else text]
+            from antiphon.lang.runtime.inputs import InputMismatch, parse_text_input
+
+            try:
+                return parse_text_input(str(entry.asked["tool"]), wanted, text)
+            except InputMismatch as wrong:
+                raise NotReadyError(f"step {entry.path}: {wrong}") from None
+        from antiphon.tools.builtin import all_tools
+
+        # Some tools return data other than text to programs.
+        known = next((each.data for each in all_tools() if each.name == entry.asked.get("tool")), None)
+        has_data = known is not None and known.__annotations__.get("return") != "str"
+        return [_parse_value(text) if has_data else text]
     if "tool" not in entry.asked:
         raise NotReadyError(f"the request of step {entry.path} cannot be read; repeat it with `--retry {entry.path}`")
     call = ToolCall(id, entry.asked["tool"], entry.asked["arguments"])
@@ -86,20 +96,3 @@ def _find_system_type(entry: EffectEntry) -> Type | None:
         return NUMBER
     function = load_system_functions(module).get(name)
     return None if function is None else function.returns
-
-
-def _parse_typed(entry: EffectEntry, wanted: Type, text: str) -> Any:
-    from antiphon.lang.runtime.inputs import InputMismatch, parse_text_input
-
-    try:
-        return parse_text_input(str(entry.asked["tool"]), wanted, text)
-    except InputMismatch as wrong:
-        raise NotReadyError(f"step {entry.path}: {wrong}") from None
-
-
-def _returns_data(tool: object) -> bool:
-    """Return whether a tool returns data other than text to programs."""
-    from antiphon.tools.builtin import all_tools
-
-    found = next((each.data for each in all_tools() if each.name == tool), None)
-    return found is not None and found.__annotations__.get("return") != "str"

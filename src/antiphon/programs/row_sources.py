@@ -81,7 +81,7 @@ def select_inputs(program: Program, rows: Iterable[NumberedRow]) -> Generator[Nu
             )
         if not chosen and not needed:
             raise ConfigurationError(
-                f"row {number} has {has}; the program can start with: {', '.join(known) or 'nothing'}"
+                f"row {number} has {has}; the program takes {', '.join(known) or 'no inputs, so it needs no rows'}"
             )
         given = {name: each for name, each in chosen.items() if not _uses_default(known[name], each)}
         yield number, {name: _parse_cell(number, known[name], value) for name, value in given.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.errors import SessionAborted
+from antiphon.errors import LeaseLost, SessionAborted
 from antiphon.lang.runtime.human_questions import ProgramSuspended
 from antiphon.programs.lazy_run import LazyRun
 
@@ -21,11 +21,8 @@ def classify_ending(report: Report) -> str:
     """Return the ending: done, failed, waiting, limit, invalid, halted or interrupted."""
     if report.error is None:
         return report.outcome
-    if isinstance(report.error.__cause__, SessionAborted):
-        from antiphon.errors import LeaseLost
-
-        if isinstance(report.error.__cause__, LeaseLost):
-            return "interrupted"
+    if isinstance(report.error.__cause__, LeaseLost):
+        return "interrupted"
     return _ENDING_BY_CODE.get(report.error.code, "failed")
 
 
@@ -41,18 +38,12 @@ def finish_run(kept: ActiveRun | LazyRun, report: Report) -> dict[str, Any]:
     error = None if report.error is None else report.error.to_json()
     told = {"outcome": ending, "value": to_plain_json(report.value), "error": error}
     running = kept.running if isinstance(kept, LazyRun) else kept
-    if (
-        running is not None
-        and running.middleware.replay_source is not None
-        and running.middleware.replay_source.changed_variables
-    ):
+    replayed = None if running is None else running.middleware.replay_source
+    if replayed is not None and replayed.changed_variables:
         # Environment variables whose value has changed since the run first read them.
-        told["changed"] = sorted(set(running.middleware.replay_source.changed_variables))
-    if (
-        report.error is not None
-        and isinstance(report.error.__cause__, SessionAborted)
-        and report.error.__cause__.option
-    ):
-        told["option"] = report.error.__cause__.option
+        told["changed"] = sorted(set(replayed.changed_variables))
+    cause = None if report.error is None else report.error.__cause__
+    if isinstance(cause, SessionAborted) and cause.option:
+        told["option"] = cause.option
     kept.finish(state, told)
     return told

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.providers.embeddings import Embeddings, aembed, embed
     from antiphon.providers.model import AsyncModelStream, Model, ModelStream, connect
     from antiphon.providers.recording import ReplayMismatch
     from antiphon.providers.registry import PROVIDERS, Provider, register_provider, resolve
@@ -21,12 +22,15 @@ _HOMES = {
     "NO_RETRY": "retry",
     "PROVIDERS": "registry",
     "AsyncModelStream": "model",
+    "Embeddings": "embeddings",
     "Model": "model",
     "Provider": "registry",
     "ReplayMismatch": "recording",
     "Retry": "retry",
     "ModelStream": "model",
+    "aembed": "embeddings",
     "connect": "model",
+    "embed": "embeddings",
     "register_provider": "registry",
     "resolve": "registry",
 }
@@ -35,12 +39,15 @@ __all__ = [
     "NO_RETRY",
     "PROVIDERS",
     "AsyncModelStream",
+    "Embeddings",
     "Model",
     "ModelStream",
     "Provider",
     "ReplayMismatch",
     "Retry",
+    "aembed",
     "connect",
+    "embed",
     "register_provider",
     "resolve",
 ]

@@ -19,8 +19,8 @@ from antiphon.providers.decompression import ACCEPTED_ENCODINGS, make_decompress
 from antiphon.providers.error_mapping import make_transport_error
 from antiphon.providers.exchange import (
     EmitDelta,
+    Exchange,
     ExchangeEvent,
-    ModelExchange,
     ReadChunk,
     ResponseHead,
     SendRequest,
@@ -90,7 +90,7 @@ class HttpClient:
     #: Headers and timeouts of every request in httpx2's form, created for the first request.
     _prepared: tuple[httpx2.Headers, dict[str, Any]] | None = field(default=None, repr=False)
 
-    def drive(self, exchange: ModelExchange, path: str) -> Generator[ReplyDelta, None, None]:
+    def drive(self, exchange: Exchange, path: str) -> Generator[ReplyDelta, None, None]:
         """Perform the steps of an exchange and yield its deltas."""
         channel = _ResponseChannel(self, path)
         steps, outcome = exchange.steps(), None
@@ -115,7 +115,7 @@ class HttpClient:
                 channel.send(exchange.cancelling)
             channel.close()
 
-    async def arun_exchange(self, exchange: ModelExchange, path: str) -> AsyncGenerator[ReplyDelta, None]:
+    async def arun_exchange(self, exchange: Exchange, path: str) -> AsyncGenerator[ReplyDelta, None]:
         """Perform the steps of an exchange asynchronously and yield its deltas."""
         import asyncio
 
@@ -218,7 +218,8 @@ class HttpClient:
         headers = {"host": url.netloc.decode("ascii"), "accept-encoding": ACCEPTED_ENCODINGS, "user-agent": agent}
         connecting = 20.0 if self.timeout is None else min(self.timeout, 20.0)
         timeouts = httpx2.Timeout(self.timeout, connect=connecting, pool=None).as_dict()
-        return httpx2.Headers(merge_headers(headers, self.headers)), {"timeout": timeouts}
+        own = {name.lower(): value for name, value in self.headers.items()}
+        return httpx2.Headers(headers | own), {"timeout": timeouts}
 
     def _connection_options(self) -> dict[str, Any]:
         import httpx2

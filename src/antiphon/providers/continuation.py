@@ -36,16 +36,16 @@ class ContinuationStep(NamedTuple):
 
 
 def plan_continuation(reply: Reply, target: Target, options: Options) -> ContinuationStep | None:
-    """Return how an answer continues, or None if it has ended or cannot be continued."""
+    """Return how an answer that paused continues, or None if it cannot be continued."""
     spec = APIS[target.api]
     if spec.continuation_field:
         # A token with an exhausted budget needs a higher budget, which only the caller may set.
-        token = reply.state.continuation_token if reply.stop == "pause" else ""
+        token = reply.state.continuation_token
         return (
             ContinuationStep("token", {"extra": {**options.extra, spec.continuation_field: token}}) if token else None
         )
     # Only a person can answer a request for approval.
-    is_open = reply.stop == "pause" and reply.stop_reason not in ("mcp_approval_request", *spec.background_statuses)
+    is_open = reply.stop_reason not in ("mcp_approval_request", *spec.background_statuses)
     # Calls are answered first; their results continue the answer.
     return ContinuationStep("resend", {"continues": True}) if is_open and not reply.tool_calls else None
 

@@ -111,4 +111,5 @@ def make_transport_error(provider: str, url: str, error: Exception) -> ProviderE
         return TimedOut(f"{provider} did not answer in time; raise `timeout` for long answers", provider=provider)
     if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
         return ProviderError(f"{provider}'s address is no usable URL: {reason}", provider=provider)
-    return ConnectionFailed(f"the connection to {provider} at {url} failed: {reason}", provider=provider)
+    message = f"the connection to {provider} at {url} failed: {reason}; check the network and this address"
+    return ConnectionFailed(message, provider=provider)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from antiphon._base.json import load_json
 from antiphon.conversation import Conversation, Reasoning, Text
@@ -60,16 +60,9 @@ from antiphon.wire import (
     TextDelta,
     Usage,
 )
-from antiphon.wire.cache import (
-    SentPrompt,
-    build_cache_report,
-    find_prompt_change,
-    get_last_prompt,
-    store_last_prompt,
-    store_unanswered_prompt,
-)
-from antiphon.wire.fact_contradictions import find_contradicted_facts
-from antiphon.wire.prompt import Prompt, is_costly_change
+from antiphon.wire.cache import get_last_prompt, store_unanswered_prompt
+from antiphon.wire.prompt import Prompt
+from antiphon.wire.prompt_reports import add_prompt_reports
 from antiphon.wire.text_conventions import extract_message, is_markup
 
 if TYPE_CHECKING:
@@ -124,17 +117,24 @@ ExchangeEvent = ResponseHead | ProviderError | bytes | None
 ExchangeSteps = Generator[ExchangeStep, ExchangeEvent, None]
 
 
-#: Encodes a conversation with some options changed.
-RequestEncoder = Callable[[Conversation, Mapping[str, Any]], EncodedRequest]
+class Exchange(Protocol):
+    """Requests and responses free of I/O, which a client drives."""
+
+    #: The request that ends what still goes on at the server, if the exchange was left early.
+    cancelling: SendRequest | None
+
+    def steps(self) -> ExchangeSteps:
+        """Yield each step, and receive its result."""
+        ...
 
 
 @dataclass(slots=True)
 class ModelExchange:
     """A request in progress, with the requests that continue its answer.
 
-    When its steps are done, the reply is in the conversation and in `reply`. `snapshot` is the
-    conversation as it was when the exchange began. `healed` lists the facts that were changed on
-    the way.
+    When its steps are done, the reply is in `reply`, and in the conversation unless that is a copy for one
+    request. `asked` is the conversation as it was when the exchange began. `healed` lists the facts that were
+    changed on the way.
     """
 
     wire: ApiCodec
@@ -144,7 +144,6 @@ class ModelExchange:
     secrets: SecretRedactor
     conversation: Conversation = field(repr=False)
     asked: Conversation = field(repr=False)
-    encode: RequestEncoder = field(repr=False)
     options: Options
     request: EncodedRequest
     continuations: int
@@ -176,15 +175,18 @@ class ModelExchange:
         # Importing `logging` takes longer than encoding a request; a program that uses it has imported it.
         if "logging" in sys.modules and (log := _get_logger()).isEnabledFor(_DEBUG):
             self._log = log
+        conversation = self.conversation
         try:
-            if self.prewarming is not None:
-                yield from self._wait_for_cache(self.prewarming)
-            whole = None if self.pending is None else (yield from self._fetch_pending(self.pending))
-            if whole is None:
-                whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
-            while (hop := plan_continuation(whole, self.target, self.options)) is not None:
-                whole = yield from self._continue_answer(whole, hop)
-            self._finish(whole)
+            reply = yield from self._request_answer()
+            reply.healed = tuple(self.healed)
+            reply.state.save_to(conversation.state, self.target.origin)
+            if conversation.request_heads is None:
+                self._add_reply(reply)
+            if (answered := self._prompt) is not None:
+                first = self.request.prompt or answered
+                add_prompt_reports(reply, conversation, self.target, self.options, first, answered)
+            reply.conversation = conversation
+            self._reply = reply
         except ProviderError:
             if self._prompt is None and self.request.prompt is not None:
                 store_unanswered_prompt(self.conversation, self.target, self.request.prompt)
@@ -192,6 +194,17 @@ class ModelExchange:
         finally:
             if self._opening is not None:
                 self._let_others_go()
+
+    def _request_answer(self) -> Generator[ExchangeStep, ExchangeEvent, Reply]:
+        """Return the answer, with the steps that continue it."""
+        if self.prewarming is not None:
+            yield from self._wait_for_cache(self.prewarming)
+        whole = None if self.pending is None else (yield from self._fetch_pending(self.pending))
+        if whole is None:
+            whole = yield from self._ask(self.asked, self.options, self.request)
+        while whole.stop == "pause" and (hop := plan_continuation(whole, self.target, self.options)) is not None:
+            whole = yield from self._continue_answer(whole, hop)
+        return whole
 
     def _wait_for_cache(self, prewarming: Prewarming) -> Generator[ExchangeStep, ExchangeEvent, None]:
         """Wait while the beginning of a conversation's first prompt is on its way into the cache."""
@@ -220,8 +233,10 @@ class ModelExchange:
             asked = asked.fork_for_request()
             asked.add_reply(whole.parts)
         whole.state.save_to(asked.state, self.target.origin)
+        options = replace(self.options, **hop.changes)
         try:
-            step = yield from self._ask(lambda: self.encode(asked, hop.changes), calls=len(whole.tool_calls))
+            request = self.wire.encode(asked, self.target, options)
+            step = yield from self._ask(asked, options, request, calls=len(whole.tool_calls))
         except ProviderError as error:
             raise make_step_error(whole, error, self.target.provider, hop.kind) from error
         return join_replies(whole, step, hop.kind)
@@ -267,22 +282,22 @@ class ModelExchange:
         return reply
 
     def _ask(
-        self, encode: Callable[[], EncodedRequest], request: EncodedRequest | None = None, *, calls: int = 0
+        self, asked: Conversation, options: Options, request: EncodedRequest, *, calls: int = 0
     ) -> Generator[ExchangeStep, ExchangeEvent, Reply]:
         """Request one step of an answer. Recover once from a rejection that has a known fix.
 
         `calls` counts those of earlier steps. A malformed answer is requested again, at most twice.
         """
-        request = request or encode()
         spent: Usage | None = None
         tries = 0
         while True:
             try:
                 reply, is_seen = yield from self._send_with_retries(SendRequest(request.body, request.headers), calls)
             except ProviderError as error:
-                request = self._recover(error, request, encode)
+                request = self._recover(error, request, asked, options)
                 continue
-            is_background = is_background_response(reply, self.target)
+            # Most APIs have no such responses.
+            is_background = bool(self.wire.SPEC.background_statuses) and is_background_response(reply, self.target)
             if is_background:
                 reply = yield from self._poll_background(reply, calls)
             reply.parts, self._prompt = request.bind(reply.parts), request.prompt
@@ -323,7 +338,7 @@ class ModelExchange:
             yield WaitStep(wait)
 
     def _recover(
-        self, error: ProviderError, request: EncodedRequest, encode: Callable[[], EncodedRequest]
+        self, error: ProviderError, request: EncodedRequest, asked: Conversation, options: Options
     ) -> EncodedRequest:
         """Return the changed request to send after a rejection. Raise the rejection if there is no fix."""
         if error.is_seen or not isinstance(error, StatusError):
@@ -348,7 +363,7 @@ class ModelExchange:
         if option:
             raise make_option_error(option, lesson, self.target.provider) from error
         try:
-            again = encode()
+            again = self.wire.encode(asked, self.target, options)
         except OptionError as refused:
             message = f"{refused} ({self.target.provider} says: {lesson.said})"
             raise OptionRefused(message, fact=lesson.fact, now=lesson.value, said=lesson.said) from error
@@ -365,10 +380,10 @@ class ModelExchange:
         if isinstance(answer, ProviderError):
             raise _AttemptFailed(meter.map_timeout(answer))
         assert isinstance(answer, ResponseHead)
-        self._headers = answer.headers
+        self._headers, request_id = answer.headers, get_request_id(answer.headers)
         if answer.status >= 300:
             reply = yield from self._refusal(answer)
-            reply.request_id = get_request_id(answer.headers)
+            reply.request_id = request_id
             return reply, False
         emitted = False
         stream = self.options.stream
@@ -396,7 +411,7 @@ class ModelExchange:
                     yield EmitDelta(_shift_call_index(delta, calls))
         except ProviderError as error:
             raise _AttemptFailed(error, emitted) from None
-        reply.request_id = get_request_id(answer.headers)
+        reply.request_id = request_id
         return reply, emitted
 
     def _read(self, meter: ResponseMeter) -> Generator[ExchangeStep, ExchangeEvent, bytes | None]:
@@ -474,36 +489,13 @@ class ModelExchange:
             error.text = self.secrets.hide(error.text)
         return error
 
-    def _finish(self, reply: Reply) -> None:
-        reply.healed = tuple(self.healed)
-        reply.state.save_to(self.conversation.state, self.target.origin)
+    def _add_reply(self, reply: Reply) -> None:
         try:
-            turn = self.conversation.add_reply(reply.parts, seen=self.asked.turns)
+            # The conversation may change the ids of calls.
+            reply.parts = self.conversation.add_reply(reply.parts, seen=self.asked.turns).parts
         except NotReadyError as error:
             error.reply = reply
             raise
-        if self._prompt is not None:
-            self._report_prompt_changes(reply, self._prompt)
-        # The conversation may have changed the ids of calls.
-        reply.parts = turn.parts
-        reply.conversation = self.conversation
-        self._reply = reply
-
-    def _report_prompt_changes(self, reply: Reply, answered: Prompt) -> None:
-        """Record where the prompt differs from the previous one, and the cache report."""
-        before, first = get_last_prompt(self.conversation, self.target), self.request.prompt or answered
-        change = find_prompt_change(self.conversation, self.target, first)
-        if change is not None and is_costly_change(change, self.target):
-            reply.prefix_change = change
-        reply.contradicted_facts, history = find_contradicted_facts(
-            self.conversation, self.target, reply, first, before, change
-        )
-        ttl = self.options.cache if isinstance(self.options.cache, str) else ""
-        now, known = time.time(), self.target.facts.cache
-        reply.cache = build_cache_report(before, change, reply.usage, reply.state, known, now, ttl)
-        is_missed = reply.cache is not None and reply.cache.outcome == "missed"
-        sent = SentPrompt(answered, now, reply.usage.input_tokens, reply.id, is_missed, history)
-        store_last_prompt(self.conversation, self.target, sent)
 
     def _write_log(self, log: Logger, direction: str, content: bytes) -> None:
         text = self.secrets.hide(content.decode("utf-8", "replace"))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.json_access import as_array
-from antiphon.conversation import Conversation, Image, UserTurn
-from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError, PrefixBroken
+from antiphon.conversation import Conversation
+from antiphon.errors import ConfigurationError, ContentError, OptionError, PrefixBroken
 from antiphon.facts.model_facts import Facts
-from antiphon.facts.resolution import default_model
 from antiphon.facts.retirement import warn_of_retirement
 from antiphon.providers import catalog
 from antiphon.providers.client import HttpClient
@@ -23,18 +22,17 @@ from antiphon.providers.redaction import extract_url_secrets, find_request_secre
 from antiphon.providers.registry import LOCAL_PROVIDER, Provider, choose_api, needs_key, resolve
 from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseLimits
 from antiphon.providers.retry import Retry
-from antiphon.wire import EncodedRequest, Options, Reply, ReplyDelta, Target, Usage, wire
-from antiphon.wire.cache import cache_key, find_prompt_change, get_last_prompt
-from antiphon.wire.images import find_image_problem
-from antiphon.wire.options import adapt_options
+from antiphon.wire import ModelSettings, Options, Reply, ReplyDelta, Target, Usage, wire
+from antiphon.wire.cache import add_cache_options, find_prompt_change
+from antiphon.wire.images import check_new_images
 from antiphon.wire.prompt import announce_request_changes, is_costly_change
 
 if TYPE_CHECKING:
     import httpx2
 
-#: Options that the library sets itself.
-_INTERNAL_OPTIONS = ("stream", "continues", "cache_key", "compare_with", "head_cache")
-_OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL_OPTIONS)
+    from antiphon.providers.embeddings import EmbeddingJob, Embeddings
+
+_OPTION_NAMES = tuple(ModelSettings.__annotations__)
 
 
 class Model:
@@ -69,9 +67,9 @@ class Model:
         self.options = options
         self.retry = retry
         self._codec = wire(provider.api)
+        self._path, self._stream_path = [self._codec.path(self.target, is_stream) for is_stream in (False, True)]
         self._limits = bounds
         self._continuations = continuations
-        self._cached_options: tuple[Options, Options] | None = None
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
         url, user = split_credentials(url)
@@ -102,14 +100,14 @@ class Model:
     def chat(self, conversation: Conversation, **options: Any) -> Reply:
         """Send the conversation to the model and add the reply to it."""
         exchange = self._begin(conversation, options, stream=False)
-        for _ in self._client.drive(exchange, self._codec.path(self.target, False)):
+        for _ in self._client.drive(exchange, self._path):
             pass
         return exchange.reply
 
     async def achat(self, conversation: Conversation, **options: Any) -> Reply:
         """Send the conversation to the model asynchronously and add the reply to it."""
         exchange = self._begin(conversation, options, stream=False)
-        async for _ in self._client.arun_exchange(exchange, self._codec.path(self.target, False)):
+        async for _ in self._client.arun_exchange(exchange, self._path):
             pass
         return exchange.reply
 
@@ -118,14 +116,48 @@ class Model:
         stream`.
         """
         exchange = self._begin(conversation, options, stream=True)
-        return ModelStream(exchange, self._client.drive(exchange, self._codec.path(self.target, True)))
+        return ModelStream(exchange, self._client.drive(exchange, self._stream_path))
 
     def astream(self, conversation: Conversation, **options: Any) -> AsyncModelStream:
         """Like `stream`, asynchronously: `async with model.astream(c) as stream: async for delta in
         stream`.
         """
         exchange = self._begin(conversation, options, stream=True)
-        return AsyncModelStream(exchange, self._client.arun_exchange(exchange, self._codec.path(self.target, True)))
+        return AsyncModelStream(exchange, self._client.arun_exchange(exchange, self._stream_path))
+
+    def embed(
+        self, texts: Iterable[str], *, dimensions: int | None = None, extra: Mapping[str, Any] | None = None
+    ) -> Embeddings:
+        """Return the embeddings of texts, if this is an embedding model.
+
+        `dimensions` asks for shorter vectors; `extra` are more fields of the request.
+        """
+        job = self._begin_embedding(texts, dimensions, extra)
+        for exchange in job.exchanges:
+            for _ in self._client.drive(exchange, job.path):
+                pass
+        return job.collect()
+
+    async def aembed(
+        self, texts: Iterable[str], *, dimensions: int | None = None, extra: Mapping[str, Any] | None = None
+    ) -> Embeddings:
+        """Like `embed`, but asynchronous."""
+        job = self._begin_embedding(texts, dimensions, extra)
+        for exchange in job.exchanges:
+            async for _ in self._client.arun_exchange(exchange, job.path):
+                pass
+        return job.collect()
+
+    def _begin_embedding(
+        self, texts: Iterable[str], dimensions: int | None, extra: Mapping[str, Any] | None
+    ) -> EmbeddingJob:
+        from functools import partial
+
+        from antiphon.providers.embeddings import EmbeddingJob
+        from antiphon.providers.json_exchange import JsonExchange
+
+        make = partial(JsonExchange, self._codec, self.target, self.retry, self._limits, self._secrets)
+        return EmbeddingJob(self.target, make, self.cost, texts, dimensions, extra)
 
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
         """Return the body that `chat`, or `stream`, would send, without sending it."""
@@ -134,7 +166,7 @@ class Model:
     def announce(self, conversation: Conversation, **options: Any) -> None:
         """Record changes since the last request, if the model accepts them within the conversation."""
         merged = merge_options(self.options, options) if options else self.options
-        announce_request_changes(conversation, self.target, adapt_options(self.target, merged))
+        announce_request_changes(conversation, self.target, merged)
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of an exchange in US dollars, or None if it is unknown."""
@@ -160,64 +192,43 @@ class Model:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _set_cache_key(self, options: Options, key: str) -> Options:
-        """Return the options with a cache key: the same object for all requests of a conversation."""
-        if (
-            self._cached_options is None
-            or self._cached_options[0] is not options
-            or self._cached_options[1].cache_key != key
-        ):
-            self._cached_options = (options, replace(options, cache_key=key))
-        return self._cached_options[1]
-
     def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> ModelExchange:
         if not isinstance(conversation, Conversation):
             raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
-        ready = conversation.ready()
-        if ready.reason:
-            raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
+        asked, target = conversation, self.target
+        if conversation.request_heads is None:
+            conversation.check_ready()
         pending: Pending | None = changes.pop("pending", None)
         options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
-        options = adapt_options(self.target, options)
         if options.tool_choice is not None:
             _check_tool_choice(options.tool_choice, conversation)
-        _check_images(conversation, self.target)
-        if not conversation.is_for_request:
-            announce_request_changes(conversation, self.target, options)
-        sent = get_last_prompt(conversation, self.target)
-        if sent is not None and sent.is_missed and self.target.facts.cache.diagnostics:
-            options = replace(options, compare_with=sent.reply_id)
-        if options.cache and (key := cache_key(conversation, self.target)):
-            options = self._set_cache_key(options, key)
-        if self.prewarming is not None and options.cache is True and "1h" in self.target.facts.cache.ttls:
+        check_new_images(conversation, target)
+        if conversation.request_heads is None:
+            announce_request_changes(conversation, target, options)
+            # Turns added to the conversation meanwhile must not enter the requests that continue this one.
+            asked = conversation.fork_for_request()
+        options = add_cache_options(conversation, target, options)
+        if self.prewarming is not None and options.cache is True and "1h" in target.facts.cache.ttls:
             # Others read the beginning later; what stands behind it is this conversation's own.
             options = replace(options, head_cache="1h")
         expired = None
         if conversation.state:
             from antiphon.providers.rejection_recovery import drop_expired_container
 
-            expired = drop_expired_container(conversation, self.target)
-
-        def encode(asked: Conversation, changes: Mapping[str, Any]) -> EncodedRequest:
-            return self._codec.encode(asked, self.target, replace(options, **changes) if changes else options)
-
-        # Turns added to the conversation meanwhile must not enter the requests that continue this one.
-        asked = conversation if conversation.is_for_request else conversation.fork_for_request()
-        secrets = [each for tool in asked.tools if tool.hosted for each in tool.secret_texts]
-        request = encode(asked, {})
+            expired = drop_expired_container(conversation, target)
+        request = self._codec.encode(asked, target, options)
         if options.prefix == "error" and request.prompt is not None:
-            change = find_prompt_change(conversation, self.target, request.prompt)
-            if change is not None and is_costly_change(change, self.target):
+            change = find_prompt_change(conversation, target, request.prompt)
+            if change is not None and is_costly_change(change, target):
                 raise PrefixBroken(f"{change}; nothing was sent, because `prefix` is 'error'")
         return ModelExchange(
             self._codec,
-            self.target,
+            target,
             self.retry,
             self._limits,
-            self._secrets.with_secrets(secrets) if secrets else self._secrets,
+            self._secrets.with_secrets(request.secrets) if request.secrets else self._secrets,
             conversation,
             asked,
-            encode,
             options,
             request,
             self._continuations,
@@ -298,7 +309,7 @@ def connect(
     record: str | PathLike[str] | None = None,
     replay: str | PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
-    **options: Any,
+    **options: Unpack[ModelSettings],
 ) -> Model:
     """Return a model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its
     server.
@@ -369,28 +380,6 @@ def _check_tool_choice(choice: str, conversation: Conversation) -> None:
         return
     known = ", ".join(tool.name for tool in conversation.tools) or "none"
     raise OptionError(f"`tool_choice` is 'auto', 'none', 'required' or a tool in force, not {choice!r}; tools: {known}")
-
-
-def _check_images(conversation: Conversation, target: Target) -> None:
-    """Raise ContentError for an image in the latest user turn that the model cannot see.
-
-    Earlier images and those of tools are replaced by a note to the model.
-    """
-    for turn in reversed(conversation.turns):
-        if not isinstance(turn, UserTurn):
-            return
-        for part in turn.parts:
-            if isinstance(part, Image) and (reason := find_image_problem(part, target)):
-                others = "" if target.accepts_images() else f", such as {_name_vision_models()}"
-                raise ContentError(
-                    f"an image cannot be sent to {target.provider}/{target.model}: {reason}{others}"
-                    " (`conversation.undo()` takes it back)"
-                )
-
-
-def _name_vision_models() -> str:
-    """Return the names of models that can see images, for a message."""
-    return " or ".join(filter(None, map(default_model, ("anthropic", "google"))))
 
 
 def _check_settings(key: str, url: str, headers: object, retry: object, proxy: str | None) -> None:

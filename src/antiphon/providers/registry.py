@@ -206,6 +206,8 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
     for pattern, family in _NAME_PREFIXES.items():
         if not slash and re.match(pattern, model, re.IGNORECASE):
             return PROVIDERS[family], model
+    if prefix in PROVIDERS:
+        raise ConfigurationError(f"{model!r} names a provider, not a model; write '{prefix}/' and the name of a model")
     if slash:
         _get_provider(prefix, model)
     near = suggest_name(model, (each.name for each in list_known_models()))

@@ -130,10 +130,10 @@ def apply_learned_fact(lesson: LearnedFact, target: Target, conversation: Conver
     was: Any
     match lesson.action:
         case "forget_container":
-            was, now = as_object(state.of(origin).get("container")).get("id"), None
+            was, now = as_object(state.get(origin, {}).get("container")).get("id"), None
             state.keep(origin, container=None)
         case "drop_block":
-            was, now = bool(state.of(origin).get("drop_block")), True
+            was, now = bool(state.get(origin, {}).get("drop_block")), True
             state.keep(origin, drop_block=True)
             if target.facts.bound_thinking not in ("refuses", "by_account"):
                 facts.learn(target.provider, target.model, lesson.fact, lesson.value, said=lesson.said)
@@ -173,7 +173,7 @@ def make_option_error(option: str, lesson: LearnedFact, provider: str) -> Option
 
 def drop_expired_container(conversation: Conversation, target: Target) -> Healed | None:
     """Drop an expired container, which the provider would reject, and return the correction, if any."""
-    container = as_object(conversation.state.of(target.origin).get("container"))
+    container = as_object(conversation.state.get(target.origin, {}).get("container"))
     expires = as_string(container.get("expires_at"))
     try:
         when = datetime.fromisoformat(expires) if expires else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.session.agent import Agent
     from antiphon.session.context_window import Context
     from antiphon.session.events import (
         AsyncEventStream,
@@ -48,10 +49,12 @@ if TYPE_CHECKING:
     from antiphon.session.session import Session
     from antiphon.session.settings import BeforeRequestHook, ModelProtocol
     from antiphon.session.sync_bridge import entered
-    from antiphon.session.typed_output import RejectedOutput
+    from antiphon.session.typed_output import RejectedOutput, TextOrJson
 
 _HOMES = {
     "AIResult": "result",
+    "Agent": "agent",
+    "TextOrJson": "typed_output",
     "Answers": "human_input",
     "QuestionAsked": "events",
     "ModelProtocol": "settings",
@@ -95,6 +98,7 @@ _HOMES = {
 
 __all__ = [
     "AIResult",
+    "Agent",
     "Answers",
     "AsyncEventStream",
     "BeforeRequestHook",
@@ -130,6 +134,7 @@ __all__ = [
     "RunStarted",
     "RunWaits",
     "Session",
+    "TextOrJson",
     "Truncated",
     "UsageChanged",
     "current_run",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.conversation import Conversation, Turn, estimate_tokens
-from antiphon.conversation.compaction import count_result_tokens, count_turn_tokens
+from antiphon.conversation import Conversation, Turn
 from antiphon.conversation.transcript import format_transcript
 from antiphon.errors import ContextOverflow, OptionError
 
@@ -39,22 +38,6 @@ class Context:
             share: object = getattr(self, name)
             if not isinstance(share, int | float) or isinstance(share, bool) or share <= 0:
                 raise OptionError(f"`{name}` of a context is a share of its window, such as 0.9, not {share!r:.80}")
-
-
-#: Turns that end with an answer, and the provider's token count for all of them.
-CountedTurns = tuple[tuple[Turn, ...], int]
-
-
-def estimate_conversation_tokens(conversation: Conversation, counted: CountedTurns | None) -> int:
-    """Return the tokens of a conversation: the provider's last count plus an estimate of what was added since."""
-    turns = conversation.turns
-    before, tokens = counted if counted is not None else (None, 0)
-    known = len(before) if before else 0
-    if before and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
-        # The counted answer had no results yet.
-        tokens += count_result_tokens(turns[known - 1], estimate_tokens)
-        return tokens + sum(count_turn_tokens(turn, estimate_tokens) for turn in turns[known:])
-    return sum(count_turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
 
 
 @dataclass(frozen=True, slots=True)

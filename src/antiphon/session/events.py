@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self
 
 from antiphon.conversation import Citation, Conversation, ToolCall, ToolResult
 from antiphon.effects.types import HumanAnswer
 from antiphon.session.human_input import Question
-from antiphon.session.result import AIResult
+from antiphon.session.result import AIResult, T
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import (
     CacheReport,
@@ -192,16 +192,16 @@ class Event(NamedTuple):
     body: EventBody
 
 
-class Events:
+class Events(Generic[T]):
     """The events of a run, as they happen. `run` is the run itself, which continues when the stream is closed."""
 
-    def __init__(self, run: Run[Any], cancel: bool = False) -> None:
+    def __init__(self, run: Run[T], cancel: bool = False) -> None:
         self.run = run
         self._cancels = cancel
         self._events = run.events()
 
     @property
-    def result(self) -> AIResult[Any]:
+    def result(self) -> AIResult[T]:
         """Wait for the result and return it, or raise the error that ended the run."""
         return self.run.wait()
 
@@ -222,17 +222,21 @@ class Events:
         self.close()
 
 
-class AsyncEventStream:
-    """Like `Events`, but asynchronous."""
+class AsyncEventStream(Generic[T]):
+    """Like `Events`, but asynchronous: `await events.result`."""
 
-    run: Run[Any]
+    run: Run[T]
 
-    def __init__(self, start: Callable[[], Awaitable[Run[Any]]], cancel: bool = False) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Run[T]]], cancel: bool = False) -> None:
         self._start = start
         self._cancels = cancel
 
-    async def aresult(self) -> AIResult[Any]:
-        """Wait for the result and return it, or raise the error that ended the run."""
+    @property
+    def result(self) -> Awaitable[AIResult[T]]:
+        """Wait for the result with `await`, or raise the error that ended the run."""
+        return self._await_result()
+
+    async def _await_result(self) -> AIResult[T]:
         await self._begin()
         return await self.run
 

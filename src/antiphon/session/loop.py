@@ -14,6 +14,8 @@ from antiphon.conversation import Conversation, DerivedKey, Note, Text, Turn, Us
 from antiphon.conversation.turns import normalize_user_parts
 from antiphon.effects import EffectContext, PathCounter, current_context, use_context
 from antiphon.effects.budget import BudgetExceeded
+from antiphon.effects.instrumentation import observe_session
+from antiphon.effects.types import RunPython
 from antiphon.errors import AntiphonError, NotReadyError, SessionAborted
 from antiphon.results import to_plain_json
 from antiphon.session.exceptions import EXCEPTIONS_BY_ENDING, ModelRefused, NeedsHuman, ReturnError, StopRun
@@ -21,9 +23,11 @@ from antiphon.session.model_requests import ModelRequests, announce_changes, pre
 from antiphon.session.output_spec import CONTINUE_PROMPT, OutputGoal, RunMode
 from antiphon.session.result import AIResult, RunEnding, RunRecord
 from antiphon.session.run import Run
-from antiphon.session.settings import RunHandle, SessionSettings
+from antiphon.session.settings import DepsFunction, RunHandle, SessionSettings
+from antiphon.session.sync_bridge import run_blocking
 from antiphon.session.timer import RunTimer
 from antiphon.session.tool_calls import ToolCallRunner
+from antiphon.tools.worker_threads import call_function
 
 #: A prompt: text, or text and images.
 Prompt = str | UserPart | Sequence[str | UserPart]
@@ -50,7 +54,8 @@ class AgentLoop:
         #: The run in the journal, and the effect context of its effects.
         self._kept = kept
         self._is_handle_finished = False
-        self._place = current_context()
+        wanted = settings.returns if returns is None and mode != "chat" else returns
+        self._goal = OutputGoal(settings, conversation, mode, wanted)
         self._mode = mode
         self._conversation = conversation
         self._kind = "go_on" if prompt is None else mode
@@ -62,7 +67,7 @@ class AgentLoop:
         opening = UserTurn(parts[:1]).text if len(parts) > 1 else ""
         self._title = settings.name or opening or self._prompt_text
         self._stream = stream
-        self._goal = OutputGoal(settings, conversation, mode, returns)
+        self._place = current_context()
         self._clock = RunTimer(settings.limits.seconds)
         self._is_started = False
         self._is_closed = False
@@ -82,7 +87,7 @@ class AgentLoop:
             id="" if self._kept is None else self._kept.id,
             limits=settings.limits,
         )
-        self._asking = ModelRequests(settings, conversation, goal, self.run, here, self._stream)
+        self._asking = ModelRequests(settings, conversation, goal, self.run, here, self._clock, self._stream)
         self._calls = ToolCallRunner(settings, conversation, goal, self.run, here, self._clock)
         return self.run
 
@@ -101,10 +106,11 @@ class AgentLoop:
 
     def request(self) -> bytes:
         """Return the body of the first request. This changes the conversation, which must have no open calls."""
+        if self._settings.system_text is None:
+            self._conversation.system = run_blocking("request", self._settings.make_system_text())
         self._say()
-        self._conversation.tools = self._goal.specs()
         options = self._goal.options()
-        announce_changes(self._settings.model, self._conversation, options)
+        announce_changes(self._settings.model, self._conversation, self._goal.specs(), options)
         return preview_model_request(self._settings.model, self._conversation, self._stream, options)
 
     # Driving
@@ -142,25 +148,28 @@ class AgentLoop:
 
         `resume` is called when the run can be resumed.
         """
-        run, self._is_started = self.run, True
-        try:
-            self._conversation.claim(self)
-        except NotReadyError as error:
-            # The run was suspended, and another run has claimed the conversation since.
-            run.fail(error)
-            raise
+        run = self.run
+        if self._is_started:
+            try:
+                self._conversation.claim(self)
+            except NotReadyError as error:
+                # The run was suspended, and another run has claimed the conversation since.
+                run.fail(error)
+                raise
+        self._is_started = True
         if self._is_handle_finished and self._kept is not None and self._settings.journal is not None:
             # The run was suspended and is now resumed.
             self._kept, self._is_handle_finished = self._settings.journal.resume(self._kept.id), False
             self._place = EffectContext(self._kept.counter, (*self._place.performers[:-1], self._kept.middleware))
-        with use_context(self._place), run.active():
+        observed = observe_session("invoke_agent", self._settings.name, self._place)
+        with use_context(self._place), run.active(), observed:
             while True:
                 end = await self._drive_once()
                 if not isinstance(end, NeedsHuman) or run.suspend(end, resume, partial(self._release_run, end)):
                     break
-        if isinstance(end, AIResult):
-            return end
-        raise end
+            if isinstance(end, AIResult):
+                return end
+            raise end
 
     def _release_run(self, end: AIResult[Any] | BaseException) -> None:
         """Release the conversation and record the ending, before listeners are notified and may use them."""
@@ -221,27 +230,54 @@ class AgentLoop:
 
     async def _work(self) -> NoReturn:
         """Send requests and run their calls until something ends the run."""
+        if self._settings.system_text is None:
+            self._conversation.system = await self._settings.make_system_text(self._call_definition)
         self._say()
-        if self._conversation.open_calls:
-            await self._calls.answer(self._conversation.open_calls)
+        if calls := self._conversation.open_calls:
+            await self._calls.answer(calls, self._conversation.questions)
         while True:
-            self._check_limits()
+            if self.run.is_cancel_requested:
+                raise StopRun("cancelled", _CANCELLED)
             reply, calls = await self._asking.ask()
-            if not calls:
-                self._goal.process_answer(reply)
-                continue
+            if (after_reply := self._settings.after_reply) is not None:
+                await call_function(after_reply, reply)
             is_late = self._goal.is_answer_due
-            await self._calls.answer(calls)
-            self._goal.look_at(calls, is_late)
+            if calls:
+                await self._calls.answer(calls)
+            try:
+                if calls:
+                    self._goal.look_at(calls, is_late)
+                else:
+                    self._goal.process_answer(reply, self._asking.text)
+            except StopRun as end:
+                if end.outcome != "done" or not await self._reject_answer(end.value):
+                    raise
 
-    def _check_limits(self) -> None:
-        run = self.run
-        if run.is_cancel_requested:
-            raise StopRun("cancelled", _CANCELLED)
-        try:
-            run.budget.check(self._asking.requests, self._clock.elapsed)
-        except BudgetExceeded as error:
-            raise StopRun("limit", str(error)) from error
+    async def _reject_answer(self, value: Any) -> bool:
+        """Let the checks judge an answer. Return True if one rejects it, and the model is to answer again."""
+        for number, check in enumerate(self._settings.checks, 1):
+            name = f"check{self._asking.requests}.{number}"
+            if fault := await self._call_definition(name, check, value):
+                self._goal.reject_value(value, fault)
+                return True
+        return False
+
+    async def _call_definition(self, name: str, function: DepsFunction, *arguments: Any) -> str:
+        """Call a function of the definition as an effect. Return its text, or why a check rejects its argument."""
+
+        async def call() -> str:
+            if not arguments:
+                return await self._settings.call_system_function(function)
+            try:
+                await function.call(*arguments, deps=self._settings.deps)
+            except (ValueError, AssertionError) as error:
+                return str(error) or type(error).__name__
+            return ""
+
+        def describe() -> RunPython:
+            return RunPython(function.name, to_plain_json(list(arguments)), is_harmless=True)
+
+        return await self._asking.place.perform(name, describe, call)
 
     # Start and end
 
@@ -250,8 +286,6 @@ class AgentLoop:
         conversation, prompt = self._conversation, self._prompt
         self._prompt = None
         is_resumed, self._is_closed = self._is_closed, False
-        if not is_resumed and prompt is not None and conversation.open_calls:
-            self._calls.close(conversation.open_calls)
         self._goal.begin()
         parts = self._make_continue_parts() if prompt is None else list(prompt)
         if prompt is not None:
@@ -259,7 +293,10 @@ class AgentLoop:
             if isinstance(last, UserTurn) and last.visible_parts[-len(prompt) :] == prompt:
                 # The prompt is already there: an earlier run added it and failed.
                 parts = []
-        if parts := [*parts, *self._filter_new_notes(self._goal.instruction())]:
+        parts += self._filter_new_notes(self._goal.instruction())
+        if not is_resumed and prompt is not None and (calls := conversation.open_calls):
+            self._calls.close(calls)
+        if parts:
             conversation.add_user(parts)
 
     def _filter_new_notes(self, notes: Sequence[Note]) -> list[Note]:
@@ -289,10 +326,10 @@ class AgentLoop:
             self._calls.close(self._conversation.open_calls)
 
     def _make_record(self, outcome: RunEnding, detail: str) -> RunRecord:
-        run, asking = self.run, self._asking
+        run, asking, spent = self.run, self._asking, self.run.budget.spent
         return RunRecord(
-            run.usage,
-            run.cost if asking.requests else None,
+            spent.usage,
+            spent.cost if asking.requests else None,
             self._settings.model.name,
             outcome,
             detail,
@@ -313,6 +350,8 @@ class AgentLoop:
     def _error(self, outcome: RunEnding, detail: str) -> AntiphonError:
         """Return the exception to raise instead of returning an answer."""
         record, expected = self._make_record(outcome, detail), self._goal.expected
+        if expected is None and (rejected := self._goal.rejected) and outcome == "wrong":
+            return ReturnError(self._prompt_text, detail, [each.what for each in rejected], rejected, record)
         if expected is None or outcome not in ("wrong", "truncated", "empty"):
             return EXCEPTIONS_BY_ENDING[outcome](detail or outcome, record)
         reason = "; ".join(dict.fromkeys(text for text in (detail, expected.describe_faults()) if text))

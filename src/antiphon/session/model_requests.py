@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from inspect import isawaitable
 from typing import Any
 
-from antiphon.conversation import Conversation, ToolCall, Turn
-from antiphon.conversation.parts import collect_sources
-from antiphon.effects import EffectContext
+from antiphon.conversation import Conversation, ToolCall, ToolSpec, Turn
+from antiphon.conversation.compaction import CountedTurns, estimate_conversation_tokens
+from antiphon.conversation.parts import collect_sources, extract_answer_text
+from antiphon.effects import EffectContext, instrumentation
 from antiphon.effects.budget import BudgetExceeded, Spending
 from antiphon.effects.types import AskModel, ModelReplied
 from antiphon.errors import (
@@ -26,24 +27,21 @@ from antiphon.errors import (
 )
 from antiphon.session.context_window import (
     CompactionTarget,
-    CountedTurns,
     build_summary_request,
     compute_compaction_target,
     compute_overflow_target,
-    estimate_conversation_tokens,
 )
 from antiphon.session.events import Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
 from antiphon.session.exceptions import StopRun
 from antiphon.session.output_spec import OutputGoal
 from antiphon.session.run import Run
 from antiphon.session.settings import ChangeAnnouncer, ModelProtocol, SessionSettings
+from antiphon.session.timer import RunTimer
 from antiphon.wire import Reply, Target, TextDelta, Usage
-
-_ONE_REQUEST = Spending(requests=1)
 
 
 class ModelRequests:
-    """The model requests of one run. `last_text` is the last text of the model."""
+    """The model requests of one run. `text` is that of the last reply, and `said` the last that is not empty."""
 
     def __init__(
         self,
@@ -52,29 +50,47 @@ class ModelRequests:
         goal: OutputGoal,
         run: Run[Any],
         place: EffectContext,
+        clock: RunTimer,
         stream: bool,
     ) -> None:
         self._settings = settings
         self._conversation = conversation
         self._goal = goal
         self._run = run
-        self._place = place
+        self.place = place
+        self._clock = clock
         self._stream = stream
         self._counted: CountedTurns | None = None
+        #: The model, and the size of its context window.
+        self._window: tuple[ModelProtocol | None, int | None] = (None, None)
         self.requests = 0
-        self.said = ""
+        self.text = self.said = ""
 
     async def ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
         """Send one request and add its reply to the conversation. If the conversation is too long, compact it once."""
-        await self._prepare()
-        conversation, is_shortened, is_relearned = self._conversation, False, False
+        conversation, context = self._conversation, self._settings.context
+        is_measured = is_shortened = is_relearned = False
+        if (hook := self._settings.before_request) is not None:
+            conversation.tools, known = self._goal.specs(), len(conversation.turns)
+            done = hook(conversation)
+            if isawaitable(done):
+                await done
+            if len(conversation.turns) < known:
+                # It may have removed the turn that states the form of the answer.
+                self._goal.restate_instruction()
+                self._counted = None
         while True:
-            conversation.tools = self._goal.specs()
-            options = self._goal.options()
-            announce_changes(self._settings.model, conversation, options)
-            seen = conversation.turns
+            model, options, window = self._settings.model, self._goal.options(), self._get_context_size()
+            announce_changes(model, conversation, self._goal.specs(), options)
+            if context is not None and window is not None and not is_measured:
+                is_measured, size = True, estimate_conversation_tokens(conversation, self._counted)
+                if size > window * context.fill and await self._compact_conversation(
+                    compute_compaction_target(conversation, window * context.leave, size)
+                ):
+                    continue
+            asked, seen = conversation.fork_for_request(), conversation.turns
             try:
-                reply, text = await self._perform_request(conversation, options, self._stream)
+                reply, text = await self._perform_request(asked, options, self._stream)
                 break
             except ContextOverflow as error:
                 if is_shortened or not await self._compact_after_overflow(error):
@@ -86,34 +102,40 @@ class ModelRequests:
                     raise
                 is_relearned = True
         turn = conversation.add_reply(reply.parts, seen)
-        self.said = text or self.said
+        self.text, self.said = text, text or self.said
         used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
         if tokens := reply.window or used:
             self._counted = conversation.turns, tokens
         target: Target | None = getattr(self._settings.model, "target", None)
-        if target is not None and self._place.performers:
+        if target is not None and self.place.performers:
             # A reply replayed from a journal brings the provider state along.
             reply.state.save_to(conversation.state, target.origin)
         return reply, turn.calls
 
     # One request
 
-    async def _perform_request(
-        self, conversation: Conversation, options: dict[str, Any], stream: bool
-    ) -> tuple[Reply, str]:
-        """Send one request after `announce_changes`, report it and count its usage. Return the reply and its text."""
-        self.requests += 1
-        number, model, run = self.requests, self._settings.model, self._run
-        run.budget.add(_ONE_REQUEST)
-        run.tell(RequestStarted(number, model.name))
-        asked = conversation.fork_for_request()
+    async def _perform_request(self, asked: Conversation, options: dict[str, Any], stream: bool) -> tuple[Reply, str]:
+        """Send one request, report it and count its usage. Return the reply and its text.
+
+        `asked` is a fork for this request, made after `announce_changes`.
+        """
+        number, model, run = self.requests + 1, self._settings.model, self._run
         try:
-            answered: ModelReplied = await self._place.perform(
-                f"r{number}",
-                lambda: AskModel(model.name, asked.system, asked.turns, asked.tools, options),
-                lambda: self._answered(number, asked, options, stream),
-                preview=lambda: preview_model_request(model, conversation, stream, options),
-            )
+            run.budget.start_request(self.requests, self._clock.elapsed)
+        except BudgetExceeded as error:
+            raise StopRun("limit", str(error)) from error
+        self.requests = number
+        run.tell(RequestStarted(number, model.name))
+        try:
+            if not self.place.performers and instrumentation.installed is None:
+                answered = await self._answered(number, asked, options, stream)
+            else:
+                answered: ModelReplied = await self.place.perform(
+                    f"r{number}",
+                    lambda: AskModel(model.name, asked.system, asked.turns, asked.tools, options),
+                    lambda: self._answered(number, asked, options, stream),
+                    preview=lambda: preview_model_request(model, asked, stream, options),
+                )
         except BaseException as error:
             kept = error.reply if isinstance(error, UnknownStop | ContinuationFailed) else None
             self.said = kept.text if isinstance(kept, Reply) else self.said
@@ -124,8 +146,8 @@ class ModelRequests:
                 raise StopRun("waiting", str(error)) from error
             raise
         reply = answered.reply
+        text, sources = extract_answer_text(reply.parts), collect_sources(reply.parts)
         self._emit_notices(reply)
-        text, sources = reply.text, collect_sources(reply.parts)
         run.tell(RequestEnded(number, text, reply.usage, answered.cost, sources=sources, cache=reply.cache))
         run.count(Spending(usage=reply.usage, cost=answered.cost))
         return reply, text
@@ -147,7 +169,7 @@ class ModelRequests:
     ) -> ModelReplied:
         model = self._settings.model
         chosen = options.get("background", getattr(getattr(model, "options", None), "background", False))
-        if chosen and (pending := self._place.pending(f"r{number}")) is not None:
+        if chosen and (pending := self.place.pending(f"r{number}")) is not None:
             options = {**options, "pending": pending}
         reply = await (self._stream_model(number, asked, options) if stream else model.achat(asked, **options))
         return ModelReplied(reply, model.cost(reply.usage))
@@ -155,7 +177,7 @@ class ModelRequests:
     async def _stream_model(self, number: int, asked: Conversation, options: Mapping[str, Any]) -> Reply:
         internal: set[int] = set()
         tell, is_piece = self._run.tell, self._goal.is_answer_delta
-        with self._place.stream_listeners(f"r{number}") as listeners:
+        with self.place.stream_listeners(f"r{number}") as listeners:
             async with self._settings.model.astream(asked, **options) as pieces:
                 async for delta in pieces:
                     if not is_piece(delta, internal):
@@ -167,28 +189,22 @@ class ModelRequests:
 
     # Compaction
 
-    async def _prepare(self) -> None:
-        context, before = self._settings.context, self._settings.before_request
-        if before is not None:
-            self._conversation.tools = self._goal.specs()
-            done = before(self._conversation)
-            if isawaitable(done):
-                await done
-        if context is not None and (most := _get_context_size(self._settings.model)):
-            size = estimate_conversation_tokens(self._conversation, self._counted)
-            if size > most * context.fill:
-                await self._compact_conversation(
-                    compute_compaction_target(self._conversation, most * context.leave, size)
-                )
-
     async def _compact_after_overflow(self, error: ContextOverflow) -> bool:
         context = self._settings.context
         if context is None:
             return False
-        known = _get_context_size(self._settings.model)
+        self._window = (None, None)
+        known = self._get_context_size()
         return await self._compact_conversation(
             compute_overflow_target(self._conversation, error, known, context.leave)
         )
+
+    def _get_context_size(self) -> int | None:
+        """Return the size of the model's context window in tokens, or None if unknown."""
+        model = self._settings.model
+        if self._window[0] is not model or self._window[1] is None:
+            self._window = model, getattr(getattr(model, "facts", None), "context", None)
+        return self._window[1]
 
     async def _compact_conversation(self, room: CompactionTarget) -> bool:
         """Compact the conversation. Return False if that is not possible."""
@@ -212,8 +228,8 @@ class ModelRequests:
             return None
         try:
             asked = build_summary_request(dropped)
-            announce_changes(self._settings.model, asked, {})
-            _, text = await self._perform_request(asked, {}, stream=False)
+            announce_changes(self._settings.model, asked, (), {})
+            _, text = await self._perform_request(asked.fork_for_request(), {}, stream=False)
         except AntiphonError:
             return None
         return text.strip() or None
@@ -226,8 +242,11 @@ def compute_cache_loss_cost(model: ModelProtocol, tokens: int) -> float | None:
     return None if as_new is None or from_cache is None else as_new - from_cache
 
 
-def announce_changes(model: ModelProtocol, conversation: Conversation, options: Mapping[str, Any]) -> None:
-    """Record what changed since the last request, so that a model can be told in the conversation."""
+def announce_changes(
+    model: ModelProtocol, conversation: Conversation, tools: tuple[ToolSpec, ...], options: Mapping[str, Any]
+) -> None:
+    """Declare these tools and record what changed since the last request, so that a model can be told of it."""
+    conversation.tools = tools
     if isinstance(model, ChangeAnnouncer):
         model.announce(conversation, **options)
     else:
@@ -252,8 +271,3 @@ def _compact_to_target(before: Conversation, room: CompactionTarget, summary: st
         if summary is None:
             raise
         return room.made(before, None)
-
-
-def _get_context_size(model: ModelProtocol) -> int | None:
-    """Return the size of the model's context window in tokens, or None if unknown."""
-    return getattr(getattr(model, "facts", None), "context", None)

@@ -10,6 +10,8 @@ from antiphon.session.exceptions import StopRun
 from antiphon.session.settings import SessionSettings
 from antiphon.session.typed_output import (
     ANSWER_TOOL,
+    RejectedOutput,
+    TextOrJson,
     TypedOutput,
     choose_strategy,
     parse_untyped_answer,
@@ -39,25 +41,28 @@ class OutputGoal:
         self._settings = settings
         self._conversation = conversation
         self._mode: RunMode = mode
-        own = {tool.name for tool in settings.provided}
-        given = [spec for spec in conversation.tools if spec.is_provider_defined and spec.name not in own]
+        own, declared = {tool.name for tool in settings.provided}, conversation.tools
+        given = [spec for spec in declared if spec.is_provider_defined and spec.name not in own]
         self._provider_specs = [*given, *settings.hosted]
-        self.expected = None if returns is None else TypedOutput(returns)
+        #: The answer tool, once it is declared. It stays declared, because its removal would change the prompt.
+        self._answer_specs = [spec for spec in declared if spec.name == ANSWER_TOOL]
+        self._is_json_parsed = returns is TextOrJson
+        self.expected = None if returns is None or self._is_json_parsed else TypedOutput(returns)
+        #: Texts that a check rejected.
+        self.rejected: list[RejectedOutput] = []
         #: Mode `do` allows one set of tool calls; the next reply must be the answer.
         self.is_answer_due = False
         self._refused = 0
         self._malformed_count = 0
         self._is_reminded = False
+        #: The declarations of the last request. They are the same object while nothing changes.
+        self._specs: tuple[ToolSpec, ...] = ()
         #: The target and the native schema of the last request.
         self._requested_schema: tuple[Target, Any] | None = None
 
     @property
     def _target(self) -> Target | None:
         return getattr(self._settings.model, "target", None)
-
-    @property
-    def _is_local(self) -> bool:
-        return getattr(getattr(self._settings.model, "target", None), "provider", "") == "local"
 
     @property
     def _has_tools(self) -> bool:
@@ -84,7 +89,7 @@ class OutputGoal:
         """Return whether the answer tool can be declared: its name is free, or it is declared for the same schema."""
         if ANSWER_TOOL in self._settings.tools or self.expected is None:
             return False
-        declared = [spec for spec in self._conversation.tools if spec.name == ANSWER_TOOL]
+        declared = self._answer_specs
         return declared == [self.expected.tool()] if declared else len(self._conversation.turns) <= 1
 
     # Instructions, tools and options
@@ -102,8 +107,9 @@ class OutputGoal:
     @property
     def tools(self) -> dict[str, Tool]:
         """The tools that run locally: those of the session, and the one that reads more of a truncated result."""
-        given = self._settings.tools
-        if not given or "read_result" in given or (self._is_local and not self._conversation.kept):
+        given, target = self._settings.tools, self._target
+        is_local = target is not None and target.provider == "local"
+        if not given or "read_result" in given or (is_local and not self._conversation.kept):
             # The embedded model is small and has no prompt cache to lose, so declare the tool only when it is useful.
             return given
         # Declared from the start, because a tool that is added later changes the prompt. It imports pydantic.
@@ -111,13 +117,15 @@ class OutputGoal:
 
         return {**given, "read_result": make_read_result_tool()}
 
-    def specs(self) -> list[ToolSpec]:
+    def specs(self) -> tuple[ToolSpec, ...]:
         """Return all tool declarations: local tools, the provider's tools, and the answer tool if it is used."""
         specs = [*[tool.spec for tool in self.tools.values()], *self._provider_specs]
-        returning = [spec for spec in self._conversation.tools if spec.name == ANSWER_TOOL and spec not in specs]
-        if not returning and self.expected and self.expected.strategy == "tool":
-            returning = [self.expected.tool()]
-        return specs + returning
+        if not self._answer_specs and self.expected and self.expected.strategy == "tool":
+            self._answer_specs = [self.expected.tool()]
+        declared = (*specs, *[spec for spec in self._answer_specs if spec not in specs])
+        if declared != self._specs:
+            self._specs = declared
+        return self._specs
 
     def options(self) -> dict[str, Any]:
         """Return the options of the next request."""
@@ -156,9 +164,8 @@ class OutputGoal:
             indexes.add(delta.index)
         return delta.index in indexes
 
-    def process_answer(self, reply: Reply) -> None:
+    def process_answer(self, reply: Reply, text: str) -> None:
         """Process an answer without calls: raise `StopRun`, or add a reminder and let the model try again."""
-        text = reply.text
         if reply.stop == "refusal":
             if self.expected and text:
                 self.expected.received.append(text)
@@ -170,10 +177,10 @@ class OutputGoal:
         if reply.stop not in ("end", "stop_sequence", "tool_calls", "length"):
             raise StopRun("unfinished", f"the model stopped before its answer was done ({reply.stop_reason})", text)
         if self.expected:
-            self._process_typed_answer(self.expected, reply)
+            self._process_typed_answer(self.expected, reply, text)
             return
         if text.strip():
-            value = text if self._mode == "chat" else parse_untyped_answer(text)
+            value = parse_untyped_answer(text) if self._is_json_parsed else text
             cut = reply.stop == "length"
             raise StopRun("truncated" if cut else "done", "cut off by the token limit" if cut else "", value)
         if reply.stop == "length":
@@ -183,12 +190,12 @@ class OutputGoal:
         self._is_reminded = True
         self._conversation.add_user(Note(_EMPTY_ANSWER_REMINDER, "reminder"))
 
-    def _process_typed_answer(self, expected: TypedOutput, reply: Reply) -> None:
+    def _process_typed_answer(self, expected: TypedOutput, reply: Reply, text: str) -> None:
         if reply.stop == "length":
             expected.faults = []
             expected.reject_answer("an answer that was cut off by the token limit")
         else:
-            expected.accept_text(reply.text)
+            expected.accept_text(text)
         if expected.has_value:
             raise StopRun("done", "", expected.value)
         self._count_failed_attempt()
@@ -206,10 +213,21 @@ class OutputGoal:
         returned = sum(map(self.is_internal, calls)) if expected else 0
         if returned < len(calls) and self._mode == "do" and not self.is_answer_due:
             self.is_answer_due = True
-            if not self._is_local:
+            if self._target is None or self._target.provider != "local":
                 self._conversation.add_user(Note(_NO_MORE_CALLS, "instruction"))
         if returned or is_late:
             self._count_failed_attempt()
+
+    def reject_value(self, value: Any, fault: str) -> None:
+        """Ask the model again for an answer that a check rejected."""
+        if self.expected is not None:
+            self.expected.reject_value(fault)
+            reminder = self.expected.format_reminder()
+        else:
+            self.rejected.append(RejectedOutput(value_to_text(value), fault))
+            reminder = f"That does not fit ({fault}). Answer again."
+        self._count_failed_attempt(fault)
+        self._conversation.add_user(Note(reminder, "reminder"))
 
     def make_tool_end(self, value: Any) -> StopRun:
         """Return the `StopRun` for a tool that ended the run. Its value must have the requested type."""
@@ -220,11 +238,13 @@ class OutputGoal:
             return StopRun("wrong", f"a tool ended the run with {value_to_text(value)[:200]}")
         return StopRun("done", "", self.expected.value)
 
-    def _count_failed_attempt(self) -> None:
-        """Count a failed attempt. Raise `StopRun` if there were too many."""
+    def _count_failed_attempt(self, fault: str = "") -> None:
+        """Count a failed attempt. Raise `StopRun` if there were too many; `fault` is what a check says."""
         self._refused += 1
         if self._refused <= self._settings.attempts:
             return
+        if fault:
+            raise StopRun("wrong", fault)
         if self.expected is None:
             raise StopRun("stuck", "the model goes on calling tools, though one set of calls was allowed")
         raise StopRun("wrong", self.expected.describe_faults())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object
 from antiphon.errors import ContentError, OptionError
-from antiphon.tools.annotations import check_core_schema, make_readable_annotation
 from antiphon.tools.function_schema import strip_schema_titles
+from antiphon.tools.type_annotations import check_core_schema, make_readable_annotation
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -128,7 +128,11 @@ def make_output_type(asked: Any) -> OutputType:
         if single:
             adapter = TypeAdapter(_make_object_type({"value": type_}))
             schema = _build_schema(adapter, None)
-    except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError, SyntaxError) as error:
+    except PydanticSchemaGenerationError:
+        raise OptionError(
+            f"`returns` cannot be {asked!r}: its fields are unknown; use a dataclass, a TypedDict or a pydantic model"
+        ) from None
+    except (PydanticUserError, TypeError, NameError, SyntaxError) as error:
         raise OptionError(f"`returns` cannot be {asked!r}: {str(error).splitlines()[0]}") from None
     return OutputType(schema, single, adapter, _collect_aliases(type_))
 

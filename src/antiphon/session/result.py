@@ -96,7 +96,8 @@ class AIResult(ValueProxy, Generic[T]):
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"an AIResult does not change; its value may: `result.value.{name} = …`")
 
-    __delattr__: Any = __setattr__
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"an AIResult does not change, so `{name}` stays")
 
     def __reduce__(self) -> Any:
         return AIResult, (self.value, self.tool_calls, self.run)

@@ -250,8 +250,9 @@ class Run(Generic[T]):
     def count(self, spent: Spending) -> None:
         """Count the usage of a reply in this run and in all runs around it, and emit events."""
         with self._log.lock:
-            self.budget.add(spent)
-            run: Run[Any] | None = self
+            total = self.budget.add(spent)
+            self.tell(UsageChanged(total.usage, total.cost))
+            run = self.parent
             while run is not None:
                 total = run.budget.spent
                 run.tell(UsageChanged(total.usage, total.cost))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast, overload
 
 from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
@@ -17,32 +17,46 @@ from antiphon.session.context_window import Context, build_summary_request
 from antiphon.session.events import AsyncEventStream, Events
 from antiphon.session.human_input import Answers, HumanInput, Question
 from antiphon.session.loop import AgentLoop, Prompt
-from antiphon.session.options import check_request_options, check_session_arguments
+from antiphon.session.model_connections import ModelConnections
+from antiphon.session.options import check_session_arguments
 from antiphon.session.output_spec import RunMode
 from antiphon.session.pending_answers import list_pending_questions, record_answer
 from antiphon.session.result import AIResult
 from antiphon.session.run import Run
 from antiphon.session.settings import (
+    PLAIN_TEXT,
+    AfterReplyHook,
+    AskOptions,
     BeforeRequestHook,
+    Checks,
     JournalProtocol,
+    ModelChoice,
     ModelProtocol,
     SessionSettings,
     StoredMessages,
     StoreProtocol,
+    SystemPart,
+    make_settings,
 )
-from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, start_task
+from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, run_blocking, start_task
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
 from antiphon.tools.provider_tools import split_tools
 from antiphon.tools.tool import Deps
+from antiphon.wire import ModelSettings
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeForm, TypeVar
+
     from antiphon.config import Configuration
 
-T = TypeVar("T")
+    T = TypeVar("T", default=str)
+    V = TypeVar("V")
+else:
+    from antiphon.session.result import T
 
 
-class Session(Generic[Deps]):
+class Session(Generic[Deps, T]):
     """Asks a model, runs the tools it calls, and asks again, until there is an answer.
 
     `do` allows one set of tool calls, `vibe` any number within `limits`, and `chat` is one turn of a chat.
@@ -58,19 +72,24 @@ class Session(Generic[Deps]):
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
     `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being
     reported to the model. `context` controls the compaction of a long conversation. `before_request` is
-    called with the conversation before each request. `name` is shown as the asker of questions. With a `store`, each
+    called with the conversation before each request, and `after_reply` with each reply. `system` is a text, a function
+    that returns one before each ask, or several of both. `returns` is the type of all answers, and `check` are
+    functions of the answer; a ValueError makes the model answer again, at most `attempts` times. Functions of the
+    session may take `deps` as their last parameter. `name` is shown as the asker of questions. With a `store`, each
     message is saved as a step of the session `id`. If the program is run again, the N-th message is the saved one, and
     nothing of it is repeated; `Session.open` adds messages instead.
     `configuration` provides the keys; the default is that of the current directory. `record` and `replay`
-    name a file of exchanges. `options` are sent with every request.
+    name a file of exchanges. `options` are sent with every request. An `Agent` is the same without a conversation.
     """
 
     def __init__(
         self,
-        model: str | ModelProtocol | None = None,
+        model: ModelChoice[Deps] | None = None,
         tools: Iterable[Callable[..., Any] | Tool | ProviderTool] = (),
-        system: str = "",
+        system: SystemPart[Deps] | Sequence[SystemPart[Deps]] = "",
         *,
+        returns: TypeForm[T] = PLAIN_TEXT,  # type: ignore[assignment]
+        check: Checks[T, Deps] | None = None,
         conversation: Conversation | None = None,
         policy: Policy | None = None,
         people: HumanInput | Answers | None = None,
@@ -81,6 +100,7 @@ class Session(Generic[Deps]):
         raise_tool_bugs: bool = False,
         context: Context | None = Context(),  # noqa: B008
         before_request: BeforeRequestHook | None = None,
+        after_reply: AfterReplyHook | None = None,
         name: str = "",
         journal: JournalProtocol | None = None,
         store: StoreProtocol | None = None,
@@ -88,56 +108,59 @@ class Session(Generic[Deps]):
         configuration: Configuration | None = None,
         record: str | PathLike[str] | None = None,
         replay: str | PathLike[str] | None = None,
-        **options: Any,
+        **options: Unpack[ModelSettings],
     ) -> None:
-        check_session_arguments(
-            {
-                "system": system,
-                "conversation": conversation,
-                "policy": policy,
-                "people": people,
-                "limits": limits,
-                "strategy": strategy,
-                "attempts": attempts,
-                "raise_tool_bugs": raise_tool_bugs,
-                "context": context,
-                "before_request": before_request,
-                "name": name,
-                "journal": journal,
-                "store": store,
-                "id": id,
-                "record": record,
-                "replay": replay,
-            }
-        )
+        arguments = {
+            "policy": policy,
+            "people": people,
+            "limits": limits,
+            "strategy": strategy,
+            "attempts": attempts,
+            "raise_tool_bugs": raise_tool_bugs,
+            "context": context,
+            "before_request": before_request,
+            "after_reply": after_reply,
+            "name": name,
+            "journal": journal,
+        }
+        check_session_arguments({"record": record, "replay": replay})
         if conversation is not None and system:
             raise OptionError("a conversation has its own system text; set `conversation.system` instead of `system`")
-        self.conversation = conversation if conversation is not None else Conversation(system)
-        self._configuration = configuration
-        check_request_options(options)
-        asked = _connect_model(model, configuration, record, replay)
-        #: True if the session created the model and therefore closes it.
-        self._owns_model = asked is not model
-        functions, provided = split_tools(tools)
-        given = {tool.name: tool for tool in functions}
-        self._settings = SessionSettings(
-            asked,
-            given,
-            policy or Policy(),
-            people if people is None or isinstance(people, HumanInput) else HumanInput(people),
-            deps,
-            limits or Limits(),
-            options,
-            strategy,
-            attempts,
-            raise_tool_bugs,
-            context,
-            before_request,
-            name,
-            journal,
-            provided,
-        )
-        self._settings.resolve()
+        settings = make_settings(tools, system, cast(Any, options), {**arguments, "returns": returns, "check": check})
+        settings.deps = deps
+        #: The models that the session connected and therefore closes; None if an agent did.
+        self._connections: ModelConnections | None = ModelConnections(configuration)
+        settings.choose_model = choose = self._connections.get_chooser(model)
+        settings.model = self._connections.get(model, record, replay) if choose is None else choose(deps)
+        self._begin_with(settings, conversation, store, id)
+
+    @classmethod
+    def of_agent(
+        cls,
+        settings: SessionSettings,
+        conversation: Conversation | None = None,
+        store: StoreProtocol | None = None,
+        id: str = "",
+        *,
+        opens: bool = False,
+    ) -> Self:
+        """Return a session with the settings of an agent. With `opens`, messages are added to a saved session."""
+        session = cls.__new__(cls)
+        session._connections = None
+        session._begin_with(settings, conversation, None if opens else store, "" if opens else id)
+        if opens and store is not None:
+            session._load(store, id)
+        return session
+
+    def _begin_with(
+        self, settings: SessionSettings, conversation: Conversation | None, store: StoreProtocol | None, id: str
+    ) -> None:
+        check_session_arguments({"conversation": conversation, "store": store, "id": id})
+        self.conversation = Conversation() if conversation is None else conversation
+        self._settings = settings
+        if text := settings.system_text:
+            self.conversation.system = text
+        settings.resolve()
         #: The saved messages, if the session has a store.
         self._stored: StoredMessages | None = None
         if store is not None:
@@ -149,8 +172,14 @@ class Session(Generic[Deps]):
     def open(cls, id: str, model: str | ModelProtocol | None = None, *, store: StoreProtocol, **more: Any) -> Self:
         """Open a saved session, to add messages to it. The other arguments are those of a session."""
         session = cls(model, **more)
-        session.conversation = session._use_store(store, id, appends=True).load_conversation()
+        session._load(store, id)
         return session
+
+    def _load(self, store: StoreProtocol, id: str) -> None:
+        """Continue a saved session. A system text of the definition replaces the saved one."""
+        self.conversation = self._use_store(store, id, appends=True).load_conversation()
+        if text := self._settings.system_text:
+            self.conversation.system = text
 
     def _use_store(self, store: StoreProtocol, id: str, *, appends: bool) -> StoredMessages:
         settings = self._settings
@@ -172,13 +201,14 @@ class Session(Generic[Deps]):
 
     @model.setter
     def model(self, model: str | ModelProtocol) -> None:
-        before, self._settings.model = self._settings.model, _connect_model(model, self._configuration, None, None)
+        settings, connections = self._settings, self._connections or ModelConnections()
+        before, settings.model = settings.model, connections.get(model)
         try:
-            self._settings.resolve()
+            settings.resolve()
         except OptionError:
-            self._settings.model = before
+            settings.model = before
             raise
-        self._owns_model = self._settings.model is not model
+        settings.choose_model, self._connections = None, connections
 
     @property
     def tools(self) -> list[Tool | ProviderTool]:
@@ -206,106 +236,118 @@ class Session(Generic[Deps]):
     # Asking
 
     @overload
-    def do(self, prompt: Prompt) -> AIResult[Any]: ...
+    def do(self, prompt: Prompt, *, returns: None = None, **options: Unpack[AskOptions[Deps, T]]) -> AIResult[T]: ...
     @overload
-    def do(self, prompt: Prompt, *, returns: type[T]) -> AIResult[T]: ...
+    def do(self, prompt: Prompt, *, returns: TypeForm[V], **options: Unpack[AskOptions[Deps, V]]) -> AIResult[V]: ...
     @overload
-    def do(self, prompt: Prompt, *, returns: Mapping[str, Any]) -> AIResult[dict[str, Any]]: ...
-    @overload
-    def do(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]: ...
-    def do(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]:
+    def do(
+        self, prompt: Prompt, *, returns: Mapping[str, Any], **options: Unpack[AskOptions[Deps, dict[str, Any]]]
+    ) -> AIResult[dict[str, Any]]: ...
+    def do(self, prompt: Prompt, *, returns: Any = None, **options: Any) -> AIResult[Any]:
         """Ask once: at most one set of tool calls, then the answer."""
-        return _run_blocking("do", self.ado(prompt, returns=returns))
+        return run_blocking("do", self._ask("do", prompt, returns, options))
 
     @overload
-    def vibe(self, prompt: Prompt) -> AIResult[Any]: ...
+    def vibe(self, prompt: Prompt, *, returns: None = None, **options: Unpack[AskOptions[Deps, T]]) -> AIResult[T]: ...
     @overload
-    def vibe(self, prompt: Prompt, *, returns: type[T]) -> AIResult[T]: ...
+    def vibe(self, prompt: Prompt, *, returns: TypeForm[V], **options: Unpack[AskOptions[Deps, V]]) -> AIResult[V]: ...
     @overload
-    def vibe(self, prompt: Prompt, *, returns: Mapping[str, Any]) -> AIResult[dict[str, Any]]: ...
-    @overload
-    def vibe(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]: ...
-    def vibe(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]:
+    def vibe(
+        self, prompt: Prompt, *, returns: Mapping[str, Any], **options: Unpack[AskOptions[Deps, dict[str, Any]]]
+    ) -> AIResult[dict[str, Any]]: ...
+    def vibe(self, prompt: Prompt, *, returns: Any = None, **options: Any) -> AIResult[Any]:
         """Ask, and let the model work with its tools until it answers."""
-        return _run_blocking("vibe", self.avibe(prompt, returns=returns))
+        return run_blocking("vibe", self._ask("vibe", prompt, returns, options))
 
-    def chat(self, text: Prompt) -> AIResult[str]:
+    def chat(self, text: Prompt, **options: Unpack[AskOptions[Deps, str]]) -> AIResult[str]:
         """Send a chat message. Like `vibe`, but the value is always the text."""
-        return _run_blocking("chat", self.achat(text))
+        return run_blocking("chat", self._ask("chat", text, None, options))
 
     @overload
-    async def ado(self, prompt: Prompt) -> AIResult[Any]: ...
+    async def ado(
+        self, prompt: Prompt, *, returns: None = None, **options: Unpack[AskOptions[Deps, T]]
+    ) -> AIResult[T]: ...
     @overload
-    async def ado(self, prompt: Prompt, *, returns: type[T]) -> AIResult[T]: ...
+    async def ado(
+        self, prompt: Prompt, *, returns: TypeForm[V], **options: Unpack[AskOptions[Deps, V]]
+    ) -> AIResult[V]: ...
     @overload
-    async def ado(self, prompt: Prompt, *, returns: Mapping[str, Any]) -> AIResult[dict[str, Any]]: ...
-    @overload
-    async def ado(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]: ...
-    async def ado(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]:
-        """`do`, asynchronously."""
-        return await self._begun("do", prompt, returns, stream=False).drive()
+    async def ado(
+        self, prompt: Prompt, *, returns: Mapping[str, Any], **options: Unpack[AskOptions[Deps, dict[str, Any]]]
+    ) -> AIResult[dict[str, Any]]: ...
+    async def ado(self, prompt: Prompt, *, returns: Any = None, **options: Any) -> AIResult[Any]:
+        """Like `do`, but asynchronous."""
+        return await self._ask("do", prompt, returns, options)
 
     @overload
-    async def avibe(self, prompt: Prompt) -> AIResult[Any]: ...
+    async def avibe(
+        self, prompt: Prompt, *, returns: None = None, **options: Unpack[AskOptions[Deps, T]]
+    ) -> AIResult[T]: ...
     @overload
-    async def avibe(self, prompt: Prompt, *, returns: type[T]) -> AIResult[T]: ...
+    async def avibe(
+        self, prompt: Prompt, *, returns: TypeForm[V], **options: Unpack[AskOptions[Deps, V]]
+    ) -> AIResult[V]: ...
     @overload
-    async def avibe(self, prompt: Prompt, *, returns: Mapping[str, Any]) -> AIResult[dict[str, Any]]: ...
-    @overload
-    async def avibe(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]: ...
-    async def avibe(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]:
-        """`vibe`, asynchronously."""
-        return await self._begun("vibe", prompt, returns, stream=False).drive()
+    async def avibe(
+        self, prompt: Prompt, *, returns: Mapping[str, Any], **options: Unpack[AskOptions[Deps, dict[str, Any]]]
+    ) -> AIResult[dict[str, Any]]: ...
+    async def avibe(self, prompt: Prompt, *, returns: Any = None, **options: Any) -> AIResult[Any]:
+        """Like `vibe`, but asynchronous."""
+        return await self._ask("vibe", prompt, returns, options)
 
-    async def achat(self, text: Prompt) -> AIResult[str]:
+    async def achat(self, text: Prompt, **options: Unpack[AskOptions[Deps, str]]) -> AIResult[str]:
         """Like `chat`, but asynchronous."""
-        return await self._begun("chat", text, None, stream=False).drive()
+        return await self._ask("chat", text, None, options)
 
     @overload
-    def resume(self) -> AIResult[Any]: ...
+    def resume(self, *, returns: None = None, **options: Unpack[AskOptions[Deps, T]]) -> AIResult[T]: ...
     @overload
-    def resume(self, *, returns: type[T]) -> AIResult[T]: ...
+    def resume(self, *, returns: TypeForm[V], **options: Unpack[AskOptions[Deps, V]]) -> AIResult[V]: ...
     @overload
-    def resume(self, *, returns: Any = None) -> AIResult[Any]: ...
-    def resume(self, *, returns: Any = None) -> AIResult[Any]:
+    def resume(
+        self, *, returns: Mapping[str, Any], **options: Unpack[AskOptions[Deps, dict[str, Any]]]
+    ) -> AIResult[dict[str, Any]]: ...
+    def resume(self, *, returns: Any = None, **options: Any) -> AIResult[Any]:
         """Continue without a new prompt, from whatever the conversation is: run open calls, then ask the model.
 
         After a failure, after the answers of people, or in another process after `Conversation.load`.
         """
-        return _run_blocking("resume", self.aresume(returns=returns))
+        return run_blocking("resume", self._ask("vibe", None, returns, options))
 
     @overload
-    async def aresume(self) -> AIResult[Any]: ...
+    async def aresume(self, *, returns: None = None, **options: Unpack[AskOptions[Deps, T]]) -> AIResult[T]: ...
     @overload
-    async def aresume(self, *, returns: type[T]) -> AIResult[T]: ...
+    async def aresume(self, *, returns: TypeForm[V], **options: Unpack[AskOptions[Deps, V]]) -> AIResult[V]: ...
     @overload
-    async def aresume(self, *, returns: Any = None) -> AIResult[Any]: ...
-    async def aresume(self, *, returns: Any = None) -> AIResult[Any]:
+    async def aresume(
+        self, *, returns: Mapping[str, Any], **options: Unpack[AskOptions[Deps, dict[str, Any]]]
+    ) -> AIResult[dict[str, Any]]: ...
+    async def aresume(self, *, returns: Any = None, **options: Any) -> AIResult[Any]:
         """Like `resume`, but asynchronous."""
-        return await self._begun("vibe", None, returns, stream=False).drive()
+        return await self._ask("vibe", None, returns, options)
 
     @overload
-    def resume_run(self, id: str) -> AIResult[Any]: ...
+    def resume_run(self, id: str, *, returns: None = None) -> AIResult[T]: ...
     @overload
-    def resume_run(self, id: str, *, returns: type[T]) -> AIResult[T]: ...
+    def resume_run(self, id: str, *, returns: TypeForm[V]) -> AIResult[V]: ...
     @overload
-    def resume_run(self, id: str, *, returns: Any = None) -> AIResult[Any]: ...
+    def resume_run(self, id: str, *, returns: Mapping[str, Any]) -> AIResult[dict[str, Any]]: ...
     def resume_run(self, id: str, *, returns: Any = None) -> AIResult[Any]:
         """Resume a suspended run of the session's journal, in any process; no step is repeated.
 
         The conversation is the saved one; the model, the tools and the output type are the current ones.
         """
-        return _run_blocking("resume_run", self.aresume_run(id, returns=returns))
+        return run_blocking("resume_run", self._resume_and_drive(id, returns))
 
     @overload
-    async def aresume_run(self, id: str) -> AIResult[Any]: ...
+    async def aresume_run(self, id: str, *, returns: None = None) -> AIResult[T]: ...
     @overload
-    async def aresume_run(self, id: str, *, returns: type[T]) -> AIResult[T]: ...
+    async def aresume_run(self, id: str, *, returns: TypeForm[V]) -> AIResult[V]: ...
     @overload
-    async def aresume_run(self, id: str, *, returns: Any = None) -> AIResult[Any]: ...
+    async def aresume_run(self, id: str, *, returns: Mapping[str, Any]) -> AIResult[dict[str, Any]]: ...
     async def aresume_run(self, id: str, *, returns: Any = None) -> AIResult[Any]:
         """Like `resume_run`, but asynchronous."""
-        return await self._resume_loop(id, returns, stream=False).drive()
+        return await self._resume_and_drive(id, returns)
 
     def resume_in_background(self, id: str, *, returns: Any = None) -> Run[Any]:
         """Resume a run of the journal in the background and return it immediately, as `start` does."""
@@ -313,69 +355,199 @@ class Session(Generic[Deps]):
         loop.run_in_background(get_event_loop_thread().start)
         return loop.run
 
+    async def _resume_and_drive(self, id: str, returns: Any) -> AIResult[Any]:
+        return await self._resume_loop(id, returns, stream=False).drive()
+
     def _resume_loop(self, id: str, returns: Any, *, stream: bool = True) -> AgentLoop:
         journal = self._settings.journal
         if journal is None:
             raise NotReadyError("only what is written down can be resumed: `Session(…, journal=Journal())`")
         self.conversation, mode, prompt = journal.load_request(id)
-        loop = AgentLoop(self._settings, self.conversation, mode, prompt, returns, stream, journal.resume(id))
+        settings = self._settings.for_ask({}, is_own_type=returns is None)
+        loop = AgentLoop(settings, self.conversation, mode, prompt, returns, stream, journal.resume(id))
         loop.begin()
         return loop
 
     # Watching
 
     @overload
-    def start(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe") -> Run[Any]: ...
+    def start(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        returns: None = None,
+        **options: Unpack[AskOptions[Deps, T]],
+    ) -> Run[T]: ...
     @overload
-    def start(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: type[T]) -> Run[T]: ...
+    def start(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        returns: TypeForm[V],
+        **options: Unpack[AskOptions[Deps, V]],
+    ) -> Run[V]: ...
     @overload
-    def start(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None) -> Run[Any]: ...
-    def start(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None) -> Run[Any]:
+    def start(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        returns: Mapping[str, Any],
+        **options: Unpack[AskOptions[Deps, dict[str, Any]]],
+    ) -> Run[dict[str, Any]]: ...
+    def start(
+        self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None, **options: Any
+    ) -> Run[Any]:
         """Start a run in the background and return it immediately; without a prompt, `resume`."""
-        loop = self._begun(mode, prompt, returns)
+        loop = self._begin(mode, prompt, returns, options)
         loop.run_in_background(get_event_loop_thread().start)
         return loop.run
 
     @overload
-    async def astart(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe") -> Run[Any]: ...
-    @overload
-    async def astart(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: type[T]) -> Run[T]: ...
+    async def astart(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        returns: None = None,
+        **options: Unpack[AskOptions[Deps, T]],
+    ) -> Run[T]: ...
     @overload
     async def astart(
-        self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None
-    ) -> Run[Any]: ...
-    async def astart(self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None) -> Run[Any]:
-        """`start`, on the running event loop."""
-        loop = self._begun(mode, prompt, returns)
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        returns: TypeForm[V],
+        **options: Unpack[AskOptions[Deps, V]],
+    ) -> Run[V]: ...
+    @overload
+    async def astart(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        returns: Mapping[str, Any],
+        **options: Unpack[AskOptions[Deps, dict[str, Any]]],
+    ) -> Run[dict[str, Any]]: ...
+    async def astart(
+        self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None, **options: Any
+    ) -> Run[Any]:
+        """Like `start`, but on the running event loop."""
+        return await self._start_here(mode, prompt, returns, options)
+
+    async def _start_here(self, mode: RunMode, prompt: Prompt | None, returns: Any, options: Any) -> Run[Any]:
+        loop = self._begin(mode, prompt, returns, options)
         loop.run_in_background(partial(start_task, asyncio.get_running_loop()))
         return loop.run
 
-    def _begun(self, mode: RunMode, prompt: Prompt | None, returns: Any, *, stream: bool = True) -> AgentLoop:
-        loop = AgentLoop(self._settings, self.conversation, mode, prompt, returns, stream)
+    async def _ask(self, mode: RunMode, prompt: Prompt | None, returns: Any, options: Any) -> AIResult[Any]:
+        return await self._begin(mode, prompt, returns, options, stream=False).drive()
+
+    def _begin(
+        self, mode: RunMode, prompt: Prompt | None, returns: Any, options: Any, *, stream: bool = True
+    ) -> AgentLoop:
+        is_own_type = self._settings.returns is None if mode == "chat" else returns is None
+        settings = self._settings.for_ask(options, is_own_type=is_own_type)
+        loop = AgentLoop(settings, self.conversation, mode, prompt, returns, stream)
         loop.begin()
         return loop
 
+    @overload
     def stream(
-        self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None, cancel: bool = False
-    ) -> Events:
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: None = None,
+        **options: Unpack[AskOptions[Deps, T]],
+    ) -> Events[T]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: TypeForm[V],
+        **options: Unpack[AskOptions[Deps, V]],
+    ) -> Events[V]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: Mapping[str, Any],
+        **options: Unpack[AskOptions[Deps, dict[str, Any]]],
+    ) -> Events[dict[str, Any]]: ...
+    def stream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: Any = None,
+        **options: Any,
+    ) -> Events[Any]:
         """Start a run and iterate over its events: `with session.stream("…") as events: for event in events: …`.
 
         Leaving the block does not end the run, unless `cancel` is set.
         """
         check_no_running_loop("stream", "async with …astream(…)")
-        loop = self._begun(mode, prompt, returns)
-        events = Events(loop.run, cancel)
+        loop = self._begin(mode, prompt, returns, options)
+        events = Events[Any](loop.run, cancel)
         loop.run_in_background(get_event_loop_thread().start)
         return events
 
+    @overload
     def astream(
-        self, prompt: Prompt | None = None, *, mode: RunMode = "vibe", returns: Any = None, cancel: bool = False
-    ) -> AsyncEventStream:
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: None = None,
+        **options: Unpack[AskOptions[Deps, T]],
+    ) -> AsyncEventStream[T]: ...
+    @overload
+    def astream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: TypeForm[V],
+        **options: Unpack[AskOptions[Deps, V]],
+    ) -> AsyncEventStream[V]: ...
+    @overload
+    def astream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: Mapping[str, Any],
+        **options: Unpack[AskOptions[Deps, dict[str, Any]]],
+    ) -> AsyncEventStream[dict[str, Any]]: ...
+    def astream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        mode: RunMode = "vibe",
+        cancel: bool = False,
+        returns: Any = None,
+        **options: Any,
+    ) -> AsyncEventStream[Any]:
         """Like `stream`, but asynchronous.
 
         Use it as `async with session.astream("…") as events: async for event in events: …`.
         """
-        return AsyncEventStream(lambda: self.astart(prompt, mode=mode, returns=returns), cancel)
+        return AsyncEventStream(lambda: self._start_here(mode, prompt, returns, options), cancel)
 
     # Compaction
 
@@ -384,7 +556,7 @@ class Session(Generic[Deps]):
 
         The first message and the last exchange stay. `focus` says what the summary is about. `run` has the usage.
         """
-        return _run_blocking("compact", self.acompact(focus))
+        return run_blocking("compact", self.acompact(focus))
 
     async def acompact(self, focus: str = "") -> AIResult[int]:
         """Like `compact`, but asynchronous."""
@@ -435,15 +607,15 @@ class Session(Generic[Deps]):
         """Release the saved session, and close the connections of the model if this session created it."""
         if self._stored is not None:
             self._stored.close()
-        if self._owns_model and (close := getattr(self.model, "aclose", None)) is not None:
-            _run_blocking("close", close())
+        if self._connections is not None:
+            self._connections.close()
 
     async def aclose(self) -> None:
         """Like `close`, but asynchronous: close the connections that this event loop opened."""
         if self._stored is not None:
             self._stored.close()
-        if self._owns_model and (close := getattr(self.model, "aclose", None)) is not None:
-            await close()
+        if self._connections is not None:
+            await self._connections.aclose()
 
     def __enter__(self) -> Self:
         return self
@@ -461,30 +633,3 @@ class Session(Generic[Deps]):
         """Return the body of the first request for a prompt. Nothing is sent and nothing changes."""
         conversation, _ = self.conversation.repair()
         return AgentLoop(self._settings, conversation, mode, prompt, returns, stream=True).request()
-
-
-def _connect_model(
-    model: str | ModelProtocol | None,
-    configuration: Configuration | None,
-    record: str | PathLike[str] | None,
-    replay: str | PathLike[str] | None,
-) -> ModelProtocol:
-    if model is None or isinstance(model, str):
-        from antiphon.config import default_model, load_configuration
-        from antiphon.providers import connect
-
-        configuration = configuration or load_configuration()
-        name = default_model(configuration).model if model in (None, "default") else model
-        return connect(name, record=record, replay=replay, environment=configuration.environment)
-    if record is not None or replay is not None:
-        raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")
-    return model
-
-
-def _run_blocking(name: str, work: Coroutine[Any, Any, T]) -> T:
-    try:
-        check_no_running_loop(name)
-    except NotReadyError:
-        work.close()
-        raise
-    return get_event_loop_thread().run(work)

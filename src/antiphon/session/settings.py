@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, cast, get_origin, runtime_checkable
 
+from antiphon._base.did_you_mean import suggest_name
 from antiphon.conversation import Conversation, ToolSpec, UserPart
 from antiphon.effects.budget import Limits, Spending
 from antiphon.effects.pipeline import Middleware, PathCounter
+from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
-from antiphon.session.human_input import HumanInput
+from antiphon.session.human_input import Answers, HumanInput
+from antiphon.session.options import check_request_options, check_session_arguments
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
-from antiphon.tools.provider_tools import resolve_tools
-from antiphon.wire import Reply, Usage
+from antiphon.tools.provider_tools import resolve_tools, split_tools
+from antiphon.tools.worker_threads import call_function
+from antiphon.wire import ModelSettings, Reply, Usage
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=Any)
+    T = TypeVar("T", default=Any)
+else:
+    from antiphon.session.result import T
+    from antiphon.tools.tool import Deps
+
+
+#: The default of `returns`: None, which asks for the text of the answer.
+PLAIN_TEXT: type[str] = cast(Any, None)
 
 
 class ReplyStream(Protocol):
@@ -27,6 +46,7 @@ class ReplyStream(Protocol):
     async def __aexit__(self, *_: Any) -> None: ...
 
 
+@runtime_checkable
 class ModelProtocol(Protocol):
     """The interface that a session requires of a model. `antiphon.connect` returns one."""
 
@@ -81,8 +101,64 @@ class StoreProtocol(Protocol):
     def open_session(self, id: str, model: Callable[[], str], *, appends: bool = False) -> StoredMessages: ...
 
 
+#: The checks of an answer, of its type and that of the dependencies; a ValueError makes the model answer again.
+Checks = (
+    Callable[[T], object] | Callable[[T, Deps], object] | Sequence[Callable[[T], object] | Callable[[T, Deps], object]]
+)
 #: Called with the conversation before each request; it may add to the conversation or shorten it.
 BeforeRequestHook = Callable[[Conversation], Awaitable[None] | None]
+#: Called with each reply of the model, before its calls run; it may raise to end the run.
+AfterReplyHook = Callable[[Reply], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DepsFunction:
+    """A function of a definition, which may take the dependencies as its last parameter."""
+
+    function: Callable[..., Any]
+    takes_deps: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], arguments: int, role: str) -> DepsFunction:
+        """Read whether a function of so many arguments takes the dependencies too. Raise an OptionError if neither."""
+        if not callable(function):
+            raise OptionError(f"{role} is a function, not {function!r:.80}")
+        try:
+            parameters = list(signature(function).parameters.values())
+        except ValueError:
+            # Some functions of C have no signature.
+            return cls(function, False)
+        places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        required = sum(each.default is each.empty for each in places)
+        most = sys.maxsize if any(each.kind is each.VAR_POSITIONAL for each in parameters) else len(places)
+        named = any(each.kind is each.KEYWORD_ONLY and each.default is each.empty for each in parameters)
+        if named or required > arguments + 1 or most < arguments:
+            counted = f"{arguments} argument{'s' * (arguments != 1)}" if arguments else "nothing"
+            raise OptionError(f"{role} is a function of {counted}, and of the dependencies if it needs them")
+        return cls(function, required == arguments + 1)
+
+    @property
+    def name(self) -> str:
+        """The name of the function in its source."""
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    async def call(self, *arguments: Any, deps: Any) -> Any:
+        """Call the function, in a thread if it is synchronous."""
+        return await call_function(self.function, *arguments, *([deps] if self.takes_deps else []))
+
+
+#: A part of a system text: a text, or a function that makes it before each ask.
+SystemPart = str | Callable[[], str | Awaitable[str]] | Callable[[Deps], str | Awaitable[str]]
+#: A model: a name, a connected model, or a function of the dependencies that returns one of them.
+ModelChoice = str | ModelProtocol | Callable[[Deps], str | ModelProtocol]
+
+
+class AskOptions(TypedDict, Generic[Deps, T], total=False):
+    """Options of one ask: other checks, dependencies and settings than those of the session."""
+
+    check: Checks[T, Deps]
+    deps: Deps
+    settings: ModelSettings
 
 
 @dataclass(slots=True)
@@ -108,6 +184,16 @@ class SessionSettings:
     hosted: tuple[ToolSpec, ...] = ()
     #: The names of local tools that substitute for provider tools.
     substitute_names: tuple[str, ...] = ()
+    after_reply: AfterReplyHook | None = None
+    #: The type of answers where an ask names none; None is text.
+    returns: Any = None
+    checks: tuple[DepsFunction, ...] = ()
+    #: The texts and functions that make the system text.
+    system: tuple[str | DepsFunction, ...] = ()
+    #: Returns the model for the dependencies, if the definition has such a function.
+    choose_model: Callable[[Any], ModelProtocol] | None = None
+    #: The type that the dependencies must have.
+    deps_type: Any = None
 
     def resolve(self) -> None:
         """Choose for each provider tool whether the provider of the current model or a local substitute runs it."""
@@ -117,5 +203,140 @@ class SessionSettings:
         functions = [tool for name, tool in self.tools.items() if name not in self.substitute_names]
         resolved = resolve_tools(functions, self.provided, getattr(self.model, "target", None))
         known = {tool.name for tool in functions}
+        # The dictionary itself may be shared with an agent.
         self.tools, self.hosted = resolved.tools, resolved.hosted
         self.substitute_names = tuple(name for name in resolved.tools if name not in known)
+
+    @property
+    def system_text(self) -> str | None:
+        """The system text; None if functions make a part of it."""
+        texts = [each for each in self.system if isinstance(each, str)]
+        return "\n\n".join(filter(None, texts)) if len(texts) == len(self.system) else None
+
+    async def make_system_text(self, perform: Callable[[str, DepsFunction], Awaitable[str]] | None = None) -> str:
+        """Return the system text. `perform` calls a function, under a name."""
+        texts: list[str] = []
+        for number, each in enumerate(self.system, 1):
+            if isinstance(each, str):
+                texts.append(each)
+            elif perform is None:
+                texts.append(await self.call_system_function(each))
+            else:
+                texts.append(await perform(f"system{number}", each))
+        return "\n\n".join(filter(None, texts))
+
+    async def call_system_function(self, function: DepsFunction) -> str:
+        """Return the part of the system text that a function makes."""
+        text = await function.call(deps=self.deps)
+        if not isinstance(text, str):
+            raise OptionError(f"`{function.name}` makes a part of `system`, so it returns text, not {text!r:.80}")
+        return text
+
+    def for_ask(self, options: Mapping[str, Any], *, is_own_type: bool = True) -> SessionSettings:
+        """Return the settings of one ask: these ones, with the options that the ask names.
+
+        The checks of the definition apply only to answers of its own type.
+        """
+        for name in options:
+            if name not in AskOptions.__annotations__:
+                raise OptionError(describe_unknown_option("an ask", name, ("returns", *AskOptions.__annotations__)))
+        if not options and (is_own_type or not self.checks):
+            return self
+        changes: dict[str, Any] = {}
+        if "check" in options or not is_own_type:
+            changes["checks"] = read_checks(options.get("check"))
+        if "settings" in options:
+            check_session_arguments({"settings": options["settings"]})
+            check_request_options(options["settings"])
+            changes["options"] = {**self.options, **options["settings"]}
+        if "deps" in options:
+            check_deps(self.deps_type, options["deps"])
+            changes["deps"] = options["deps"]
+            if self.choose_model is not None:
+                changes["model"] = self.choose_model(options["deps"])
+        settings = replace(self, **changes)
+        if settings.model is not self.model:
+            settings.resolve()
+        return settings
+
+
+def describe_unknown_option(where: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown option, with the option that was probably meant."""
+    own = tuple(known)
+    is_request_option = name in ModelSettings.__annotations__
+    near = name if is_request_option else suggest_name(name, (*own, *ModelSettings.__annotations__))
+    if near in own:
+        hint = f"did you mean `{near}`?"
+    elif near:
+        hint = f"did you mean `settings={{'{near}': …}}`?"
+    else:
+        hint = f"there are {', '.join(own)}"
+    return f"{where} has no option `{name}`; {hint}"
+
+
+def make_settings(
+    tools: Iterable[Callable[..., Any] | Tool | ProviderTool],
+    system: Any,
+    options: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+) -> SessionSettings:
+    """Return the settings of an agent or a session, without a model. Raise an OptionError for a wrong argument."""
+    given = dict(arguments)
+    check_session_arguments({name: value for name, value in given.items() if name not in ("returns", "check")})
+    check_session_arguments({"settings": options})
+    check_request_options(options, ("model", "tools", "system", *given))
+    checks, people = read_checks(given.pop("check", None)), given.pop("people", None)
+    functions, provided = split_tools(tools)
+    return SessionSettings(
+        cast(Any, None),
+        {tool.name: tool for tool in functions},
+        given.pop("policy", None) or Policy(),
+        read_people(people),
+        limits=given.pop("limits", None) or Limits(),
+        options=options,
+        provided=provided,
+        checks=checks,
+        system=read_system(system),
+        **given,
+    )
+
+
+def read_people(people: HumanInput | Answers | None) -> HumanInput | None:
+    """Return the queue of questions for a function that answers them."""
+    return people if people is None or isinstance(people, HumanInput) else HumanInput(people)
+
+
+def read_checks(check: Any) -> tuple[DepsFunction, ...]:
+    """Return the check functions of an option, which is one function or several."""
+    checks = [] if check is None else _list_parts(check)
+    return tuple(DepsFunction.of(each, 1, "a check") for each in checks)
+
+
+def read_system(system: Any) -> tuple[str | DepsFunction, ...]:
+    """Return the texts and functions that make a system text."""
+    read: list[str | DepsFunction] = []
+    for each in _list_parts(system):
+        if not isinstance(each, str) and not callable(each):
+            raise OptionError(f"`system` is a text, a function that returns one, or a list of both, not {each!r:.80}")
+        read.append(each if isinstance(each, str) else DepsFunction.of(each, 0, "a part of `system`"))
+    return tuple(read)
+
+
+def _list_parts(value: object) -> list[Any]:
+    """Return the items of a list or a tuple, or the single value."""
+    return list(cast(Sequence[Any], value)) if isinstance(value, list | tuple) else [value]
+
+
+def check_deps(deps_type: Any, deps: Any) -> None:
+    """Raise an OptionError for dependencies of another type than the definition names."""
+    if deps_type is None:
+        return
+    try:
+        fits = isinstance(deps, get_origin(deps_type) or deps_type)
+    except TypeError:
+        # Not a class: instances of a protocol or a `TypedDict` cannot be recognized.
+        fits = deps is not None
+    if not fits:
+        name = getattr(deps_type, "__name__", None) or str(deps_type)
+        given = "are missing" if deps is None else f"are of the type `{type(deps).__name__}`"
+        raise OptionError(f"`deps` must be of the type `{name}`, but they {given}")

@@ -259,6 +259,16 @@ def check_no_running_loop(name: str, twin: str = "") -> None:
     raise NotReadyError(f"`{name}` would block the running event loop; in asynchronous code it is `{instead}`")
 
 
+def run_blocking(name: str, work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine for the synchronous method `name`, and return its result."""
+    try:
+        check_no_running_loop(name)
+    except NotReadyError:
+        work.close()
+        raise
+    return get_event_loop_thread().run(work)
+
+
 @contextmanager
 def entered(context: AbstractAsyncContextManager[T]) -> Generator[T, None, None]:
     """Enter an asynchronous context from synchronous code: `with sync_context(McpTools(servers)) as mcp: …`."""

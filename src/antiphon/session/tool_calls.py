@@ -14,7 +14,7 @@ from typing import Any, Literal
 from antiphon._base.json_access import as_string
 from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
 from antiphon.conversation.repair import make_interrupted_result
-from antiphon.effects import EffectContext, IndeterminateEffect, child_context, use_context
+from antiphon.effects import EffectContext, IndeterminateEffect, child_context, instrumentation, use_context
 from antiphon.effects.budget import Budget, BudgetExceeded, Spending, format_limit
 from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, ToolReturned
 from antiphon.errors import Suspended
@@ -72,17 +72,22 @@ class ToolCallRunner:
         self._results: dict[str, ToolResult] = {}
         self._told: dict[str, ToolCallRecord] = {}
         self._said: dict[str, tuple[str, str]] = {}
+        self._questions: Mapping[str, OpenQuestion] = {}
         self._finish: dict[str, tuple[Any]] = {}
         #: The reasons why calls are suspended by an effect inside them.
         self._inside: list[str] = []
         #: Calls that came when no more were allowed. They are rejected and do not count.
         self._late_call_ids: set[str] = set()
 
-    async def answer(self, calls: Sequence[ToolCall]) -> None:
-        """Answer every call of a reply, in call order. Calls that need a person stay open."""
+    async def answer(self, calls: Sequence[ToolCall], questions: Mapping[str, OpenQuestion] | None = None) -> None:
+        """Answer every call of a reply, in call order. Calls that need a person stay open.
+
+        `questions` are those that are open about these calls, by call id. There are none about a new reply.
+        """
+        self._questions = questions or {}
         if self._goal.expected is not None:
             self._results |= self._goal.expected.accept_calls([call for call in calls if self._goal.is_internal(call)])
-        await self._run_calls(self._select_runnable(calls))
+        await self._run_calls(await self._select_allowed(calls))
         answered = [call for call in calls if call.id in self._results]
         for untold in self.close(answered):
             self._run.tell(untold)
@@ -131,10 +136,13 @@ class ToolCallRunner:
 
     # Selection
 
-    def _select_runnable(self, calls: Sequence[ToolCall]) -> list[CanonicalCall]:
-        """Return the calls that may run, in canonical form. The others get their results here."""
-        to_run: list[CanonicalCall] = []
-        tools, limit = self._goal.tools, self._settings.limits.tool_calls
+    async def _select_allowed(self, calls: Sequence[ToolCall]) -> list[CanonicalCall]:
+        """Return the calls that may run, in canonical form, deciding about one at a time.
+
+        The others get their results here, or wait for a person.
+        """
+        allowed: list[CanonicalCall] = []
+        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._settings.limits.tool_calls, 0
         for call in calls:
             if call.id in self._results:
                 continue
@@ -146,13 +154,17 @@ class ToolCallRunner:
             elif self._goal.is_answer_due:
                 self._late_call_ids.add(call.id)
                 refusal = "not run: no more tool calls are allowed now; answer with what you have"
-            elif limit is not None and len(self.records) + len(to_run) >= limit:
+            elif limit is not None and len(self.records) + count >= limit:
                 refusal = f"not run: the limit of {format_limit('tool_calls', limit)} is reached"
             else:
-                to_run.append(canonicalize(found[1], found[0]))
+                count += 1
+                canonical = canonicalize(found[1], found[0])
+                is_allowed = policy.judge(canonical) == "allow" and call.id not in self._questions
+                if is_allowed or await self._approve_call(canonical):
+                    allowed.append(canonical)
                 continue
             self._results[call.id] = make_error_result(call, refusal)
-        return to_run
+        return allowed
 
     def _find_repeatable_tool(self, call: ToolCall) -> Tool | None:
         """Return the tool of a call, or None if it is unknown or a person has just answered."""
@@ -160,8 +172,9 @@ class ToolCallRunner:
         return None if found is None else found[1]
 
     async def _approve_call(self, call: CanonicalCall) -> bool:
+        """Return whether a call that no rule allows may run: ask a person unless the answer is known."""
         given = call.given
-        asked = self._conversation.questions.get(given.id)
+        asked = self._questions.get(given.id)
         if asked is not None and asked.kind == "question":
             await self._ask(given, asked.text)
             return False
@@ -238,13 +251,11 @@ class ToolCallRunner:
     # Execution
 
     async def _run_calls(self, calls: list[CanonicalCall]) -> None:
-        """Decide about all calls one at a time, then run the approved ones."""
-        allowed = [call for call in calls if await self._approve_call(call)]
-        if len(allowed) == 1:
+        if len(calls) == 1:
             # The usual case, which needs neither a task group nor a lock.
-            await self._run_call(allowed[0])
-        elif allowed:
-            await self._run_concurrently(allowed)
+            await self._run_call(calls[0])
+        elif calls:
+            await self._run_concurrently(calls)
 
     async def _run_concurrently(self, calls: list[CanonicalCall]) -> None:
         """Run concurrent tools at the same time, and the others one after another among them.
@@ -271,12 +282,16 @@ class ToolCallRunner:
     async def _run_call(self, canonical: CanonicalCall) -> None:
         call = canonical.given
         self._run.tell(CallStarted(call))
-        # Without middleware, nobody needs the paths or the cost of its own effects.
-        budget = Budget(parent=self._run.budget) if self._place.performers else None
+        budget: Budget | None = None
         try:
-            returned: ToolReturned = await self._place.perform(
-                call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, budget)
-            )
+            if not self._place.performers and instrumentation.installed is None:
+                # Without middleware, nobody needs the paths or the cost of its own effects.
+                returned = await self._executed(canonical, None)
+            else:
+                budget = Budget(parent=self._run.budget)
+                returned: ToolReturned = await self._place.perform(
+                    call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, budget)
+                )
         except BudgetExceeded as error:
             raise StopRun("limit", str(error)) from error
         except IndeterminateEffect as error:
@@ -302,7 +317,8 @@ class ToolCallRunner:
 
     async def _executed(self, canonical: CanonicalCall, budget: Budget | None) -> ToolReturned:
         settings, call = self._settings, canonical.given
-        key = f"{self._place.run or self._run.id}/{self._place.node.prefix}{call.id}"
+        saved = self._place.run if self._place.performers else ""
+        key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
         work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
         try:
             if budget is None:

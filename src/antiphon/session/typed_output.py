@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from antiphon._base.json import dump_json, load_json
 from antiphon.conversation import Conversation, DerivedKey, Note, ToolCall, ToolResult, ToolSpec, Turn, UserTurn
@@ -22,6 +22,8 @@ _MAX_REPEATED_SCHEMA = 400
 _ANSWER_WITH = "Answer with nothing but JSON that fits this JSON Schema"
 _STATED = re.compile(rf"{_ANSWER_WITH} \(form (\d+)\):\n(.*)", re.DOTALL)
 
+#: The type of an untyped answer that is parsed if it is a JSON object or array, and text otherwise.
+TextOrJson = Annotated[Any, "text, or the value of a JSON object or array"]
 #: How a model is asked for a schema: by the provider's structured output, by instruction, or by a tool.
 OutputStrategy = Literal["native", "prompted", "tool"]
 
@@ -212,6 +214,11 @@ class TypedOutput:
                 return
             faults = faults or found
         self._record_rejection(faults or [f"no JSON with {', '.join(self.schema['properties'])}"])
+
+    def reject_value(self, reason: str) -> None:
+        """Record that a check rejected the value, which is then no answer."""
+        self._value, self.faults = [], []
+        self._record_rejection([reason])
 
     def reject_answer(self, reason: str) -> None:
         """Record an unusable answer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,15 +13,17 @@ from antiphon._base.json import load_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import MalformedJSONError
+from antiphon.storage.schema import SHOWN_TITLE
 from antiphon.storage.search import Excerpt
 
 #: The columns that `ConversationEntry.from_row` takes, in its order.
 ENTRY_COLUMNS = (
-    "id, title, models, command, created, updated, turn_count, input_tokens, output_tokens, cost,"
+    f"id, {SHOWN_TITLE}, models, command, created, updated, turn_count, input_tokens, output_tokens, cost,"
     " forked_from, shared_turns, tools"
 )
 
-_TITLE = 100
+#: The most characters of a title.
+MAX_TITLE = 100
 # Crockford's base 32, without letters that look like digits. It is in ASCII order, so ids sort by time.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TICKS = 64
@@ -81,19 +83,12 @@ class ConversationEntry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as JSON data, with times in UTC."""
+        told = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("excerpt", "tools")}
+        times = {name: told[name].isoformat(timespec="seconds") for name in ("created", "updated")}
         return {
-            "id": self.id,
-            "title": self.title,
+            **told,
             "models": list(self.models),
-            "command": self.command,
-            "created": self.created.isoformat(timespec="seconds"),
-            "updated": self.updated.isoformat(timespec="seconds"),
-            "turns": self.turns,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-            "parent": self.parent,
-            "parent_turns": self.parent_turns,
+            **times,
             **({"excerpt": self.excerpt.text} if self.excerpt else {}),
         }
 
@@ -101,9 +96,9 @@ class ConversationEntry:
 def make_title(conversation: Conversation) -> str:
     """Return the first line of the first user message, without files and instructions."""
     for turn in conversation.turns:
-        if isinstance(turn, UserTurn) and (words := turn.text[: 10 * _TITLE].strip().partition("\n\n")[0].split()):
+        if isinstance(turn, UserTurn) and (words := turn.text[: 10 * MAX_TITLE].strip().partition("\n\n")[0].split()):
             title = " ".join(words)
-            return title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
+            return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return ""
 
 

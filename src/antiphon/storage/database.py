@@ -5,9 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+
+class LeasedWrite(NamedTuple):
+    """A statement that changes a session only at the epoch of its owner, and its values."""
+
+    statement: str
+    values: tuple[Any, ...]
+
+
+def make_assignments(columns: Iterable[str]) -> str:
+    """Return the part of an `UPDATE` that sets these columns."""
+    return ", ".join(f"{column} = ?" for column in columns)
 
 
 class Database(ABC):
@@ -22,6 +34,11 @@ class Database(ABC):
     #: Appended to a `SELECT` to lock its rows until the end of the transaction.
     lock_clause = ""
 
+    @property
+    def exists(self) -> bool:
+        """True if there is something to read."""
+        return True
+
     @abstractmethod
     def read_transaction(self) -> AbstractContextManager[Any]:
         """Start a read transaction, which sees one snapshot."""
@@ -34,19 +51,14 @@ class Database(ABC):
     def query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Return the rows of a statement."""
 
-    @abstractmethod
     def transact(self, work: Callable[[Any], T]) -> T:
         """Return the result of a write transaction, which may be retried."""
+        with self.write_transaction() as connection:
+            return work(connection)
 
     @abstractmethod
     def write_at_epoch(
-        self,
-        run: str,
-        epoch: int,
-        statement: str,
-        values: Sequence[Any],
-        kept: Sequence[tuple[str, Sequence[str]]] = (),
-        is_durable: bool = False,
+        self, run: str, epoch: int, write: LeasedWrite, kept: Sequence[LeasedWrite] = (), is_durable: bool = False
     ) -> bool:
         """Execute a statement that reads its run from `at`; return False if the run is at another epoch.
 
@@ -54,9 +66,10 @@ class Database(ABC):
         `is_durable`, the write survives a power failure; a server decides that itself.
         """
 
-    @abstractmethod
     def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Insert many rows."""
+        marks = ", ".join("?" * len(columns))
+        connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
     @abstractmethod
     def insert_turn_texts(self, connection: Any, texts: Sequence[str]) -> list[int]:

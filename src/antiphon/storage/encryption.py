@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon.errors import StoreError
+from antiphon.storage.store_location import find_old_path
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
@@ -78,6 +79,13 @@ class JournalCipher:
         raise StoreError(f"{self._describe_key_source()} has no valid key; it must be 32 bytes in URL-safe base64")
 
 
+def adopt_old_key(file: Path) -> None:
+    """Copy the key that an earlier version created, if there is one. Raise a StoreError if there is another key."""
+    if (key := _read_old_key(file)) and _read_key_file(file) != key:
+        old = find_old_path(file)
+        raise StoreError(f"{old} and {file} hold different keys; move the one away that encrypted nothing")
+
+
 def _read_key_file(file: Path) -> bytes:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,12 +96,23 @@ def _read_key_file(file: Path) -> bytes:
         raise StoreError(f"the key of the journal, {file}, cannot be used: {error.strerror}") from None
 
 
+def _read_old_key(file: Path) -> bytes:
+    """Return the key that an earlier version created, or b""."""
+    old = find_old_path(file)
+    return old.read_bytes().strip() if old is not None and old.exists() else b""
+
+
 def _create_key_file(file: Path) -> None:
-    """Create the file with a complete key at once, unless another process was faster."""
+    """Create the file with a complete key at once, unless another process was faster.
+
+    The key is that of an earlier version, or a new one.
+    """
     handle, new = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with os.fdopen(handle, "wb") as opened:
-            opened.write(urlsafe_b64encode(os.urandom(32)))
+            opened.write(_read_old_key(file) or urlsafe_b64encode(os.urandom(32)))
+            opened.flush()
+            os.fsync(handle)
         with suppress(FileExistsError):
             os.link(new, file)
     finally:

@@ -6,21 +6,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from antiphon.errors import LeaseLost, NotReadyError, NotSavedError, RunInUse, StoreError
-from antiphon.storage.database import Database, T
-from antiphon.storage.schema import ENDED_STATES, IS_RUN
+from antiphon.storage.database import Database, LeasedWrite, T, make_assignments
+from antiphon.storage.schema import AT_EPOCH, ENDED_STATES, IS_RUN
 from antiphon.storage.texts import make_text_ref, store_text
 
 #: The state of a batch and its rows until all of them are written.
 PREPARING = "preparing"
 #: How a session was taken from its process, by its new state.
 _STOPPED_BY = {"cancelled": "was stopped for good", "interrupted": "was stopped"}
-
-
-class LeasedWrite(NamedTuple):
-    """A statement that changes a session only at the epoch of its owner, and its values."""
-
-    statement: str
-    values: tuple[Any, ...]
 
 
 class ClosedStep(NamedTuple):
@@ -31,30 +24,16 @@ class ClosedStep(NamedTuple):
     outcome: str | None
 
 
-def set_launch(launch: str) -> LeasedWrite:
-    """Return a write of the launch data."""
-    return LeasedWrite("UPDATE sessions SET launch = ? WHERE id = (SELECT session FROM at)", (launch,))
+def fence_write(session: str, epoch: int, write: LeasedWrite) -> LeasedWrite:
+    """Return a write as a statement of its own, which changes nothing at another epoch."""
+    return LeasedWrite(f"{AT_EPOCH} {write.statement}", (session, epoch, *write.values))
 
 
-def set_request(launch: str, turn: str) -> LeasedWrite:
-    """Return a write of the launch data and of the last turn before the request."""
+def update_session(**columns: object) -> LeasedWrite:
+    """Return a write of these columns of a session."""
     return LeasedWrite(
-        "UPDATE sessions SET launch = ?, last_turn = ? WHERE id = (SELECT session FROM at)", (launch, turn)
+        f"UPDATE sessions SET {make_assignments(columns)} WHERE id = (SELECT session FROM at)", (*columns.values(),)
     )
-
-
-def start_message(launch: str | None, now: float) -> LeasedWrite:
-    """Return a write that makes a session running again, with other launch data if it is given."""
-    return LeasedWrite(
-        "UPDATE sessions SET state = 'running', launch = coalesce(?, launch), result = NULL, updated = ?"
-        " WHERE id = (SELECT session FROM at)",
-        (launch, now),
-    )
-
-
-def give_up_lease(now: float) -> LeasedWrite:
-    """Return a write that gives up the lease of a session in its present state; it was in use until now."""
-    return LeasedWrite("UPDATE sessions SET owner = '', updated = ? WHERE id = (SELECT session FROM at)", (now,))
 
 
 def acquire(
@@ -173,11 +152,6 @@ def transact_at_epoch(database: Database, id: str, epoch: int, work: Callable[[A
         return work(connection)
 
     return database.transact(fenced)
-
-
-def require_epoch(database: Database, id: str, epoch: int) -> None:
-    """Raise LeaseLost if another process took a session."""
-    database.transact(lambda connection: check_epoch(database, connection, id, epoch))
 
 
 def check_epoch(database: Database, connection: Any, id: str, epoch: int) -> None:

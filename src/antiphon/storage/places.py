@@ -7,10 +7,17 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from antiphon.storage.database import Database
+from antiphon.storage.default_database import DefaultDatabase
 from antiphon.storage.encryption import JournalCipher
 from antiphon.storage.postgres import PostgresDatabase, is_postgres_url
 from antiphon.storage.sqlite import MEMORY, SqliteDatabase
-from antiphon.storage.store_location import get_database_url, get_store_path, is_saving_off
+from antiphon.storage.store_location import (
+    find_old_path,
+    get_database_url,
+    get_store_path,
+    is_saving_off,
+    to_database_path,
+)
 
 
 def open_database(place: str | PathLike[str] | None, *, timeout: float = 5.0) -> Database:
@@ -25,7 +32,13 @@ def open_database(place: str | PathLike[str] | None, *, timeout: float = 5.0) ->
         return PostgresDatabase(place)
     if place is not None and fspath(place) == MEMORY:
         return _open_memory()
-    return SqliteDatabase(Path(place) if place is not None else get_store_path(), timeout=timeout)
+    return open_file(place, timeout=timeout)
+
+
+def open_file(place: str | PathLike[str] | None, *, timeout: float = 5.0) -> SqliteDatabase:
+    """Return the database in a file; without a place, in the user's file."""
+    path = to_database_path(place) if place is not None else get_store_path()
+    return (SqliteDatabase if find_old_path(path) is None else DefaultDatabase)(path, timeout=timeout)
 
 
 def get_local_path(database: Database) -> Path:

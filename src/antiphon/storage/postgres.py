@@ -9,19 +9,24 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json import sanitize_unicode
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import StoreError, StoreUnreachable
-from antiphon.storage.database import Database
-from antiphon.storage.schema import AT_EPOCH, CREATE_CACHE_REPORTS, ENDED_STATES, RUN_MIGRATIONS, UNIFY_SESSIONS
+from antiphon.storage.database import Database, LeasedWrite, T
+from antiphon.storage.schema import (
+    AT_EPOCH,
+    CREATE_CACHE_REPORTS,
+    ENDED_STATES,
+    NAME_SESSIONS,
+    RUN_MIGRATIONS,
+    UNIFY_SESSIONS,
+)
 from antiphon.storage.search import is_indexed, is_prefix, list_words
 
 if TYPE_CHECKING:
     import psycopg
-
-T = TypeVar("T")
 
 #: The schema of the journal in the user's database.
 SCHEMA = "antiphon"
@@ -107,6 +112,7 @@ _LATER_MIGRATIONS = (
         "ALTER TABLE budgets RENAME COLUMN batch TO scope",
         "ALTER TABLE queue RENAME TO queue_schema",
     ),
+    NAME_SESSIONS,
 )
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {
@@ -119,14 +125,11 @@ _TYPES = {
 
 def make_migrations() -> tuple[tuple[str, ...], ...]:
     """Return migration 1, 2, … of PostgreSQL."""
+    types = re.compile("|".join(map(re.escape, _TYPES)))
     return tuple(
-        tuple(map(_translate_types, each))
+        tuple(types.sub(lambda found: _TYPES[found[0]], statement) for statement in each)
         for each in ((*RUN_MIGRATIONS[0], *_SHARED_TABLES), *RUN_MIGRATIONS[1:], *_LATER_MIGRATIONS)
     )
-
-
-def _translate_types(statement: str) -> str:
-    return re.sub("|".join(map(re.escape, _TYPES)), lambda found: _TYPES[found[0]], statement)
 
 
 @lru_cache(maxsize=256)
@@ -175,7 +178,9 @@ class PostgresDatabase(Database):
         self.conninfo = driver.conninfo.make_conninfo(
             **{"connect_timeout": "10", "application_name": "antiphon", **parts, "options": options}
         )
-        self.name = _format_url(parts)
+        user = f"{parts['user']}@" if parts.get("user") else ""
+        port = f":{parts['port']}" if parts.get("port") else ""
+        self.name = f"postgresql://{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"
         self._patience = patience
         self._migrations = make_migrations() if migrations is None else migrations
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
@@ -218,19 +223,14 @@ class PostgresDatabase(Database):
         return self._retry(transact)
 
     def write_at_epoch(
-        self,
-        run: str,
-        epoch: int,
-        statement: str,
-        values: Sequence[Any],
-        kept: Sequence[tuple[str, Sequence[str]]] = (),
-        is_durable: bool = False,
+        self, run: str, epoch: int, write: LeasedWrite, kept: Sequence[LeasedWrite] = (), is_durable: bool = False
     ) -> bool:
         del is_durable
 
         def send() -> bool:
             with self._use_connection() if not kept else self.write_transaction() as connection:
-                is_changed = connection.execute(f"{_AT_LOCKED} {statement}", (run, epoch, *values)).rowcount > 0
+                done = connection.execute(f"{_AT_LOCKED} {write.statement}", (run, epoch, *write.values))
+                is_changed = done.rowcount > 0
                 for keep, row in kept if is_changed else ():
                     connection.execute(keep, row)
                 return is_changed
@@ -259,7 +259,6 @@ class PostgresDatabase(Database):
         finish_batches(self, [row])
 
     def insert_turn_texts(self, connection: Any, texts: Sequence[str]) -> list[int]:
-        """Store the searchable texts of turns, and return their keys."""
         return [
             connection.execute(
                 "INSERT INTO turn_texts (text, words) VALUES (?, to_tsvector('simple', ?)) RETURNING key",
@@ -269,7 +268,6 @@ class PostgresDatabase(Database):
         ]
 
     def delete_unlisted_texts(self, connection: Any, keys: Sequence[int] | None = None) -> None:
-        """Delete the searchable texts with these keys, or of all, whose turns are in no transcript."""
         unlisted = "DELETE FROM turn_texts WHERE NOT EXISTS (SELECT 1 FROM transcript WHERE text_key = key)"
         if keys is None:
             connection.execute(unlisted)
@@ -277,7 +275,6 @@ class PostgresDatabase(Database):
             connection.execute(f"{unlisted} AND key = ANY(?)", (list(keys),))
 
     def find_turns(self, connection: Any, term: str) -> Iterable[tuple[str, int]]:
-        """Return the sessions and positions of the turns that contain a term."""
         listed = "SELECT session, position FROM turn_texts JOIN transcript ON text_key = key"
         if is_indexed(term):
             asked = " <-> ".join(list_words(term)) + (":*" if is_prefix(term) else "")
@@ -285,7 +282,6 @@ class PostgresDatabase(Database):
         return connection.execute(f"{listed} WHERE strpos(lower(text), lower(?)) > 0", (term,)).fetchall()
 
     def check_writable(self) -> None:
-        """Raise a StoreError if the server cannot be reached or written."""
         with self.write_transaction():
             pass
 
@@ -302,15 +298,12 @@ class PostgresDatabase(Database):
         return self._ahead + time.monotonic()
 
     def find_reserved_time(self, connection: Any, run: str) -> float | None:
-        """Return the earliest reserved moment of a run's requests, or None."""
         return connection.execute("SELECT min(until) FROM reservations WHERE session = ?", (run,)).fetchone()[0]
 
     def list_heartbeats(self, process: str) -> list[tuple[float]]:
-        """Return when a worker process was last seen."""
         return self.query("SELECT seen FROM workers WHERE process = ?", (process,))
 
     def close(self) -> None:
-        """Close the connections; they are opened again when needed."""
         with self._lock:
             free, self._free = self._free, []
         for each in free:
@@ -338,16 +331,12 @@ class PostgresDatabase(Database):
         except driver.Error as error:
             raise (StoreUnreachable if _is_connection_lost(error) else StoreError)(self._make_message(error)) from None
         finally:
-            if raw is not None:
-                self._return_connection(raw)
-
-    def _return_connection(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
-        if raw.info.transaction_status != _import_driver().pq.TransactionStatus.IDLE:
-            # The connection is lost, or still inside a transaction.
-            raw.close()
-            return
-        with self._lock:
-            self._free.append(raw)
+            if raw is not None and raw.info.transaction_status == driver.pq.TransactionStatus.IDLE:
+                with self._lock:
+                    self._free.append(raw)
+            elif raw is not None:
+                # The connection is lost, or still inside a transaction.
+                raw.close()
 
     def _begin_on_connection(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
         """Return a working connection. A pooled one may be dead; then the next one is tried."""
@@ -393,7 +382,6 @@ class PostgresDatabase(Database):
         return raw
 
     def _prepare(self, connection: PostgresConnection) -> None:
-        """Create or migrate the tables."""
         if self._version(connection) < len(self._migrations):
             with connection.raw.transaction():
                 # The lock lets one process at a time migrate.
@@ -453,10 +441,3 @@ def _explain_error(error: Exception) -> str:
     if not state or state[:2] in ("28", "3D"):
         return "cannot be opened; check the URL"
     return "cannot be used"
-
-
-def _format_url(parts: dict[str, Any]) -> str:
-    """Format the address without secrets."""
-    user = f"{parts['user']}@" if parts.get("user") else ""
-    port = f":{parts['port']}" if parts.get("port") else ""
-    return f"postgresql://{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"

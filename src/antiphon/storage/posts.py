@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from antiphon.errors import LeaseLost
 from antiphon.storage.database import Database
+from antiphon.storage.leases import check_epoch
 
 
-class NewPost(NamedTuple):
-    """A post to insert. Posting again with the same `key` adds nothing."""
+class PostRow(NamedTuple):
+    """A post; `data` is JSON. Posting again with the same `key` adds nothing. A new post has no `id` yet."""
 
     channel: str
     at: float
@@ -22,21 +22,7 @@ class NewPost(NamedTuple):
     reply_to: int | None
     task: str
     key: str | None
-
-
-class PostRow(NamedTuple):
-    """A stored post; `data` is JSON."""
-
-    id: int
-    channel: str
-    at: float
-    author: str
-    recipient: str
-    kind: str
-    text: str
-    data: str
-    reply_to: int | None
-    task: str
+    id: int = 0
 
 
 class TeamQuestionRow(NamedTuple):
@@ -45,17 +31,6 @@ class TeamQuestionRow(NamedTuple):
     team: str
     title: str
     post: PostRow
-
-
-class TeamRow(NamedTuple):
-    """A team and the number of its open questions."""
-
-    id: str
-    title: str
-    state: str
-    created: float
-    owner: str
-    questions: int
 
 
 class DeliveryRow(NamedTuple):
@@ -68,11 +43,9 @@ class DeliveryRow(NamedTuple):
     upto: int
 
 
-_COLUMNS = "id, channel, at, author, recipient, kind, text, data, reply_to, task"
-_INSERT = (
-    "INSERT INTO posts (channel, at, author, recipient, kind, text, data, reply_to, task, key)"
-    f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}"
-)
+_GIVEN = ", ".join(PostRow._fields[:-1])
+_COLUMNS = f"{_GIVEN}, id"
+_INSERT = f"INSERT INTO posts ({_GIVEN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}"
 #: The posts that a reader receives: broadcast or addressed to the reader, and not the reader's own.
 #: An answer that belongs to a task goes only to whoever asked within that task.
 _VISIBLE = (
@@ -86,29 +59,27 @@ _OPEN = (
 )
 
 
-def add_post(database: Database, post: NewPost, fence: tuple[str, int] | None) -> PostRow:
+def add_post(database: Database, post: PostRow, fence: tuple[str, int] | None) -> PostRow:
     """Add a post, or return the one with its key. `fence` is a session and the epoch that it must have."""
 
     def add(connection: Any) -> Any:
         if fence is not None:
-            found = connection.execute("SELECT epoch FROM sessions WHERE id = ?", (fence[0],)).fetchone()
-            if found is None or found[0] != fence[1]:
-                raise LeaseLost(f"run {fence[0]!r} is continued elsewhere")
+            check_epoch(database, connection, *fence)
         known = (
             post.key is not None
             and connection.execute(f"SELECT {_COLUMNS} FROM posts WHERE key = ?", (post.key,)).fetchone()
         )
-        return known or connection.execute(_INSERT, post).fetchone()
+        return known or connection.execute(_INSERT, post[:-1]).fetchone()
 
     return PostRow._make(database.transact(add))
 
 
-def copy_posts(connection: Any, posts: Iterable[tuple[int, NewPost]]) -> dict[int, int]:
+def copy_posts(connection: Any, posts: Iterable[tuple[int, PostRow]]) -> dict[int, int]:
     """Insert copies of posts, and return the number of each copy by that of its original."""
     numbers: dict[int, int] = {}
     for old, post in posts:
         reply_to = numbers.get(post.reply_to or 0)
-        numbers[old] = connection.execute(_INSERT, post._replace(reply_to=reply_to)).fetchone()[0]
+        numbers[old] = connection.execute(_INSERT, post._replace(reply_to=reply_to)[:-1]).fetchone()[-1]
     return numbers
 
 
@@ -127,12 +98,6 @@ def find_post(database: Database, channel: str, id: int) -> PostRow | None:
     """Return a post of a channel by its number."""
     rows = database.query(f"SELECT {_COLUMNS} FROM posts WHERE id = ? AND channel = ?", (id, channel))
     return PostRow._make(rows[0]) if rows else None
-
-
-def find_channel(database: Database, id: int) -> str:
-    """Return the channel of a post, or nothing."""
-    rows = database.query("SELECT channel FROM posts WHERE id = ?", (id,))
-    return str(rows[0][0]) if rows else ""
 
 
 def find_last_post(database: Database) -> int | None:
@@ -232,8 +197,8 @@ def list_team_questions(database: Database, limit: int) -> list[TeamQuestionRow]
     if database.is_shared:
         return []
     rows = database.query(
-        "SELECT sessions.id, sessions.title, asked.id, channel, at, author, recipient, asked.kind, text, data,"
-        " reply_to, task"
+        "SELECT sessions.id, sessions.title, channel, at, author, recipient, asked.kind, text, data, reply_to, task,"
+        " key, asked.id"
         f" FROM sessions JOIN posts AS asked ON {_OPEN}"
         f" WHERE sessions.kind = 'team' AND sessions.state <> 'done' ORDER BY asked.id LIMIT {int(limit)}",
         (),
@@ -241,11 +206,9 @@ def list_team_questions(database: Database, limit: int) -> list[TeamQuestionRow]
     return [TeamQuestionRow(team, title, PostRow._make(row)) for team, title, *row in rows]
 
 
-def list_teams(database: Database, limit: int) -> list[TeamRow]:
-    """Return teams, newest first."""
+def count_team_questions(database: Database, id: str) -> int:
+    """Return the number of open questions of a team."""
     rows = database.query(
-        f"SELECT id, title, state, created, owner, (SELECT count(*) FROM posts AS asked WHERE {_OPEN})"
-        f" FROM sessions WHERE kind = 'team' ORDER BY created DESC LIMIT {int(limit)}",
-        (),
+        f"SELECT (SELECT count(*) FROM posts AS asked WHERE {_OPEN}) FROM sessions WHERE id = ?", (id,)
     )
-    return [TeamRow._make(row) for row in rows]
+    return rows[0][0] if rows else 0

@@ -244,12 +244,16 @@ def claim_run(database: PostgresDatabase, run: str, job: int, lease: float, lost
     return found if isinstance(found, int) else None
 
 
+def _lock_run(connection: PostgresConnection, run: str) -> tuple[str, str, int]:
+    """Return state, owner and epoch of a run, which nobody else changes during the transaction."""
+    asked = "SELECT state, owner, epoch FROM sessions WHERE id = ? FOR UPDATE"
+    found: Any = connection.execute(asked, (run,)).fetchone()
+    return found or ("gone", "", 0)
+
+
 def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, lost: int) -> object:
     def look(connection: PostgresConnection) -> object:
-        found: Any = connection.execute(
-            "SELECT state, owner, epoch FROM sessions WHERE id = ? FOR UPDATE", (run,)
-        ).fetchone()
-        state, owner, epoch = found or ("gone", "", 0)
+        state, owner, epoch = _lock_run(connection, run)
         if state not in ("ready", "running"):
             return None
         others = connection.execute(f"{_LIVE} AND job.queueing_lock = ? AND job.id < ?", (lease, run, job)).fetchall()
@@ -274,7 +278,6 @@ def _try_claim(database: PostgresDatabase, run: str, job: int, lease: float, los
 
 
 def _fail_lost_run(connection: PostgresConnection, run: str, lost: int) -> None:
-    """Mark a run as failed that has killed its workers."""
     found = connection.execute(
         "SELECT path FROM steps WHERE session = ? AND state = 'begun' ORDER BY seq DESC LIMIT 1", (run,)
     ).fetchone()
@@ -299,10 +302,7 @@ def settle_run(database: PostgresDatabase, run: str, epoch: int, process: str, e
 
     def look(connection: PostgresConnection) -> bool:
         """Return whether the run has ended."""
-        found: Any = connection.execute(
-            "SELECT state, owner, epoch FROM sessions WHERE id = ? FOR UPDATE", (run,)
-        ).fetchone()
-        state, owner, now = found or ("gone", "", 0)
+        state, owner, now = _lock_run(connection, run)
         if state == "ready" and now == epoch:
             if error is not None and not isinstance(error, StoreError):
                 connection.execute("UPDATE sessions SET state = 'failed' WHERE id = ?", (run,))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from antiphon.storage.old_conversations import move_conversations
+from antiphon.storage.old_messages import move_message_runs
 
 #: Identifies our databases ("Antp"), so that files of other programs are never written.
 APPLICATION_ID = 0x416E7470
@@ -17,6 +18,8 @@ Migration = Sequence[str | Callable[[Any], None]]
 CONVERSATION = "conversation"
 #: The state of such a session, which nobody runs.
 SAVED = "saved"
+#: The name that a user gave a session, or else its title.
+SHOWN_TITLE = "coalesce(name, title)"
 #: The condition for sessions that are more than a saved conversation.
 IS_RUN = f"kind <> '{CONVERSATION}'"
 #: The states of sessions that may still change; a query repeats the condition to use its index.
@@ -280,8 +283,16 @@ _UNIFY_FILE: Migration = (
     "CREATE INDEX posts_answers ON posts (reply_to) WHERE kind = 'answer'",
 )
 
+#: All sessions in the order of lists, and names that users gave them. Valid for SQLite and PostgreSQL.
+NAME_SESSIONS: tuple[str, ...] = (
+    "DROP INDEX sessions_updated",
+    "CREATE INDEX sessions_listed ON sessions (updated, id) WHERE parent IS NULL",
+    "ALTER TABLE sessions ADD COLUMN name TEXT",
+    "CREATE UNIQUE INDEX sessions_name ON sessions (name) WHERE name IS NOT NULL",
+)
+
 #: Migration 1, 2, …
-MIGRATIONS: tuple[Migration, ...] = (*_SEPARATE_TABLES, _UNIFY_FILE)
+MIGRATIONS: tuple[Migration, ...] = (*_SEPARATE_TABLES, _UNIFY_FILE, (move_message_runs, *NAME_SESSIONS))
 
 #: The states of ended runs.
 ENDED_STATES = ("done", "failed", "cancelled")

@@ -81,6 +81,21 @@ def find_matches(database: Database, connection: Any, wanted: tuple[str, ...]) -
     return {id: counts.most_common(1)[0][0] for id, counts in found.items()}
 
 
+def find_transcripts(database: Database, wanted: tuple[str, ...]) -> dict[str, int]:
+    """Return the sessions whose transcripts contain every term, each with the turn that has the most matches."""
+    if not database.exists:
+        return {}
+    with database.read_transaction() as connection:
+        return find_matches(database, connection, wanted)
+
+
+def load_excerpt(database: Database, session: str, position: int, wanted: tuple[str, ...]) -> Excerpt:
+    """Return the excerpt of a turn around the terms."""
+    sql = "SELECT text FROM transcript JOIN turn_texts ON key = text_key WHERE session = ? AND position = ?"
+    rows = database.query(sql, (session, position))
+    return make_excerpt(rows[0][0] if rows and isinstance(rows[0][0], str) else "", wanted)
+
+
 def find_contained_terms(text: str, wanted: Iterable[str]) -> set[str]:
     """Return the terms that occur in a text, by the rules of the index."""
     folded = fold_text(text)

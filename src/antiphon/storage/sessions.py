@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from antiphon.errors import NotReadyError, RunInUse, StoreError
 from antiphon.storage.conversation_entry import find_unused_id
 from antiphon.storage.database import Database
 from antiphon.storage.leases import PREPARING, check_epoch, transact_at_epoch
-from antiphon.storage.schema import ACTIVE, CONVERSATION, IS_RUN
+from antiphon.storage.schema import ACTIVE, CONVERSATION, IS_RUN, SHOWN_TITLE
 from antiphon.storage.steps import NO_VALUE
 from antiphon.storage.texts import delete_unused, make_text_ref, store_text
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """A choice of sessions: by state and kind, older than the session `after`, or with one of these `ids`.
+    """A choice of sessions: in one of the states, of one of the kinds, older than the session `after`, or by `ids`.
 
     In a file, the owners that have died decide about the states `running` and `interrupted`.
     """
 
-    state: str = ""
-    kind: str = ""
+    states: Sequence[str] = ()
+    kinds: Sequence[str] = ()
     after: str = ""
     dead_owners: Sequence[str] | None = None
     ids: Sequence[str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StateFilter:
+    """A choice of sessions by state: those in `states`, and with `owned` the running and the prepared ones.
+
+    Of the latter, those whose owner is among `owners`, or is not. `failed_rows` adds the finished batches with failed
+    rows, or excludes them.
+    """
+
+    states: Sequence[str] = ()
+    owned: bool = False
+    owners: Sequence[str] = ()
+    is_owner_named: bool = True
+    failed_rows: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """A choice of sessions for a list. `model` is a part of the name of a model; `since` a time of the last change."""
+
+    kinds: Sequence[str] = ()
+    state: StateFilter | None = None
+    model: str = ""
+    since: float | None = None
+
+
 class SessionRow(NamedTuple):
     """A stored session. `launch` and `result` are JSON, encrypted, or references to large texts.
 
-    `cost` is that of its own model requests and `steps` their number, without those of its children.
+    `cost` is that of its own model requests and `steps` their number, without those of its children. Lists for a page
+    have no `launch`, but the numbers of unpriced requests, open questions and children, the names of the models, and a
+    `revision` if there is a transcript.
     """
 
     id: str
@@ -44,36 +72,18 @@ class SessionRow(NamedTuple):
     parent: str | None
     number: int | None
     wake_at: float | None
-    owner: str
-    launch: str
-    result: str | None
-    forked_from: str | None
-    forked_at: str | None
-    cost: float | None
-    steps: int
-
-
-class SessionSummary(NamedTuple):
-    """A stored session for lists, with the numbers of unpriced requests, steps, open questions and children."""
-
-    id: str
-    state: str
-    kind: str
-    title: str
-    created: float
-    updated: float
-    parent: str | None
-    number: int | None
-    wake_at: float | None
     forked_from: str | None
     forked_at: str | None
     owner: str
     result: str | None
     cost: float | None
-    unpriced: int
     steps: int
-    questions: int
-    children: int
+    launch: str = ""
+    unpriced: int = 0
+    questions: int = 0
+    children: int = 0
+    revision: int | None = None
+    models: str | None = None
 
 
 class NewSession(NamedTuple):
@@ -99,21 +109,22 @@ class PrintedRow(NamedTuple):
 
 #: The filter that every session passes.
 ALL = SessionFilter()
-_COST = "(SELECT sum(cost) FROM steps WHERE session = id AND kind = 'request')"
-_STEPS = "(SELECT count(*) FROM steps WHERE session = id)"
-_COLUMNS = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, owner, launch, result, forked_from, forked_at,"
-    f" {_COST}, {_STEPS}"
+_BOTH = (
+    f"id, state, kind, {SHOWN_TITLE}, created, updated, parent, number, wake_at, forked_from, forked_at, owner, result,"
+    f" CASE kind WHEN '{CONVERSATION}' THEN cost ELSE"
+    " (SELECT sum(cost) FROM steps WHERE session = id AND kind = 'request') END,"
+    " (SELECT count(*) FROM steps WHERE session = id)"
 )
-_SUMMARY = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, forked_from, forked_at, owner, result,"
-    f" {_COST},"
+_COLUMNS = f"{_BOTH}, launch"
+_COUNTS = (
+    f"{_BOTH}, '',"
     " (SELECT count(*) FROM steps WHERE session = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
-    f" {_STEPS},"
     " (SELECT count(*) FROM steps WHERE session = id AND state = 'waiting' AND kind = 'person'),"
-    " (SELECT count(*) FROM sessions AS inner_ WHERE inner_.parent = sessions.id)"
+    " (SELECT count(*) FROM sessions AS inner_ WHERE inner_.parent = sessions.id),"
+    " revision, models"
 )
 _ALONE = f"parent IS NULL AND {IS_RUN}"
+_IS_CONVERSATION = f"revision IS NOT NULL AND updated >= 0 AND kind = '{CONVERSATION}'"
 _NEWEST = "ORDER BY created DESC, id DESC"
 
 
@@ -121,45 +132,69 @@ _NEWEST = "ORDER BY created DESC, id DESC"
 
 
 def list_sessions(
-    database: Database, which: SessionFilter = ALL, *, parent: str | None = None, limit: int | None = None
+    database: Database,
+    which: SessionFilter = ALL,
+    *,
+    parent: str | None = None,
+    limit: int | None = None,
+    offset: int = 0,
+    with_counts: bool = False,
 ) -> list[SessionRow]:
     """Return sessions without a parent, newest first; with a `parent`, its children in order."""
     condition, values = _make_condition(which)
     whose, order = (_ALONE, _NEWEST) if parent is None else ("parent = ?", "ORDER BY number, id")
-    most = "" if limit is None else f" LIMIT {int(limit)}"
+    most = "" if limit is None else f" LIMIT {int(limit)} OFFSET {int(offset)}"
     values = values if parent is None else (parent, *values)
-    rows = database.query(f"SELECT {_COLUMNS} FROM sessions WHERE {whose}{condition} {order}{most}", values)
-    return [SessionRow._make(row) for row in rows]
+    return _select(database, f"{whose}{condition} {order}{most}", values, with_counts=with_counts)
 
 
 def find_session(database: Database, id: str) -> SessionRow | None:
     """Return a session by its id."""
-    rows = database.query(f"SELECT {_COLUMNS} FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
-    return SessionRow._make(rows[0]) if rows else None
+    return next(iter(_select(database, f"id = ? AND {IS_RUN}", (id,))), None)
 
 
-def find_newest(database: Database) -> SessionRow | None:
-    """Return the newest session without a parent."""
-    found = list_sessions(database, limit=1)
-    return found[0] if found else None
+def find_summary(database: Database, id: str) -> SessionRow | None:
+    """Return a session or a mere conversation by its id, for a page."""
+    return next(iter(_select(database, "id = ?", (id,), with_counts=True)), None)
+
+
+def list_summaries(database: Database, which: SessionFilter, limit: int) -> list[SessionRow]:
+    """Return sessions without a parent and mere conversations, newest first, for a page; or those with `ids`."""
+    return [SessionRow(*row) for row in _select_newest(database, _COUNTS, which, limit)]
+
+
+def list_heads(database: Database, which: SessionFilter, limit: int) -> list[tuple[Any, ...]]:
+    """Return id, state, kind, title and revision of sessions without a parent, newest first."""
+    rows = _select_newest(database, f"id, state, kind, {SHOWN_TITLE}, created, revision", which, limit)
+    return [(*row[:4], row[5]) for row in rows]
+
+
+def _select_newest(database: Database, columns: str, which: SessionFilter, limit: int) -> list[tuple[Any, ...]]:
+    """Return columns of sessions without a parent, newest first. The first is the id, the fifth the time."""
+    condition, values = _make_condition(which)
+    if which.ids is not None:
+        return database.query(f"SELECT {columns} FROM sessions WHERE true{condition} {_NEWEST}", values)
+    end = f"{condition} {_NEWEST} LIMIT {int(limit)}"
+    runs = database.query(f"SELECT {columns} FROM sessions WHERE {_ALONE}{end}", values)
+    # No index has both: mere conversations are few, and found by their own.
+    more = database.query(f"SELECT {columns} FROM sessions WHERE {_IS_CONVERSATION}{end}", values)
+    return sorted([*runs, *more], key=lambda row: (row[4], row[0]), reverse=True)[:limit]
 
 
 def find_by_prefix(database: Database, prefix: str) -> list[SessionRow]:
     """Return up to two sessions without a parent whose ids begin like this."""
-    rows = database.query(
-        f"SELECT {_COLUMNS} FROM sessions WHERE substr(id, 1, ?) = ? AND {_ALONE} LIMIT 2", (len(prefix), prefix)
-    )
-    return [SessionRow._make(row) for row in rows]
+    return _select(database, f"substr(id, 1, ?) = ? AND {_ALONE} LIMIT 2", (len(prefix), prefix))
 
 
 def list_rows(database: Database, parent: str, after: int, limit: int) -> list[SessionRow]:
     """Return the rows of a batch with numbers after `after`, in order."""
-    rows = database.query(
-        f"SELECT {_COLUMNS} FROM sessions WHERE parent = ? AND kind = 'row' AND number > ?"
-        f" ORDER BY number LIMIT {int(limit)}",
-        (parent, after),
-    )
-    return [SessionRow._make(row) for row in rows]
+    which = f"parent = ? AND kind = 'row' AND number > ? ORDER BY number LIMIT {int(limit)}"
+    return _select(database, which, (parent, after))
+
+
+def _select(database: Database, which: str, values: tuple[Any, ...], *, with_counts: bool = False) -> list[SessionRow]:
+    rows = database.query(f"SELECT {_COUNTS if with_counts else _COLUMNS} FROM sessions WHERE {which}", values)
+    return [SessionRow(*row) for row in rows]
 
 
 def has_session(database: Database, id: str, kind: str = "") -> bool:
@@ -174,22 +209,10 @@ def find_state(database: Database, id: str) -> tuple[str, str, float | None] | N
     return (str(rows[0][0]), str(rows[0][1]), rows[0][2]) if rows else None
 
 
-def find_launch(database: Database, id: str) -> str | None:
-    """Return the stored launch data of a session."""
-    rows = database.query(f"SELECT launch FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
+def find_text(database: Database, id: str, column: Literal["launch", "result", "last_turn"]) -> str | None:
+    """Return the launch data or the result of a session as it is stored, or the key of the last turn before it."""
+    rows = database.query(f"SELECT {column} FROM sessions WHERE id = ?", (id,))
     return rows[0][0] if rows else None
-
-
-def find_result(database: Database, id: str) -> str | None:
-    """Return how a session ended, as it is stored."""
-    rows = database.query("SELECT result FROM sessions WHERE id = ?", (id,))
-    return rows[0][0] if rows else None
-
-
-def find_last_turn(database: Database, id: str) -> str:
-    """Return the key of the last turn before the request of a session."""
-    rows = database.query("SELECT last_turn FROM sessions WHERE id = ?", (id,))
-    return (rows[0][0] or "") if rows else ""
 
 
 def list_running_owners(database: Database) -> list[str]:
@@ -198,20 +221,6 @@ def list_running_owners(database: Database) -> list[str]:
         str(owner)
         for (owner,) in database.query(f"SELECT owner FROM sessions WHERE {ACTIVE} AND state = 'running'", ())
     ]
-
-
-def list_ids(
-    database: Database, kinds: Sequence[str], limit: int, *, states: Sequence[str] = (), after: str | None = None
-) -> list[str]:
-    """Return the ids of the newest sessions of these kinds without a parent; with `after`, those with greater ids."""
-    marks = ", ".join("?" * len(kinds))
-    in_states = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
-    later, order = (" AND id > ?", "ORDER BY id DESC") if after is not None else ("", _NEWEST)
-    rows = database.query(
-        f"SELECT id FROM sessions WHERE {_ALONE} AND kind IN ({marks}){in_states}{later} {order} LIMIT {int(limit)}",
-        (*kinds, *states, *(() if after is None else (after,))),
-    )
-    return [id for (id,) in rows]
 
 
 def count_children(database: Database, parent: str, kind: str) -> int:
@@ -256,35 +265,94 @@ def list_set_aside(database: Database, id: str) -> list[tuple[str, str]]:
 # Queries for lists
 
 
-def list_summaries(database: Database, which: SessionFilter, limit: int) -> list[SessionSummary]:
-    """Return sessions without a parent, newest first; with `ids`, these sessions."""
-    condition, values = _make_condition(which)
-    rows = database.query(
-        f"SELECT {_SUMMARY} FROM sessions WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}", values
-    )
-    return [SessionSummary._make(row) for row in rows]
-
-
-def list_child_summaries(database: Database, parent: str, offset: int, limit: int) -> list[SessionSummary]:
-    """Return children of a session in order, from the `offset`-th on."""
-    part = f"LIMIT {int(limit)} OFFSET {int(offset)}"
-    rows = database.query(f"SELECT {_SUMMARY} FROM sessions WHERE parent = ? ORDER BY number, id {part}", (parent,))
-    return [SessionSummary._make(row) for row in rows]
-
-
-def find_summary(database: Database, id: str) -> SessionSummary | None:
-    """Return a session by its id."""
-    rows = database.query(f"SELECT {_SUMMARY} FROM sessions WHERE id = ? AND {IS_RUN}", (id,))
-    return SessionSummary._make(rows[0]) if rows else None
-
-
-def list_heads(database: Database, which: SessionFilter, limit: int) -> list[tuple[str, str, str, str]]:
-    """Return id, state, kind and title of sessions without a parent, newest first."""
-    condition, values = _make_condition(which)
+def list_newest_ids(
+    database: Database, which: ListFilter, limit: int, after: tuple[float, str] | None = None
+) -> list[tuple[str, float]]:
+    """Return the ids of sessions without a parent, with the time of their last change, newest first."""
+    conditions, values = ["parent IS NULL"], list[Any]()
+    if which.kinds:
+        conditions.append(f"kind IN ({', '.join('?' * len(which.kinds))})")
+        values += which.kinds
+    if which.state is not None:
+        conditions.append(_make_state_condition(which.state, values))
+    if which.since is not None:
+        conditions.append("updated >= ?")
+        values.append(which.since)
+    if which.model:
+        # The launch data of a run names its model. It may be stored apart or encrypted, so its reader decides.
+        position = database.position_function
+        conditions.append(
+            f"({position}(lower(coalesce(models, '')), lower(?)) > 0 OR {position}(lower(launch), lower(?)) > 0"
+            " OR substr(launch, 1, 1) IN ('@', '!'))"
+        )
+        values += [which.model, json.dumps(which.model)[1:-1]]
+    if after is not None:
+        conditions.append("(updated, id) < (?, ?)")
+        values += after
     return database.query(
-        f"SELECT id, state, kind, title FROM sessions WHERE {_alone(which)}{condition} {_NEWEST} LIMIT {int(limit)}",
+        f"SELECT id, updated FROM sessions WHERE {' AND '.join(conditions)}"
+        f" ORDER BY updated DESC, id DESC LIMIT {int(limit)}",
         values,
     )
+
+
+def _make_state_condition(which: StateFilter, values: list[Any]) -> str:
+    """Return the condition for a state as SQL, and add its values."""
+    states, owners = which.states, which.owners
+    conditions = [f"state IN ({', '.join('?' * len(states))})"] if states else []
+    values += states
+    if which.owned:
+        held = f"owner IN ({', '.join('?' * len(owners))})" if owners else "false"
+        conditions.append(f"state IN ('running', '{PREPARING}') AND {'' if which.is_owner_named else 'NOT '}{held}")
+        values += owners
+    found = f"({' OR '.join(conditions)})"
+    has_failed = (
+        "kind = 'map' AND state = 'done' AND EXISTS"
+        " (SELECT 1 FROM sessions AS row_ WHERE row_.parent = sessions.id AND row_.state = 'failed'"
+        " AND row_.kind = 'row')"
+    )
+    match which.failed_rows:
+        case True:
+            return f"({found} OR {has_failed})"
+        case False:
+            return f"({found} AND NOT ({has_failed}))"
+        case None:
+            return found
+
+
+def list_owners(database: Database) -> list[str]:
+    """Return the owners of the sessions without a parent that run or are prepared."""
+    rows = database.query(
+        f"SELECT owner FROM sessions WHERE {ACTIVE} AND state = 'running' AND parent IS NULL UNION"
+        f" SELECT owner FROM sessions WHERE kind = 'map' AND state = '{PREPARING}' AND parent IS NULL",
+        (),
+    )
+    return [str(owner) for (owner,) in rows]
+
+
+def find_ids(database: Database, prefix: str) -> list[str]:
+    """Return the session with this id or name, or up to two without a parent whose ids begin like this."""
+    for column in ("id", "name"):
+        if found := database.query(f"SELECT id FROM sessions WHERE {column} = ?", (prefix,)):
+            return [found[0][0]]
+    rows = database.query(
+        "SELECT id FROM sessions WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(prefix), prefix)
+    )
+    return [id for (id,) in rows]
+
+
+def rename(database: Database, id: str, name: str) -> str:
+    """Give a session a name, or take it away with an empty one. Return the id of the session that has it already."""
+
+    def write(connection: Any) -> str:
+        taken = connection.execute(
+            "SELECT id FROM sessions WHERE (name = ? OR id = ?) AND id <> ?", (name, name, id)
+        ).fetchone()
+        if taken is None:
+            connection.execute("UPDATE sessions SET name = ? WHERE id = ?", (name or None, id))
+        return "" if taken is None else str(taken[0])
+
+    return database.transact(write)
 
 
 def sum_descendant_costs(database: Database, parent: str) -> tuple[float | None, int]:
@@ -316,7 +384,8 @@ def fingerprint_newest(database: Database, limit: int) -> tuple[list[Any], list[
         f" FROM sessions WHERE {_ALONE} {_NEWEST} LIMIT {int(limit)}",
         (),
     )
-    return questions, newest
+    saved = database.query("SELECT max(updated) FROM sessions WHERE revision IS NOT NULL", ())
+    return [*questions, *saved], newest
 
 
 # Creation
@@ -492,7 +561,6 @@ _REOPEN_OUTER = (
 
 
 def _insert_lines(database: Database, connection: Any, run: str, lines: Sequence[PrintedRow], now: float) -> None:
-    """Save printed lines as steps of a session."""
     for each in lines:
         store_text(connection, each.request)
     rows = [
@@ -502,30 +570,29 @@ def _insert_lines(database: Database, connection: Any, run: str, lines: Sequence
     database.insert_rows(connection, "steps", _LINE_COLUMNS, rows)
 
 
-def _alone(which: SessionFilter) -> str:
-    return _ALONE if which.ids is None else IS_RUN
-
-
 def _make_condition(which: SessionFilter) -> tuple[str, tuple[Any, ...]]:
     """Return the further conditions of a filter as SQL, and their values."""
     conditions: list[str] = []
     values: list[Any] = []
-    if which.state:
+    if which.states:
         gone = () if which.dead_owners is None else tuple(which.dead_owners)
         left = f"owner IN ({', '.join('?' * len(gone))})" if gone else "false"
-        match which.state if which.dead_owners is not None else "":
-            case "running":
-                conditions.append(f"state = 'running' AND NOT {left}")
-                values += gone
-            case "interrupted":
-                conditions.append(f"(state = 'interrupted' OR state = 'running' AND {left})")
-                values += gone
-            case _:
-                conditions.append("state = ?")
-                values.append(which.state)
-    if which.kind:
-        conditions.append("kind = ?")
-        values.append(which.kind)
+        choices: list[str] = []
+        for state in which.states:
+            match state if which.dead_owners is not None else "":
+                case "running":
+                    choices.append(f"state = 'running' AND NOT {left}")
+                    values += gone
+                case "interrupted":
+                    choices.append(f"state = 'interrupted' OR state = 'running' AND {left}")
+                    values += gone
+                case _:
+                    choices.append("state = ?")
+                    values.append(state)
+        conditions.append(f"({' OR '.join(choices)})")
+    if which.kinds:
+        conditions.append(f"kind IN ({', '.join('?' * len(which.kinds))})")
+        values += which.kinds
     if which.after:
         conditions.append("(created, id) < (SELECT created, id FROM sessions WHERE id = ?)")
         values.append(which.after)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from antiphon.errors import StoreError
-from antiphon.storage.database import Database
+from antiphon.storage.database import Database, LeasedWrite
 from antiphon.storage.schema import APPLICATION_ID, AT_EPOCH, CREATE_INDEX, MIGRATIONS, Migration
 from antiphon.storage.search import is_indexed, is_prefix
 from antiphon.storage.store_location import read_synchronous_level
-
-T = TypeVar("T")
 
 #: The place of a database in memory.
 MEMORY = ":memory:"
@@ -88,25 +86,14 @@ class SqliteDatabase(Database):
         with self._lock, self._translate_errors():
             return self._open().execute(statement, values).fetchall()
 
-    def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return the result of a write transaction."""
-        with self.write_transaction() as connection:
-            return work(connection)
-
     def write_at_epoch(
-        self,
-        run: str,
-        epoch: int,
-        statement: str,
-        values: Sequence[Any],
-        kept: Sequence[tuple[str, Sequence[str]]] = (),
-        is_durable: bool = False,
+        self, run: str, epoch: int, write: LeasedWrite, kept: Sequence[LeasedWrite] = (), is_durable: bool = False
     ) -> bool:
         if kept:
             with self._lock, self._translate_errors():
                 self._synchronise(self._open_or_create(), is_durable)
             with self.write_transaction() as connection:
-                is_changed = _execute_at_epoch(connection, run, epoch, statement, values)
+                is_changed = _execute_at_epoch(connection, run, epoch, write)
                 for keep, row in kept if is_changed else ():
                     connection.execute(keep, row)
                 return is_changed
@@ -115,17 +102,11 @@ class SqliteDatabase(Database):
             with self._lock:
                 connection = self._open_or_create()
                 self._synchronise(connection, is_durable)
-                return _execute_at_epoch(connection, run, epoch, statement, values)
+                return _execute_at_epoch(connection, run, epoch, write)
         except _FAILURES as error:
             raise self._make_error(error) from None
 
-    def insert_rows(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Insert many rows."""
-        marks = ", ".join("?" * len(columns))
-        connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
-
     def insert_turn_texts(self, connection: Any, texts: Sequence[str]) -> list[int]:
-        """Store the searchable texts of turns, and return their keys."""
         keys: list[int] = []
         for text in texts:
             keys.append(connection.execute("INSERT INTO turn_texts (text) VALUES (?)", (text,)).lastrowid)
@@ -136,7 +117,6 @@ class SqliteDatabase(Database):
         return keys
 
     def delete_unlisted_texts(self, connection: Any, keys: Sequence[int] | None = None) -> None:
-        """Delete the searchable texts with these keys, or of all, whose turns are in no transcript."""
         unlisted = "FROM turn_texts WHERE NOT EXISTS (SELECT 1 FROM transcript WHERE text_key = key)"
         for which, values in [("", ())] if keys is None else [(" AND key = ?", (key,)) for key in keys]:
             if self.has_index:
@@ -150,7 +130,6 @@ class SqliteDatabase(Database):
             connection.execute(f"DELETE {unlisted}{which}", values)
 
     def find_turns(self, connection: Any, term: str) -> Iterable[tuple[str, int]]:
-        """Return the sessions and positions of the turns that contain a term."""
         if self.has_index and is_indexed(term):
             quoted = f'"{term}"{"*" if is_prefix(term) else ""}'
             return connection.execute(
@@ -166,7 +145,7 @@ class SqliteDatabase(Database):
 
     def check_writable(self) -> None:
         """Raise a StoreError if the file cannot be opened and written, or created if it does not exist."""
-        if self.is_memory or self.path.exists():
+        if self.is_memory or self.exists:
             with self.write_transaction() as connection:
                 # For a file that can only be read, SQLite begins a transaction without an error.
                 connection.execute("DELETE FROM schema WHERE version < 0")
@@ -215,7 +194,7 @@ class SqliteDatabase(Database):
             try:
                 self._connection = self._connect("mode=rw")
             except sqlite3.OperationalError as error:
-                if _get_error_name(error) not in ("READONLY", "CANTOPEN") or self._has_wal():
+                if get_error_name(error) not in ("READONLY", "CANTOPEN") or self._has_wal():
                     raise
                 # In a read-only directory SQLite cannot create its side files, so open it as immutable.
                 self._connection = self._connect("immutable=1")
@@ -279,7 +258,7 @@ class SqliteDatabase(Database):
         return version
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        self._enable_wal(connection)
+        set_journal_mode(connection, "WAL", self._timeout)
         with _transaction(connection):
             # Check again under the lock: another process may have migrated.
             for version in range(self._version(connection), len(self._migrations)):
@@ -289,18 +268,6 @@ class SqliteDatabase(Database):
                     else:
                         step(connection)
                 connection.execute("INSERT INTO schema VALUES (?)", (version + 1,))
-
-    def _enable_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to WAL mode. SQLite does not wait for locks here, so retry until the timeout."""
-        end = time.monotonic() + self._timeout
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if _get_error_name(error) != "BUSY" or time.monotonic() > end:
-                    raise
-            time.sleep(0.02)
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -318,23 +285,34 @@ class SqliteDatabase(Database):
         if isinstance(error, UnicodeDecodeError):
             # SQLite quotes the damaged text in its message, which Python cannot decode.
             return _REASONS["CORRUPT"]
-        if _get_error_name(error) in ("BUSY", "LOCKED"):
+        if get_error_name(error) in ("BUSY", "LOCKED"):
             return f"is in use: another program has locked it for {self._timeout:g} s; try again"
         return _REASONS.get(
-            _get_error_name(error), f"cannot be used as the store of conversations: {error}; {_OTHER_FILE_HINT}"
+            get_error_name(error), f"cannot be used as the store of conversations: {error}; {_OTHER_FILE_HINT}"
         )
 
 
-def _get_error_name(error: sqlite3.Error) -> str:
+def set_journal_mode(connection: sqlite3.Connection, mode: str, timeout: float) -> None:
+    """Switch to a journal mode. SQLite does not wait for locks here, so retry until the timeout."""
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            connection.execute(f"PRAGMA journal_mode = {mode}")
+            return
+        except sqlite3.OperationalError as error:
+            if get_error_name(error) != "BUSY" or time.monotonic() > end:
+                raise
+        time.sleep(0.02)
+
+
+def get_error_name(error: sqlite3.Error) -> str:
     """Return the primary error name of SQLite: `IOERR` for `SQLITE_IOERR_WRITE`."""
     return (getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR").split("_")[1]
 
 
-def _execute_at_epoch(
-    connection: sqlite3.Connection, run: str, epoch: int, statement: str, values: Sequence[Any]
-) -> bool:
+def _execute_at_epoch(connection: sqlite3.Connection, run: str, epoch: int, write: LeasedWrite) -> bool:
     before = connection.total_changes
-    connection.execute(f"{AT_EPOCH} {statement}", (run, epoch, *values))
+    connection.execute(f"{AT_EPOCH} {write.statement}", (run, epoch, *write.values))
     return connection.total_changes > before
 
 
@@ -357,28 +335,23 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 def _ensure_index(connection: sqlite3.Connection) -> bool:
     """Create or complete the full-text index. Return False if SQLite has no full-text search."""
+    has_index = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
     try:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
-            _make_index(connection)
+        if not connection.execute(has_index).fetchone():
+            with _transaction(connection):
+                # Check again under the lock: another process may have created it.
+                if not connection.execute(has_index).fetchone():
+                    connection.execute(CREATE_INDEX)
+                    connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+                    connection.execute("DELETE FROM unindexed")
         connection.execute("SELECT rowid FROM words LIMIT 0")
         if connection.execute("SELECT 1 FROM unindexed").fetchone():
-            _complete_index(connection)
+            with _transaction(connection):
+                connection.execute(
+                    "INSERT INTO words (rowid, text)"
+                    " SELECT key, text FROM turn_texts WHERE key IN (SELECT key FROM unindexed)"
+                )
+                connection.execute("DELETE FROM unindexed")
     except sqlite3.OperationalError:
         return False
     return True
-
-
-def _make_index(connection: sqlite3.Connection) -> None:
-    with _transaction(connection):
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
-            connection.execute(CREATE_INDEX)
-            connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
-            connection.execute("DELETE FROM unindexed")
-
-
-def _complete_index(connection: sqlite3.Connection) -> None:
-    with _transaction(connection):
-        connection.execute(
-            "INSERT INTO words (rowid, text) SELECT key, text FROM turn_texts WHERE key IN (SELECT key FROM unindexed)"
-        )
-        connection.execute("DELETE FROM unindexed")

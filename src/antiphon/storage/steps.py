@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
 from antiphon.errors import NotSavedError
-from antiphon.storage.database import Database
-from antiphon.storage.leases import LeasedWrite, transact_at_epoch
+from antiphon.storage.database import Database, LeasedWrite, make_assignments
+from antiphon.storage.leases import transact_at_epoch
 
 #: The number of steps that a generator reads at once.
 _PAGE = 500
@@ -47,9 +47,8 @@ class StepCount(NamedTuple):
     stored: int
 
 
-_NAMES = ("seq", "path", "kind", "hash", "request", "state", "outcome", "began", "ended", "cost", "attempt")
-_COLUMNS = ", ".join(_NAMES)
-_JOINED_COLUMNS = ", ".join(f"steps.{each}" for each in _NAMES)
+_COLUMNS = ", ".join(StepRow._fields)
+_JOINED_COLUMNS = ", ".join(f"steps.{each}" for each in StepRow._fields)
 _SELECT = f"SELECT {_COLUMNS} FROM steps WHERE session = ?"
 _OPEN_SESSION = "sessions.state IN ('waiting', 'ready', 'running', 'interrupted')"
 
@@ -65,11 +64,6 @@ def find_step(database: Database, session: str, path: str) -> StepRow | None:
 def find_step_by_seq(database: Database, session: str, seq: int) -> StepRow | None:
     """Return a step by its number."""
     return _make_first(database.query(f"{_SELECT} AND seq = ?", (session, seq)))
-
-
-def find_first_step(database: Database, session: str) -> StepRow | None:
-    """Return the first step of a session."""
-    return _make_first(database.query(f"{_SELECT} ORDER BY seq LIMIT 1", (session,)))
 
 
 def find_last_step(database: Database, session: str) -> StepRow | None:
@@ -135,16 +129,6 @@ def count_steps(database: Database, session: str) -> StepCount:
     return StepCount(noted or 0, last or 0, stored)
 
 
-def count_done_requests(database: Database, session: str, prefix: str) -> int:
-    """Return the number of answered model requests whose paths begin with `prefix`."""
-    rows = database.query(
-        "SELECT count(*) FROM steps WHERE session = ? AND kind = 'request' AND state = 'done'"
-        " AND substr(path, 1, ?) = ?",
-        (session, len(prefix), prefix),
-    )
-    return rows[0][0] if rows else 0
-
-
 def find_first_gap(database: Database, session: str) -> str:
     """Return the path of the first step that follows a missing one, or nothing."""
     rows = database.query(
@@ -207,31 +191,9 @@ def find_turn_of(database: Database, session: str, path: str) -> str:
 # Writes
 
 
-def insert_step(
-    path: str,
-    seq: int,
-    kind: str,
-    hash: str,
-    request: str,
-    state: str,
-    outcome: str | None,
-    began: float,
-    ended: float | None,
-    cost: float | None,
-    turn: str | None,
-) -> LeasedWrite:
-    """Return a write of a new step."""
-    return LeasedWrite(_INSERT, (path, seq, kind, hash, request, state, outcome, began, ended, cost, turn))
-
-
-def finish_step(path: str, state: str, outcome: str, ended: float, cost: float | None) -> LeasedWrite:
-    """Return a write of the outcome of a step and of its cost."""
-    return LeasedWrite(_FINISH, (state, outcome, ended, cost, path))
-
-
-def settle_step(path: str, state: str, outcome: str, ended: float) -> LeasedWrite:
-    """Return a write of an outcome that was given for a step."""
-    return LeasedWrite(f"UPDATE steps SET state = ?, outcome = ?, ended = ? {_AT_PATH}", (state, outcome, ended, path))
+def insert_step(row: StepRow, turn: str | None) -> LeasedWrite:
+    """Return a write of a new step; `turn` is the key of its last turn."""
+    return LeasedWrite(_INSERT, (*row, turn))
 
 
 def restart_step(path: str, state: str) -> LeasedWrite:
@@ -239,24 +201,18 @@ def restart_step(path: str, state: str) -> LeasedWrite:
     return LeasedWrite(f"UPDATE steps SET attempt = attempt + 1, state = ? {_AT_PATH}", (state, path))
 
 
-def suspend_step(path: str) -> LeasedWrite:
-    """Return a write that marks a step as waiting."""
-    return LeasedWrite(f"UPDATE steps SET state = 'waiting' {_AT_PATH}", (path,))
-
-
-def set_outcome(path: str, outcome: str | None) -> LeasedWrite:
-    """Return a write of the preliminary outcome of an unfinished step."""
-    return LeasedWrite(f"UPDATE steps SET outcome = ? {_AT_PATH}", (outcome, path))
+def update_step(path: str, **columns: object) -> LeasedWrite:
+    """Return a write of these columns of a step."""
+    return LeasedWrite(f"UPDATE steps SET {make_assignments(columns)} {_AT_PATH}", (*columns.values(), path))
 
 
 _INSERT = (
-    "INSERT INTO steps (session, path, seq, kind, hash, request, state, outcome, began, ended, cost, attempt, turn)"
+    f"INSERT INTO steps (session, {_COLUMNS}, turn)"
     # Without the cast, PostgreSQL takes `NULL` for a text.
-    " SELECT session, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
+    " SELECT session, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), ?, ? FROM at"
     " WHERE true ON CONFLICT DO NOTHING"
 )
 _AT_PATH = "WHERE session = (SELECT session FROM at) AND path = ?"
-_FINISH = f"UPDATE steps SET state = ?, outcome = ?, ended = ?, cost = ? {_AT_PATH}"
 
 
 def remove_failed_request(database: Database, session: str, epoch: int) -> None:

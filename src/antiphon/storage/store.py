@@ -1,4 +1,4 @@
-"""The store: conversations saved as they grow, listed, searched, loaded, forked and removed."""
+"""The store of conversations: saved as they grow, listed, searched, loaded, forked and removed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from antiphon.storage.conversation_entry import (
     parse_model_names,
     parse_tool_choice,
 )
+from antiphon.storage.database import make_assignments
+from antiphon.storage.names import rename_session
 from antiphon.storage.places import get_local_path, open_cipher, open_database
 from antiphon.storage.schema import CONVERSATION, SAVED
 from antiphon.storage.search import find_matches, make_excerpt, parse_search_query
 from antiphon.storage.secret_matcher import SecretMatcher, find_known_secrets, make_secret_matcher
 from antiphon.storage.secret_refs import SecretRefs
-from antiphon.storage.sqlite import SqliteDatabase
 from antiphon.storage.store_location import DATABASE_VARIABLE, is_saving_off
 from antiphon.storage.texts import delete_unused
 from antiphon.storage.transcripts import SavedState, TranscriptRows
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
 
 # Far above real counts, and the sum of two still fits SQLite's integers.
 _MAX_TOKENS = 2**61
+#: The most ids in one query.
+_MAX_IDS = 500
 
 
-class Store:
+class ConversationStore:
     """The conversations of a user in one SQLite file, or in PostgreSQL for many machines.
 
     The place is `path`, a URL, `":memory:"` or the default file, which the first save creates. Several processes and
@@ -108,7 +111,7 @@ class Store:
         if not self.is_saving:
             return ""
         # A run may change the conversation meanwhile, so save a snapshot.
-        conversation = conversation.fork_for_request()
+        conversation = conversation.snapshot()
         change = _Change(model, command, usage, cost, tools, reports)
 
         def write(connection: Any) -> tuple[str, int, tuple[str, ...]]:
@@ -156,7 +159,7 @@ class Store:
                 "UPDATE sessions SET title = ?, models = ?, turn_count = ?, tools = ?,"
                 " head = (SELECT head FROM sessions AS other WHERE other.id = ?) WHERE id = ?",
                 (
-                    entry.title,
+                    entry.title if count else "",
                     dump_json(entry.models),
                     count,
                     dump_json(dict(entry.tools)) if entry.tools else None,
@@ -167,6 +170,11 @@ class Store:
             return id
 
         return self.database.transact(copy)
+
+    def rename(self, id: str, name: str) -> str:
+        """Give a session a name, which finds it like its id, and return the name. An empty one takes it away."""
+        self._require_file(id)
+        return rename_session(self.database, id, self._secrets.redact(sanitize_unicode(name)))
 
     def remove(self, *which: str) -> None:
         """Remove conversations, all or none of them, and overwrite their texts in the file."""
@@ -207,18 +215,34 @@ class Store:
                 return [ConversationEntry.from_row(tuple(row)) for row in rows]
             places = find_matches(self.database, connection, wanted)
             chosen = (tuple(row) for row in self._select_newest(connection, model, since, after) if row[0] in places)
-            return [
-                ConversationEntry.from_row(
-                    row, make_excerpt(_load_turn_text(connection, row[0], places[row[0]]), wanted)
-                )
-                for row in islice(chosen, limit)
-            ]
+            found: list[ConversationEntry] = []
+            for row in islice(chosen, limit):
+                text = connection.execute(
+                    "SELECT text FROM transcript JOIN turn_texts ON key = text_key WHERE session = ? AND position = ?",
+                    (row[0], places[row[0]]),
+                ).fetchone()
+                excerpt = make_excerpt(text[0] if text and isinstance(text[0], str) else "", wanted)
+                found.append(ConversationEntry.from_row(row, excerpt))
+            return found
 
     def find(self, which: str) -> ConversationEntry:
         """Return the metadata of a conversation."""
         self._require_file(which)
         with self.database.read_transaction() as connection:
             return _find_entry(connection, which)
+
+    def find_all(self, ids: Sequence[str]) -> dict[str, ConversationEntry]:
+        """Return the metadata of those sessions with these ids that have a conversation, by id."""
+        found: dict[str, ConversationEntry] = {}
+        for first in range(0, len(ids), _MAX_IDS):
+            part = ids[first : first + _MAX_IDS]
+            rows = self.database.query(
+                f"SELECT {ENTRY_COLUMNS} FROM sessions WHERE revision IS NOT NULL"
+                f" AND id IN ({', '.join('?' * len(part))})",
+                part,
+            )
+            found |= {entry.id: entry for entry in (ConversationEntry.from_row(tuple(row)) for row in rows)}
+        return found
 
     def cache_reports(self, which: str) -> Sequence[tuple[str, CacheReport]]:
         """Return the cache report of each request of a conversation, with the model, in order."""
@@ -247,7 +271,7 @@ class Store:
 
     @property
     def _exists(self) -> bool:
-        return self.is_saving and (not isinstance(self.database, SqliteDatabase) or self.database.exists)
+        return self.is_saving and self.database.exists
 
     def _require_file(self, *which: str) -> None:
         """Raise a NotSavedError if the file does not exist, instead of creating it."""
@@ -315,6 +339,8 @@ class Store:
         newest = sanitize_unicode(change.model)
         names = [*(name for name in parse_model_names(models) if name != newest), *([newest] if newest else [])]
         used = (change.usage.input_tokens, change.usage.output_tokens) if change.usage else (None, None)
+        if change.cost is not None and math.isfinite(change.cost):
+            cost = (cost if isinstance(cost, int | float) else 0.0) + change.cost
         if change.tools is not None:
             tools = dump_json(_merge(parse_tool_choice(tools) or {}, change.tools))
         changed = {
@@ -324,14 +350,14 @@ class Store:
             "tools": tools,
             "input_tokens": _add_tokens(read, used[0]),
             "output_tokens": _add_tokens(written, used[1]),
-            "cost": _add_cost(cost, change.cost),
+            "cost": cost,
             "revision": revision + 1,
             **({} if head is None else {"head": head}),
         }
-        columns = ", ".join(f"{column} = ?" for column in changed)
         # While somebody runs the session, `updated` is the time from which answers are new.
         connection.execute(
-            f"UPDATE sessions SET {columns}, updated = CASE owner WHEN '' THEN ? ELSE updated END WHERE id = ?",
+            f"UPDATE sessions SET {make_assignments(changed)}, updated = CASE owner WHEN '' THEN ? ELSE updated END"
+            " WHERE id = ?",
             (*changed.values(), time.time(), id),
         )
         return revision + 1
@@ -339,7 +365,7 @@ class Store:
     def _select_newest(
         self, connection: Any, model: str | None, since: datetime | None, after: str | None, limit: int | None = None
     ) -> Iterable[Any]:
-        conditions, values = ["revision IS NOT NULL"], list[Any]()
+        conditions, values = ["parent IS NULL AND revision IS NOT NULL"], list[Any]()
         if model:
             conditions.append(f"{self.database.position_function}(lower(models), lower(?)) > 0")
             values.append(sanitize_unicode(model))
@@ -369,17 +395,9 @@ class _Change(NamedTuple):
 
 
 def _add_tokens(known: object, more: int | None) -> object:
-    """Add a known count; an unknown one changes nothing."""
     if more is None:
         return known
     return min((known if isinstance(known, int) else 0) + more, _MAX_TOKENS)
-
-
-def _add_cost(known: object, more: float | None) -> object:
-    """Add a known cost; an unknown one changes nothing."""
-    if more is None or not math.isfinite(more):
-        return known
-    return (known if isinstance(known, int | float) else 0.0) + more
 
 
 def _merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -396,9 +414,10 @@ def _find_entry(connection: Any, which: str) -> ConversationEntry:
     wanted = sanitize_unicode(which).strip().lower()
     asked = f"SELECT {ENTRY_COLUMNS} FROM sessions WHERE revision IS NOT NULL"
     if wanted == "last":
-        found = connection.execute(f"{asked} ORDER BY updated DESC, id DESC LIMIT 1").fetchall()
+        found = connection.execute(f"{asked} AND parent IS NULL ORDER BY updated DESC, id DESC LIMIT 1").fetchall()
     else:
         found = connection.execute(f"{asked} AND id = ?", (wanted,)).fetchall()
+        found = found or connection.execute(f"{asked} AND name = ?", (sanitize_unicode(which).strip(),)).fetchall()
         found = (
             found
             or connection.execute(
@@ -412,11 +431,3 @@ def _find_entry(connection: Any, which: str) -> ConversationEntry:
         ids = ", ".join(entry.id for entry in entries[:5]) + (", …" if len(entries) > 5 else "")
         raise NotSavedError(f"several sessions begin with {which!r}: {ids}")
     return entries[0]
-
-
-def _load_turn_text(connection: Any, id: str, position: int) -> str:
-    row = connection.execute(
-        "SELECT text FROM transcript JOIN turn_texts ON key = text_key WHERE session = ? AND position = ?",
-        (id, position),
-    ).fetchone()
-    return row[0] if row and isinstance(row[0], str) else ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from antiphon.errors import StoreError
-from antiphon.storage.database import Database
+from antiphon.storage.database import Database, LeasedWrite
 
 #: Longer texts are stored once, by hash.
 LARGE_TEXT = 8_192
@@ -15,15 +15,12 @@ LARGE_TEXT = 8_192
 REFERENCE_MARK = "@"
 #: A stored turn: its key, the key of the turn before it, and its JSON.
 TurnRow = tuple[str, str, str]
-#: A statement that stores a referenced text or turn, and its values.
-ExtraInsert = tuple[str, tuple[str, ...]]
-_INSERT_TEXT = "INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING"
-_REPAIR_TEXT = (
+#: These statements repair damaged rows.
+_INSERT_TEXT = (
     "INSERT INTO blobs VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET body = excluded.body"
     " WHERE blobs.body <> excluded.body"
 )
-_INSERT_TURN = "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-_REPAIR_TURN = (
+_INSERT_TURN = (
     "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET body = excluded.body"
     " WHERE turns.body <> excluded.body"
 )
@@ -42,70 +39,44 @@ def hash_turn(previous: str, body: str) -> str:
 def store_blob(connection: Any, text: str) -> str:
     """Store a text, however long, and return its hash."""
     hash = hashlib.sha256(text.encode()).hexdigest()
-    # A damaged text is repaired.
-    connection.execute(_REPAIR_TEXT, (hash, text))
+    connection.execute(_INSERT_TEXT, (hash, text))
     return hash
 
 
 def store_text(connection: Any, text: str) -> None:
     """Store a text if it is large."""
     if len(text) > LARGE_TEXT:
-        connection.execute(_INSERT_TEXT, (make_text_ref(text)[1:], text))
+        store_blob(connection, text)
 
 
-def split_large_texts(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[ExtraInsert]]:
-    """Return values with references in place of large texts, and the statements that store these."""
+def split_large_texts(write: LeasedWrite, turns: Sequence[TurnRow]) -> tuple[LeasedWrite, list[LeasedWrite]]:
+    """Return a write with references in place of large texts, and the writes that store these and some turns."""
     large = {
         each: make_text_ref(each)
-        for each in values
+        for each in write.values
         if isinstance(each, str) and len(each) > LARGE_TEXT and each[0] in "{!~"
     }
-    if not large:
-        return values, []
-    return tuple(large.get(each, each) for each in values), [
-        (_INSERT_TEXT, (name[1:], text)) for text, name in large.items()
-    ]
+    extra = [LeasedWrite(_INSERT_TEXT, (name[1:], text)) for text, name in large.items()]
+    extra += [LeasedWrite(_INSERT_TURN, row) for row in turns]
+    return (write._replace(values=tuple(large.get(each, each) for each in write.values)) if large else write), extra
 
 
-def insert_turns_later(turns: Sequence[TurnRow]) -> list[ExtraInsert]:
-    """Return the statements that store turns."""
-    return [(_INSERT_TURN, row) for row in turns]
-
-
-def read_text(connection: Any, reference: str) -> str:
-    """Return the text of a reference."""
-    found = connection.execute("SELECT body FROM blobs WHERE hash = ?", (reference[1:],)).fetchone()
-    if found is None or not isinstance(found[0], str):
-        raise StoreError(f"the database is damaged: the text {reference[1:13]}… is gone")
-    return found[0]
-
-
-def load_text(database: Database, kept: str) -> str:
-    """Return a text that may be stored apart."""
+def read_text(query: Callable[[str, tuple[str]], Any], kept: str) -> str:
+    """Return a text that may be stored apart; `query` executes a statement."""
     if not isinstance(kept, str):  # type: ignore[unreachable]
         raise StoreError(f"the database is damaged: {kept!r} is not a text")
     if not kept.startswith(REFERENCE_MARK):
         return kept
-    found = database.query("SELECT body FROM blobs WHERE hash = ?", (kept[1:],))
-    if not found:
-        raise StoreError(f"the database is damaged: the text {kept[1:13]}… is gone")
-    return found[0][0]
+    for (body,) in query("SELECT body FROM blobs WHERE hash = ?", (kept[1:],)):
+        if isinstance(body, str):
+            return body
+    raise StoreError(f"the database is damaged: the text {kept[1:13]}… is gone")
 
 
 def insert_turns(connection: Any, turns: Sequence[TurnRow]) -> None:
     """Store turns, each once, and repair damaged ones."""
     for row in turns:
-        connection.execute(_REPAIR_TURN, row)
-
-
-def save_turns(database: Database, turns: Sequence[TurnRow]) -> None:
-    """Save turns, each once."""
-
-    def insert(connection: Any) -> None:
-        for row in turns:
-            connection.execute(_INSERT_TURN, row)
-
-    database.transact(insert)
+        connection.execute(_INSERT_TURN, row)
 
 
 def iterate_turn_bodies(database: Database, key: str) -> Generator[tuple[str, str]]:
@@ -126,13 +97,8 @@ def delete_unused(connection: Any) -> None:
 
 _USED = " UNION ".join(
     f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
-    for table, column in (
-        ("steps", "request"),
-        ("steps", "outcome"),
-        ("sessions", "launch"),
-        ("sessions", "result"),
-        ("sessions", "head"),
-    )
+    for table, columns in (("steps", ("request", "outcome")), ("sessions", ("launch", "result", "head")))
+    for column in columns
 )
 _DELETE_UNUSED_TEXTS = (
     f"DELETE FROM blobs WHERE '@' || hash NOT IN ({_USED}) AND hash NOT IN (SELECT blob FROM full_results)"

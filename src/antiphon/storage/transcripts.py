@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -17,7 +18,6 @@ from antiphon.storage.search import extract_turn_text
 from antiphon.storage.secret_matcher import SecretMatcher, map_json
 from antiphon.storage.secret_refs import REFERENCES_MARK, SecretRefs, name_references
 from antiphon.storage.texts import (
-    REFERENCE_MARK,
     TurnRow,
     hash_turn,
     insert_turns,
@@ -203,8 +203,9 @@ class TranscriptRows:
 
     def _load_json_data(self, connection: Any, id: str) -> tuple[dict[str, Any], tuple[str, ...]]:
         ((head,),) = connection.execute("SELECT head FROM sessions WHERE id = ?", (id,)).fetchall()
-        if isinstance(head, str) and head.startswith(REFERENCE_MARK):
-            head = _read_or_none(connection, head)
+        head, stored = None, head
+        with suppress(StoreError):
+            head = read_text(connection.execute, stored)
         turns = connection.execute(
             "SELECT turn, body FROM transcript JOIN turns ON hash = turn WHERE session = ? ORDER BY position", (id,)
         ).fetchall()
@@ -228,13 +229,6 @@ class TranscriptRows:
         if not isinstance(data, dict):
             raise FormatError(f"{what} is not a JSON object")
         return cast(dict[str, Any], data)
-
-
-def _read_or_none(connection: Any, reference: str) -> str | None:
-    try:
-        return read_text(connection, reference)
-    except StoreError:
-        return None
 
 
 def _make_damage_error(id: str, what: str) -> FormatError:

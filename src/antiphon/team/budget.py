@@ -8,20 +8,9 @@ from dataclasses import dataclass, replace
 
 from antiphon.effects import Budget, Counter, Limits, Spending
 from antiphon.effects.budget import NO_LIMITS
-from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.steps import list_child_usage
+from antiphon.storage.steps import UsageRow
 from antiphon.team.events import TurnStarted
 from antiphon.team.settings import TeamSettings
-
-
-@dataclass(frozen=True, slots=True)
-class TurnUsage:
-    """The usage of a turn. `cost` covers requests with a known price; `unpriced_requests` counts the others."""
-
-    turn: int
-    requests: int
-    cost: float
-    unknown: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +23,17 @@ class AgentCost:
     cost: float | None
 
 
-def load_turn_usage(database: SqliteDatabase, team: str, turns: Sequence[int] | None = None) -> list[TurnUsage]:
-    """Return the usage of some or all turns of a team; failed requests are counted without a cost."""
-    return [TurnUsage(*row) for row in list_child_usage(database, team, turns)]
-
-
-def sum_agent_costs(used: Sequence[TurnUsage], turns: Mapping[int, TurnStarted]) -> list[AgentCost]:
+def sum_agent_costs(used: Sequence[UsageRow], turns: Mapping[int, TurnStarted]) -> list[AgentCost]:
     """Return the usage of each agent, in order of their first turns."""
-    by_agent: dict[str, list[TurnUsage]] = {}
+    by_agent: dict[str, list[UsageRow]] = {}
     for each in used:
-        by_agent.setdefault(turns[each.turn].agent, []).append(each)
+        by_agent.setdefault(turns[each.number].agent, []).append(each)
     return [
         AgentCost(
             agent,
             len(mine),
             sum(each.requests for each in mine),
-            None if any(each.unknown for each in mine) else sum(each.cost for each in mine),
+            None if any(each.unpriced for each in mine) else sum(each.cost for each in mine),
         )
         for agent, mine in by_agent.items()
     ]
@@ -58,9 +42,9 @@ def sum_agent_costs(used: Sequence[TurnUsage], turns: Mapping[int, TurnStarted])
 class TeamCounter(Counter):
     """A counter in which requests without a known price cost nothing; the limit of requests holds for them."""
 
-    def add(self, spent: Spending) -> None:
-        """Add to the sum."""
-        super().add(replace(spent, cost=spent.cost or 0.0))
+    def add(self, spent: Spending) -> Spending:
+        """Add to the sum and return it."""
+        return super().add(replace(spent, cost=spent.cost or 0.0))
 
 
 class TeamBudget:
@@ -70,7 +54,7 @@ class TeamBudget:
         self,
         team: str,
         settings: Callable[[], TeamSettings],
-        used: Sequence[TurnUsage] = (),
+        used: Sequence[UsageRow] = (),
         turns: Mapping[int, TurnStarted] | None = None,
     ) -> None:
         self._scope = f"team:{team}"
@@ -78,7 +62,7 @@ class TeamBudget:
         self._counters: defaultdict[str, TeamCounter] = defaultdict(TeamCounter)
         self._total = Budget(self._get_limits, self._scope, TeamCounter(), label="for all of it")
         for each in used:
-            self.make_budget((turns or {})[each.turn].task).add(Spending(requests=each.requests, cost=each.cost))
+            self.make_budget((turns or {})[each.number].task).add(Spending(requests=each.requests, cost=each.cost))
 
     @property
     def spent(self) -> Spending:

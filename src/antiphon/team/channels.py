@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.json import load_json
@@ -16,9 +15,9 @@ from antiphon.conversation.attribution import HUMAN_AUTHOR
 from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import AntiphonError, ContentError, NotReadyError
 from antiphon.storage import posts
-from antiphon.storage.posts import NewPost, PostRow
+from antiphon.storage.places import open_file
+from antiphon.storage.posts import PostRow
 from antiphon.storage.sqlite import SqliteDatabase
-from antiphon.storage.store_location import get_store_path
 from antiphon.team.secret_scan import collect_known_secrets, find_secret
 
 if TYPE_CHECKING:
@@ -71,9 +70,7 @@ class Channel:
         if not name.strip():
             raise ContentError("a channel needs a name")
         self.name = name
-        self.database = (
-            place if isinstance(place, SqliteDatabase) else SqliteDatabase(Path(place) if place else get_store_path())
-        )
+        self.database = place if isinstance(place, SqliteDatabase) else open_file(place or None)
 
     def __repr__(self) -> str:
         return f"Channel({self.name!r})"
@@ -101,7 +98,7 @@ class Channel:
             raise ContentError("there is nothing in this message")
         if kind != "fact":
             reject_secrets(text)
-        post = NewPost(self.name, time.time(), author, to, kind, text, dump_ascii_json(data or {}), reply_to, task, key)
+        post = PostRow(self.name, time.time(), author, to, kind, text, dump_ascii_json(data or {}), reply_to, task, key)
         return message_from_row(posts.add_post(self.database, post, fence))
 
     def messages(self, after: int = 0, limit: int | None = None) -> list[ChannelMessage]:
@@ -169,7 +166,7 @@ def reject_secrets(text: str) -> None:
 
 def message_from_row(row: PostRow) -> ChannelMessage:
     """Build a `ChannelMessage` from its row."""
-    id, channel, at, author, to, kind, text, data, reply_to, task = row
+    channel, at, author, to, kind, text, data, reply_to, task, _, id = row
     given: Any = {}
     with suppress(AntiphonError):
         given = load_json(data, "a message")

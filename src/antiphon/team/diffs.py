@@ -148,11 +148,6 @@ def list_task_changes(work: TeamWorkspace, task: str, since: str | None = None) 
     return _changes_between(work, since or find_branch_point(work, task), work.head(task))
 
 
-def task_text_diff(work: TeamWorkspace, task: str, since: str | None = None, most: int = 200_000) -> TextDiff:
-    """Return the diff of a task since a commit, or since it branched off, of at most `most` bytes."""
-    return diff_between(work, since or find_branch_point(work, task), work.head(task), most)
-
-
 def diff_between(work: TeamWorkspace, old: str, new: str, most: int = 200_000) -> TextDiff:
     """Return the unified diff between two commits, truncated to `most` bytes."""
     command = ("diff-tree", "-p", "-r", "-M", *_DIFF_OPTIONS, old, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 
 from antiphon.errors import FormatError
 
@@ -159,22 +159,7 @@ TeamEvent = (
     | StopRequested
     | TeamFinished
 )
-_EVENT_TYPES: dict[str, type[Any]] = {
-    each.kind: each
-    for each in (
-        TeamStarted,
-        TurnStarted,
-        TurnEnded,
-        TurnPaused,
-        TaskAssigned,
-        TaskChecked,
-        TaskConflicted,
-        TaskMerged,
-        LimitsRaised,
-        StopRequested,
-        TeamFinished,
-    )
-}
+_EVENT_TYPES: dict[str, type[Any]] = {each.kind: each for each in get_args(TeamEvent)}
 
 
 def event_to_json(fact: TeamEvent) -> dict[str, Any]:
@@ -188,12 +173,12 @@ def event_from_json(data: Mapping[str, Any]) -> TeamEvent:
     if made is None:
         raise FormatError(f"a team's log has a fact of kind {data.get('fact')!r}, which this version does not know")
     names = {each.name for each in fields(made)}
-    given = {name: _freeze_list(each) for name, each in data.items() if name in names}
+    given = {
+        name: tuple(cast(list[Any], each)) if isinstance(each, list) else each
+        for name, each in data.items()
+        if name in names
+    }
     try:
         return made(**given)
     except TypeError as error:
         raise FormatError(f"a fact of a team's log cannot be read: {error}") from None
-
-
-def _freeze_list(value: Any) -> Any:
-    return tuple(cast(list[Any], value)) if isinstance(value, list) else value

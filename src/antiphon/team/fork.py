@@ -11,7 +11,7 @@ from antiphon.effects.codec import dump_ascii_json
 from antiphon.errors import NotReadyError
 from antiphon.storage.posts import (
     DeliveryRow,
-    NewPost,
+    PostRow,
     copy_posts,
     insert_deliveries,
     list_deliveries,
@@ -80,7 +80,7 @@ def _drop_unfinished_turns(
 
 def _rename_posts(
     old: str, new: str, messages: list[ChannelMessage], keys: dict[int, str], at: int
-) -> Iterator[tuple[int, NewPost]]:
+) -> Iterator[tuple[int, PostRow]]:
     """Yield posts of the new team for the messages of the old one, each with the id of the message."""
     for each in messages:
         key = keys.get(each.id)
@@ -91,7 +91,7 @@ def _rename_posts(
             data["run"] = f"{new}{str(data['run']).removeprefix(old)}"
         yield (
             each.id,
-            NewPost(
+            PostRow(
                 f"{new}{each.channel.removeprefix(old)}",
                 each.at,
                 each.author,

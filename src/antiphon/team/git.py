@@ -13,7 +13,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import IO
 
 from antiphon.errors import AntiphonError
@@ -82,10 +82,6 @@ class GitRunner:
         if process.returncode:
             raise RepositoryError(f"git {command[0]} failed: {errors}")
         return first, total
-
-    def with_lock(self, descriptor: int) -> GitRunner:
-        """Return a copy that holds the lock with this descriptor."""
-        return replace(self, held=descriptor)
 
     def _run(self, command: tuple[str | bytes, ...], given: bytes, variables: Mapping[str, str]) -> GitResult:
         with self._start(command, variables) as process:

@@ -100,7 +100,6 @@ def _parse_counts(found: re.Match[str]) -> tuple[int, int]:
 
 
 def _has_test_target(text: str) -> bool:
-    """Return whether a Makefile has a rule for `test`."""
     return any("test" in names for names in map(_parse_targets, text.splitlines()))
 
 

@@ -83,9 +83,12 @@ class ChannelMember:
 
     def hear(self, key: str) -> list[ChannelMessage]:
         """Add new messages to the conversation; the same key yields the same messages."""
-        heard = deliver_messages(list(self.channels.values()), self.name, key, self._task)
+        heard = self._deliver(key)
         add_received_messages(self.session.conversation, [received_message_json(each) for each in heard])
         return heard
+
+    def _deliver(self, key: str) -> list[ChannelMessage]:
+        return deliver_messages(list(self.channels.values()), self.name, key, self._task)
 
     async def listen(self, conversation: Conversation) -> None:
         """Add new messages to the conversation exactly once, also when replayed after a crash."""
@@ -96,10 +99,7 @@ class ChannelMember:
         key = f"{where.run or os.urandom(8).hex()}/{path}"
 
         async def deliver_new() -> list[dict[str, Any]]:
-            return [
-                received_message_json(each)
-                for each in deliver_messages(list(self.channels.values()), self.name, key, self._task)
-            ]
+            return [received_message_json(each) for each in self._deliver(key)]
 
         effect = RunPython("hear the channels", {"reader": self.name, "channels": [*self.channels]}, is_harmless=True)
         given = await (aperform(EffectCall(path, effect), deliver_new) if where.performers else deliver_new())

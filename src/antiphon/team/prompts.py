@@ -55,36 +55,19 @@ def _plan_prompt(state: TeamState, task: Task, _: object) -> str:
     )
 
 
-def _solo_prompt(state: TeamState, task: Task, _: object) -> str:
-    del state
-    return task.spec
-
-
-def _work_prompt(*_: object) -> str:
-    return "Now do it, and hand in with `submit_work`."
-
-
-def _failed_prompt(state: TeamState, task: Task, _: object) -> str:
-    del state
+def _failed_prompt(_state: TeamState, task: Task, _diff: object) -> str:
     check = task.check
     assert check is not None
     together = " together with what was merged since" if check.merging else ""
     return f"{_format_check(check, together)}\n\nMend it, and hand in again with `submit_work`."
 
 
-def _unchanged_prompt(state: TeamState, task: Task, _: object) -> str:
-    del state
+def _unchanged_prompt(_state: TeamState, task: Task, _diff: object) -> str:
     left = f" {LEFT_OUT_LABEL}: {', '.join(task.check.left_out)}." if task.check and task.check.left_out else ""
     return f"Nothing is different from where you began.{left} Do the task, and hand in again with `submit_work`."
 
 
-def _changes_prompt(state: TeamState, task: Task, _: object) -> str:
-    del state
-    return f"The reviewer wants changes:\n\n{task.notes}\n\nMake them, and hand in again with `submit_work`."
-
-
-def _conflict_prompt(state: TeamState, task: Task, _: object) -> str:
-    del state
+def _conflict_prompt(_state: TeamState, task: Task, _diff: object) -> str:
     files = "".join(f"\n- {each}" for each in task.conflicting_files)
     return (
         "Others have changed the same places, and their work is merged already. Both sides stand between the marks"
@@ -131,11 +114,13 @@ def _format_check(check: TaskChecked, together: str) -> str:
 
 _PROMPT_BUILDERS: dict[str, Callable[[TeamState, Task, Callable[[], str]], str]] = {
     "plan": _plan_prompt,
-    "solo": _solo_prompt,
-    "work": _work_prompt,
+    "solo": lambda _state, task, _diff: task.spec,
+    "work": lambda _state, _task, _diff: "Now do it, and hand in with `submit_work`.",
     "failed": _failed_prompt,
     "unchanged": _unchanged_prompt,
-    "changes": _changes_prompt,
+    "changes": lambda _state, task, _diff: (
+        f"The reviewer wants changes:\n\n{task.notes}\n\nMake them, and hand in again with `submit_work`."
+    ),
     "conflict": _conflict_prompt,
     "review": _review_prompt,
 }

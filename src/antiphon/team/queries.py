@@ -16,7 +16,6 @@ from antiphon.team.channels import ChannelMessage, message_from_row
 if TYPE_CHECKING:
     from antiphon.durable import Journal
     from antiphon.team.budget import AgentCost
-    from antiphon.team.state import TeamState
     from antiphon.team.tasks import Task
     from antiphon.team.team import Team
 
@@ -70,33 +69,31 @@ def team_status_json(team: Team, costs: Sequence[AgentCost]) -> dict[str, Any]:
         "branch": f"antiphon/{team.id}/main",
         "phase": state.phase,
         "running": team.is_running(),
-        "tasks": [_task_json(each) for each in state.tasks.values()],
+        "tasks": [
+            {
+                "id": task.id,
+                "title": task.title,
+                "state": task.state,
+                "coder": task.coder or None,
+                "tries": task.tries,
+                "rounds": task.rounds,
+                "conflicts": task.conflicts,
+                "commit": task.commit or None,
+            }
+            for task in state.tasks.values()
+        ],
         "questions": [
             {"id": number, "author": each.author, "text": each.text} for number, each in state.questions.items()
         ],
-        "waiting": list(_paused_turns_json(state)),
+        "waiting": [
+            {"agent": turn.begun.agent, "why": turn.paused.why, "until": turn.paused.until}
+            for turn in state.turns.values()
+            if turn.paused is not None
+        ],
         "costs": [
             {"agent": each.agent, "turns": each.turns, "requests": each.requests, "cost": each.cost} for each in costs
         ],
     }
-
-
-def _task_json(task: Task) -> dict[str, Any]:
-    return {
-        "id": task.id,
-        "title": task.title,
-        "state": task.state,
-        "coder": task.coder or None,
-        "tries": task.tries,
-        "rounds": task.rounds,
-        "conflicts": task.conflicts,
-        "commit": task.commit or None,
-    }
-
-
-def _paused_turns_json(state: TeamState) -> list[dict[str, Any]]:
-    paused = [(turn.begun.agent, turn.paused) for turn in state.turns.values() if turn.paused is not None]
-    return [{"agent": agent, "why": each.why, "until": each.until} for agent, each in paused]
 
 
 # Questions

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from antiphon.team.git import GitRunner, RepositoryError, git_in_team_store, git_in_user_repository
-from antiphon.tools.builtin.git import SAFE_GIT_SETTINGS, make_git_environment
+from antiphon.tools.builtin.git import SAFE_GIT_SETTINGS, disable_filters, make_git_environment
 from antiphon.tools.file_sandbox import SKIPPED_DIRECTORIES
 
 #: The first version that can merge without a checkout.
@@ -65,7 +65,9 @@ class Repository:
         """Return the repository that contains a directory; raise `RepositoryError` if a team cannot work there."""
         where = os.path.realpath(path)
         git = git_in_user_repository(where)
-        _check_version(git)
+        found = re.search(r"(\d+)\.(\d+)", version := git.tell("version"))
+        if not found or (int(found[1]), int(found[2])) < _OLDEST_GIT:
+            raise RepositoryError(f"a team needs git 2.38 or newer, and this is {version!r}")
         top = _find_top(git, where)
         directory = git.tell("rev-parse", "--path-format=absolute", "--git-common-dir")
         said = git.ask("symbolic-ref", "--quiet", "HEAD")
@@ -230,12 +232,6 @@ def read_or_empty(path: str) -> bytes:
         return b""
 
 
-def _check_version(git: GitRunner) -> None:
-    found = re.search(r"(\d+)\.(\d+)", said := git.tell("version"))
-    if not found or (int(found[1]), int(found[2])) < _OLDEST_GIT:
-        raise RepositoryError(f"a team needs git 2.38 or newer, and this is {said!r}")
-
-
 def _find_top(git: GitRunner, where: str) -> str:
     said = git.ask("rev-parse", "--show-toplevel")
     if said.code:
@@ -300,18 +296,9 @@ def _iter_notes(git: GitRunner, top: str, head: str | None, branch: str | None) 
 def _count_uncommitted(git: GitRunner) -> int:
     """Return how many files differ from HEAD or are untracked, without running the repository's filters."""
     keys = git.tell("config", "--list", "--name-only", "--null").split("\0")
-    settings = dict(SAFE_GIT_SETTINGS)
-    for name in {key.rpartition(".")[0] for key in keys if key.startswith("filter.")}:
-        settings |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
-    said = git.tell(
-        "status",
-        "--porcelain",
-        "-z",
-        "--no-renames",
-        "--ignore-submodules=dirty",
-        variables=make_git_environment(settings),
-    )
-    return said.count("\0")
+    variables = make_git_environment(SAFE_GIT_SETTINGS | disable_filters(keys))
+    options = ("--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
+    return git.tell("status", *options, variables=variables).count("\0")
 
 
 def _explain_ref_failure(ref: str, errors: str) -> str:

@@ -124,7 +124,8 @@ async def _run_supervised(
         environment = _build_environment(tree, checkout, _SANDBOX_TEMP_DIR)
         order |= _sandbox_view(tree, checkout, environment, order["without"])
     else:
-        _link_borrowed(tree, checkout)
+        for name, source in list(_iter_borrowed(tree, checkout)):
+            os.symlink(source, os.path.join(tree, name))
         os.mkdir(os.path.join(temporary, "home"))
         environment = _build_environment(tree, checkout, temporary)
     reader, writer = os.pipe()
@@ -189,7 +190,7 @@ def _build_environment(tree: str, checkout: str | None, temporary: str) -> dict[
         for name, value in make_scrubbed_environment().items()
         if not name.startswith(("GIT_", "XDG_", "SSH_"))
     }
-    kept = find_tool_homes(_user_home()) | kept
+    kept = find_tool_homes(str(user_home())) | kept
     found = [
         os.path.join(tree, name, part)
         for name, part in (*((each, "bin") for each in _VENV_NAMES), (_NODE_MODULES, ".bin"))
@@ -215,14 +216,14 @@ def _sandbox_view(
     lent = dict(_iter_borrowed(tree, checkout, without))
     environments = [lent[name] for name in _VENV_NAMES if name in lent]
     private = [path for path in (tree, checkout) if path]
-    places = find_readable_paths(_user_home(), environment, private, environments)
+    places = find_readable_paths(str(user_home()), environment, private, environments)
     if _NODE_MODULES in lent:
         # Relative links among packages must resolve to the tested files.
         places[os.path.join(tree, _NODE_MODULES)] = lent[_NODE_MODULES]
     links = {os.path.join(tree, name): lent[name] for name in _VENV_NAMES if name in lent}
     return {
         "places": places,
-        "hidden": find_hidden_paths(_user_home(), private, places),
+        "hidden": find_hidden_paths(str(user_home()), private, places),
         "links": find_system_links() | links,
         "withheld": sorted(set(_iter_secret_files(tree)).difference(without)),
     }
@@ -236,11 +237,6 @@ def _iter_borrowed(tree: str, checkout: str | None, without: Collection[str] = (
             yield name, os.path.realpath(source)
 
 
-def _link_borrowed(tree: str, checkout: str | None) -> None:
-    for name, source in list(_iter_borrowed(tree, checkout)):
-        os.symlink(source, os.path.join(tree, name))
-
-
 def _iter_secret_files(tree: str) -> Iterator[str]:
     """Yield files that look like secrets, except tests, samples and source code."""
     for directory, directories, names in os.walk(tree):
@@ -250,7 +246,3 @@ def _iter_secret_files(tree: str) -> Iterator[str]:
             is_harmless = name.endswith(_HARMLESS_SUFFIXES) or classify_file(path) == "test"
             if not is_harmless and looks_like_secret(path.split(os.sep)):
                 yield path
-
-
-def _user_home() -> str:
-    return str(user_home())

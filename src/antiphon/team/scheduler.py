@@ -77,9 +77,14 @@ def next_steps(state: TeamState, unread: UnreadMessages, now: float) -> list[Tea
     """Return all steps that can be done now, concurrently."""
     if state.begun is None or state.ended is not None:
         return []
+    resumed = (
+        TakeTurn(number, turn.begun.agent)
+        for number, turn in state.turns.items()
+        if turn.paused is None or (turn.paused.until is not None and turn.paused.until <= now)
+    )
     return [
         *(AskQuestion(about, text) for about, text in state.unasked_questions.items()),
-        *_turns_to_run(state, now),
+        *resumed,
         *_turns_to_start(state, unread),
         *_task_assignments(state),
         *_task_steps(state),
@@ -90,12 +95,6 @@ def next_wake_time(state: TeamState) -> float | None:
     """Return when the first turn that is paused for a time can resume; `None` if there is none."""
     paused = [turn.paused.until for turn in state.turns.values() if turn.paused and turn.paused.until]
     return min(paused, default=None)
-
-
-def _turns_to_run(state: TeamState, now: float) -> Iterator[TeamStep]:
-    for number, turn in state.turns.items():
-        if turn.paused is None or (turn.paused.until is not None and turn.paused.until <= now):
-            yield TakeTurn(number, turn.begun.agent)
 
 
 def _turns_to_start(state: TeamState, unread: UnreadMessages) -> Iterator[TeamStep]:

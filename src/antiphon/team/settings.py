@@ -70,24 +70,13 @@ def settings_from_json(data: Mapping[str, Any]) -> TeamSettings:
 
 # The file
 
-#: The tables of the file: each key with the field that it sets and the kind of its value.
-_TOML_TABLES: dict[str, dict[str, tuple[str, str]]] = {
-    "team": {"coders": ("coders", "count"), "model": ("model", "text")},
-    "limits": {
-        "cost": ("cost", "dollars"),
-        "task_cost": ("task_cost", "dollars"),
-        "requests": ("requests", "count"),
-        "rounds": ("rounds", "count"),
-        "tries": ("tries", "count"),
-    },
-    "tests": {
-        "command": ("command", "command"),
-        "seconds": ("seconds", "number"),
-        "memory": ("memory", "size"),
-    },
+#: The tables of the file: each key with the kind of its value.
+_TOML_TABLES = {
+    "team": {"coders": "count", "model": "text"},
+    "limits": {"cost": "dollars", "task_cost": "dollars", "requests": "count", "rounds": "count", "tries": "count"},
+    "tests": {"command": "command", "seconds": "number", "memory": "size"},
 }
-_ROLE_NAMES = ("pm", "architect", "coder")
-_ROLE_KEYS = ("model", "instructions")
+_ROLE_KEYS = {"model": "text", "instructions": "text"}
 
 
 def read_team_file(path: Path, text: str | None = None) -> TeamSettings:
@@ -102,30 +91,33 @@ def read_team_file(path: Path, text: str | None = None) -> TeamSettings:
     for table, inside in given.items():
         if table == "roles":
             changes["roles"] = _parse_roles(path, inside)
-            continue
-        keys = _TOML_TABLES.get(table)
-        if keys is None:
+        elif table in _TOML_TABLES:
+            changes |= _parse_table(path, inside, table, _TOML_TABLES[table])
+        else:
             raise _unknown_key_error(path, f"[{table}]", table, [*_TOML_TABLES, "roles"])
-        for key, value in _require_table(path, inside, table).items():
-            if key not in keys:
-                raise _unknown_key_error(path, f"`{key}` in [{table}]", key, keys)
-            name, what = keys[key]
-            changes[name] = _parse_value(path, f"`{key}` in [{table}]", value, what)
     return TeamSettings(**changes)
 
 
 def _parse_roles(path: Path, given: object) -> dict[str, RoleSettings]:
+    # The roles need the session, which most readers of settings do not.
+    from antiphon.team.roles import ROLES
+
     roles: dict[str, RoleSettings] = {}
     for name, inside in _require_table(path, given, "roles").items():
-        if name not in _ROLE_NAMES:
-            raise _unknown_key_error(path, f"[roles.{name}]", name, _ROLE_NAMES)
-        for key, value in _require_table(path, inside, f"roles.{name}").items():
-            if key not in _ROLE_KEYS:
-                raise _unknown_key_error(path, f"`{key}` in [roles.{name}]", key, _ROLE_KEYS)
-            if not isinstance(value, str):
-                raise ConfigurationError(f"{path}: `{key}` in [roles.{name}] is text, not {value!r}")
-        roles[name] = RoleSettings(**inside)
+        if name not in ROLES:
+            raise _unknown_key_error(path, f"[roles.{name}]", name, ROLES)
+        roles[name] = RoleSettings(**_parse_table(path, inside, f"roles.{name}", _ROLE_KEYS))
     return roles
+
+
+def _parse_table(path: Path, given: object, table: str, kinds: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in _require_table(path, given, table).items():
+        where = f"`{key}` in [{table}]"
+        if key not in kinds:
+            raise _unknown_key_error(path, where, key, kinds)
+        found[key] = _parse_value(path, where, value, kinds[key])
+    return found
 
 
 def _require_table(path: Path, value: object, name: str) -> dict[str, Any]:

@@ -141,7 +141,9 @@ class TeamState:
             case TurnPaused():
                 self.turns[fact.number].paused = fact
             case TaskAssigned():
-                self._apply_assignment(self.tasks[fact.task], fact.coder)
+                task = self.tasks[fact.task]
+                task.coder = fact.coder
+                self._start_coding(task, "solo" if self.settings.solo else "plan")
             case TaskChecked():
                 self._checked(self.tasks[fact.task], fact)
             case TaskConflicted():
@@ -160,7 +162,9 @@ class TeamState:
             case LimitsRaised():
                 changed = self.settings.with_cost(fact.cost)
                 self.settings = replace(self.settings, requests=fact.requests) if fact.requests else changed
-                self._resume_paused_turns("cap")
+                for turn in self.turns.values():
+                    if turn.paused is not None and turn.paused.over == "cap":
+                        turn.paused = None
             case StopRequested():
                 self.stopped_at = self.last
             case TeamFinished():
@@ -253,10 +257,6 @@ class TeamState:
 
     # Tasks
 
-    def _apply_assignment(self, task: Task, coder: str) -> None:
-        task.coder, task.state = coder, "coding"
-        self._start_coding(task, "solo" if self.settings.solo else "plan")
-
     def _start_coding(self, task: Task, why: str) -> None:
         """Give a task to its coder, with the reason for the next turn."""
         task.state, name = "coding", f"code:{task.id}"
@@ -338,7 +338,7 @@ class TeamState:
                     "`drop` gives it up too; anything else begins it all the same."
                 )
 
-    def decision_words(self, about: str) -> list[str]:
+    def list_decision_words(self, about: str) -> list[str]:
         """Return the words that decide a question; any other answer is passed on to a member."""
         kind, _, which = about.partition(":")
         if kind == "task":
@@ -370,11 +370,6 @@ class TeamState:
     def _asking(self) -> set[int]:
         """Return the turns that wait for an answer."""
         return {int(each.data["turn"]) for each in self.questions.values() if "turn" in each.data}
-
-    def _resume_paused_turns(self, over: str) -> None:
-        for turn in self.turns.values():
-            if turn.paused is not None and turn.paused.over == over:
-                turn.paused = None
 
 
 def _has_passed_check(task: Task) -> bool:

@@ -82,7 +82,9 @@ class TaskFiles:
         worktree = trees.open_worktree(self.work, task.branch)
         if self._testing_marker(task).exists():
             self._restore_after_tests(task)
-        return trees.commit_worktree(worktree, _commit_message(task), task.coder.removeprefix("@"))
+        first, _, rest = task.summary.strip().partition("\n")
+        message = f"{first[:100] or task.title}\n\n{rest.strip()}".strip()
+        return trees.commit_worktree(worktree, message, task.coder.removeprefix("@"))
 
     def _testing_marker(self, task: Task) -> Path:
         return Path(self.work.path(_NOTES_DIR, f"{task.branch}.tests"))
@@ -94,7 +96,8 @@ class TaskFiles:
 
     async def check(self, task: Task, state: TeamState) -> facts.TaskChecked:
         """Commit the task's files and run the tests."""
-        done, is_changed = await asyncio.to_thread(self._commit_changes, task)
+        done = await asyncio.to_thread(self.commit, task)
+        is_changed = bool(await asyncio.to_thread(changed.list_task_changes, self.work, task.branch))
         ignored = await asyncio.to_thread(self._ignored_files, task) if state.settings.sandbox else ()
         left_out = (*done.left_out, *ignored)
         if not is_changed:
@@ -103,10 +106,6 @@ class TaskFiles:
 
     def _ignored_files(self, task: Task) -> tuple[str, ...]:
         return trees.list_ignored_files(trees.open_worktree(self.work, task.branch))
-
-    def _commit_changes(self, task: Task) -> tuple[trees.CommitResult, bool]:
-        done = self.commit(task)
-        return done, bool(changed.list_task_changes(self.work, task.branch))
 
     async def tested(
         self, task: Task, state: TeamState, commit: str, left_out: Sequence[str] = (), *, merging: bool = False
@@ -123,15 +122,8 @@ class TaskFiles:
             "merging": merging,
         }
         if settings.command and (stands_in := [path for path, whose in shadows if whose == "runner"]):
-            return facts.TaskChecked(
-                task.id,
-                "failed",
-                False,
-                commit,
-                settings.command,
-                _SHADOWED_RUNNER.format(", ".join(stands_in)),
-                **told,
-            )
+            output = _SHADOWED_RUNNER.format(", ".join(stands_in))
+            return facts.TaskChecked(task.id, "failed", False, commit, settings.command, output, **told)
         self._testing_marker(task).parent.mkdir(exist_ok=True)
         self._testing_marker(task).touch()
         report = await self.run_tests(task, settings, state.runner)
@@ -183,7 +175,6 @@ def _defines_tests(change: changed.ChangedFile, command: str) -> bool:
 def _review_notes(
     report: CheckReport, before: int | None, shadows: Sequence[str], meddling: Sequence[str]
 ) -> Iterator[str]:
-    """Yield notes for the reviewer about a test run."""
     if shadows:
         yield f"named like modules of Python itself: {', '.join(shadows)}"
     if meddling:
@@ -214,34 +205,30 @@ async def perform_step(team: Team, step: TeamStep) -> None:
         case TakeTurn():
             await _take_turn(team, step.number)
         case StartTurn():
-            await _start_turn(team, step)
+            before = None
+            if step.why in _FIRST_REASONS:
+                before = await team.task_files().run_tests(None, team.state.settings, team.state.runner)
+            await asyncio.to_thread(_log_turn_start, team, step, before)
         case AskQuestion():
-            about = _question_data(team.state, step.about)
+            job = team.state.jobs.get(step.about)
+            about = {"about": step.about, "ways": team.state.list_decision_words(step.about)}
+            about |= {"to": job.agent} if job is not None else {}
             post_for_human(team.channel("product"), step.text, TEAM_AUTHOR, kind="question", data=about)
         case AssignTask():
-            await asyncio.to_thread(_assign_task, team, step)
+            task = team.state.tasks[step.task]
+            await asyncio.to_thread(trees.open_worktree, team.task_files().work, task.branch)
+            told = f"task {step.task} is {step.coder}'s: {task.title}"
+            team.note(facts.TaskAssigned(step.task, step.coder), told, step.task)
         case CheckTask():
-            await _check_task(team, step.task)
+            fact = await team.task_files().check(team.state.tasks[step.task], team.state)
+            team.note(fact, _describe_check(fact), step.task)
         case MergeTask():
             await _merge_task(team, step.task)
         case FinishTeam():
             await asyncio.to_thread(_finish_team, team)
 
 
-def _question_data(state: TeamState, about: str) -> dict[str, Any]:
-    job = state.jobs.get(about)
-    return {"about": about, "ways": state.decision_words(about), **({"to": job.agent} if job is not None else {})}
-
-
 # Turns
-
-
-async def _start_turn(team: Team, step: StartTurn) -> None:
-    state = team.state
-    before = (
-        await team.task_files().run_tests(None, state.settings, state.runner) if step.why in _FIRST_REASONS else None
-    )
-    await asyncio.to_thread(_log_turn_start, team, step, before)
 
 
 def _log_turn_start(team: Team, step: StartTurn, before: CheckReport | None) -> None:
@@ -318,33 +305,15 @@ def _turn_tools(team: Team, turn: facts.TurnStarted) -> list[Tool]:
     # Runs in another thread: jobs may be added meanwhile.
     jobs = list(state.jobs.values())
     wanted = next((job.wants for job in jobs if job.thread == turn.thread and job.task == turn.task), "")
-    kept = [
-        name
-        for name in role.tools
-        if name in known and (name not in _SUBMIT_TOOLS or _is_expected_submission(name, wanted, turn.why))
-    ]
+    submits = "" if turn.why in ("talk", *PLANNING_REASONS) else wanted
+    kept = [name for name in role.tools if name in known and (name not in _SUBMIT_TOOLS or name == submits)]
     return [*(known[name] for name in kept), *role.more_tools]
 
 
 _SUBMIT_TOOLS = ("submit_spec", "create_tasks", "review", "submit_work")
 
 
-def _is_expected_submission(name: str, wanted: str, why: str) -> bool:
-    return name == wanted and why not in ("talk", *PLANNING_REASONS)
-
-
 # Tasks
-
-
-def _assign_task(team: Team, step: AssignTask) -> None:
-    task = team.state.tasks[step.task]
-    trees.open_worktree(team.task_files().work, task.branch)
-    team.note(facts.TaskAssigned(step.task, step.coder), f"task {step.task} is {step.coder}'s: {task.title}", step.task)
-
-
-async def _check_task(team: Team, task: str) -> None:
-    fact = await team.task_files().check(team.state.tasks[task], team.state)
-    team.note(fact, _describe_check(fact), task)
 
 
 def _describe_check(fact: facts.TaskChecked) -> str:
@@ -411,8 +380,3 @@ def format_team_summary(state: TeamState, told: changed.BranchSummary) -> str:
     lines.append(f"{count} file{'s' * (count != 1)} changed on the branch `{told.branch}`:")
     lines += [f"  {command}   # {what}" for what, command in told.commands]
     return "\n".join(lines)
-
-
-def _commit_message(task: Task) -> str:
-    first, _, rest = task.summary.strip().partition("\n")
-    return f"{first[:100] or task.title}\n\n{rest.strip()}".strip()

@@ -21,10 +21,10 @@ from antiphon.session.settings import ModelProtocol
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread
 from antiphon.storage.conversation_entry import count_ticks, format_time_id
 from antiphon.storage.posts import list_posts
-from antiphon.storage.sqlite import SqliteDatabase
+from antiphon.storage.steps import list_child_usage
 from antiphon.team import fork as forking
 from antiphon.team import step_handlers
-from antiphon.team.budget import AgentCost, TeamBudget, load_turn_usage, sum_agent_costs
+from antiphon.team.budget import AgentCost, TeamBudget, sum_agent_costs
 from antiphon.team.channels import Channel, ChannelMessage, message_from_row, reject_secrets
 from antiphon.team.events import LimitsRaised, StopRequested, TeamEvent, TeamStarted, event_to_json
 from antiphon.team.repository import Repository, open_workspace
@@ -61,9 +61,11 @@ class Team:
     ) -> None:
         self.id = id
         self.journal = journal or Journal()
-        self.database = _require_local_database(self.journal)
+        if self.journal.is_shared:
+            raise OptionError("a team works on one machine: its journal is a file, not a shared database")
+        self.database = self.journal.file
         self.state = TeamState()
-        self.budget = TeamBudget(id, self._get_settings)
+        self.budget = TeamBudget(id, lambda: self.state.settings)
         self.watch: AgentEventCallback | None = None
         self._roles = {role.name: role for role in roles}
         self._models = dict(models or {})
@@ -167,7 +169,7 @@ class Team:
 
     def costs(self) -> list[AgentCost]:
         """Return the usage of each agent."""
-        return sum_agent_costs(load_turn_usage(self.database, self.id), self.state.history)
+        return sum_agent_costs(list_child_usage(self.database, self.id), self.state.history)
 
     def conversations(self, agent: str) -> dict[str, Conversation]:
         """Return an agent's conversations by thread, up to its last finished turns."""
@@ -305,13 +307,9 @@ class Team:
         finally:
             running.finish(state)
 
-    def _get_settings(self) -> TeamSettings:
-        return self.state.settings
-
     def _prepare(self) -> None:
-        self.budget = TeamBudget(
-            self.id, self._get_settings, load_turn_usage(self.database, self.id), self.state.history
-        )
+        used = list_child_usage(self.database, self.id)
+        self.budget = TeamBudget(self.id, lambda: self.state.settings, used, self.state.history)
         self.task_files().sweep(self.state)
 
     async def _go(self, since: int) -> None:
@@ -354,7 +352,6 @@ class Team:
         return True
 
     def _unread_messages(self) -> dict[str, list[ChannelMessage]]:
-        """Return the unread messages addressed to each agent."""
         agents = [name for name in self.state.members if name != HUMAN_AUTHOR]
         found: dict[str, list[ChannelMessage]] = {}
         for agent in agents:
@@ -384,12 +381,6 @@ class Team:
         forking.copy_history(self, other, at)
         other.refresh()
         return other
-
-
-def _require_local_database(journal: Journal) -> SqliteDatabase:
-    if journal.is_shared:
-        raise OptionError("a team works on one machine: its journal is a file, not a shared database")
-    return journal.file
 
 
 def _make_unused_id(journal: Journal) -> str:

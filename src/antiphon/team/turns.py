@@ -53,7 +53,10 @@ async def run_turn(setting: TurnContext, turn: TurnStarted) -> TurnEnded | TurnP
     running = _open_run(setting.journal, setting.team, name, turn)
     state, ending = "interrupted", None
     try:
-        conversation = _load_conversation(setting, turn)
+        if turn.after:
+            conversation = setting.journal.load_request(turn_run_id(setting.team, turn.after))[0]
+        else:
+            conversation = Conversation(setting.role.told(turn.agent))
         if turn.text:
             conversation.add_user(turn.text)
         heard = deliver_messages(setting.channels, turn.agent, name, turn.task)
@@ -95,12 +98,6 @@ def _open_run(journal: Journal, team: str, name: str, turn: TurnStarted) -> Acti
         return running
     title = f"{turn.agent}: {turn.why or 'new messages'}" + (f", task {turn.task}" if turn.task else "")
     return journal.begin("turn", title, {}, id=name, parent=team, number=turn.number)
-
-
-def _load_conversation(setting: TurnContext, turn: TurnStarted) -> Conversation:
-    if turn.after:
-        return setting.journal.load_request(turn_run_id(setting.team, turn.after))[0]
-    return Conversation(setting.role.told(turn.agent))
 
 
 async def _run_session(setting: TurnContext, turn: TurnStarted, conversation: Conversation, running: ActiveRun) -> Any:

@@ -7,16 +7,25 @@ commands.
 
 from typing import TYPE_CHECKING
 
-from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.terminal.approval_prompt import Person
-from antiphon.terminal.custom_renderers import Renderer, page_description, register_renderer
-from antiphon.terminal.layout import Lines, TextRow, fold, hang_indent
-from antiphon.terminal.render_context import Context, make_console
-from antiphon.terminal.result_renderable import ResultRenderable, make_renderable, print_result, sort_results
-from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
+from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.terminal.approval_prompt import Person
+    from antiphon.terminal.custom_renderers import Renderer, page_description, register_renderer
+    from antiphon.terminal.layout import Lines, TextRow, fold, hang_indent
     from antiphon.terminal.live_view import LiveView
+    from antiphon.terminal.render_context import Context, make_console
+    from antiphon.terminal.result_renderable import ResultRenderable, make_renderable, print_result, sort_results
+    from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
+
+_MODULE_BY_NAME = {
+    **dict.fromkeys(("Renderer", "page_description", "register_renderer"), "custom_renderers"),
+    **dict.fromkeys(("Lines", "TextRow", "fold", "hang_indent"), "layout"),
+    **dict.fromkeys(("Context", "make_console"), "render_context"),
+    **dict.fromkeys(("ResultRenderable", "make_renderable", "print_result", "sort_results"), "result_renderable"),
+    **dict.fromkeys(("sanitize_line", "sanitize_text"), "sanitizer"),
+    **{"LiveView": "live_view", "Person": "approval_prompt"},
+}
 
 __all__ = [
     "Context",
@@ -38,6 +47,5 @@ __all__ = [
     "sort_results",
 ]
 
-publish_exports(globals())
-# Loaded lazily: displaying a result needs no session.
-__getattr__ = make_lazy_getattr(__name__, {"LiveView": "live_view"})
+# Loaded lazily: displaying a result needs no session, and a line of text no table.
+__getattr__ = make_lazy_getattr(__name__, _MODULE_BY_NAME)

@@ -24,11 +24,9 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import HumanAnswer
 from antiphon.session import Question
 from antiphon.session.human_input import is_question_closed
-from antiphon.terminal.diffs import mark_changed_words
 from antiphon.terminal.render_context import make_console
 from antiphon.terminal.sanitizer import sanitize_line, sanitize_text
 from antiphon.tools import Before
-from antiphon.views.line_diff import CONTEXT_LINES, diff_lines
 
 #: Maximum lines of a call that are displayed at once; a longer one is displayed in pages.
 MAX_CALL_LINES = 30
@@ -37,7 +35,7 @@ _MAX_QUESTION_CHARACTERS = 8_000
 #: Argument names of tools for a text and its replacement.
 _EDIT_ARGUMENTS = (("old", "new"), ("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"))
 #: Of a longer stretch of unchanged lines, only the first and the last are displayed.
-_MAX_UNCHANGED_LINES = 2 * CONTEXT_LINES + 2
+_MAX_UNCHANGED_LINES = 8
 _PREFIX_WORDS = ("p", "prefix")
 _YES_WORDS, _ALWAYS_WORDS, _NO_WORDS, _SHOW_WORDS = ("y", "yes"), ("a", "always"), ("", "n", "no"), ("s", "show")
 
@@ -80,10 +78,10 @@ class Person:
         above = "\n" if apart else ""
         who = f"{above}{sanitize_line(question.who)[:120]}: " if question.who else above
         if question.kind == "question":
-            self._show(Text(f"{who}{_truncate_question(sanitize_text(question.text))}"))
+            self._show(Text(f"{who}{truncate_question(sanitize_text(question.text))}"))
             return HumanAnswer(self._line("> "))
         if question.call is None:
-            self._show(Text(f"{who}{_truncate_question(sanitize_text(question.text, exact=True))}"))
+            self._show(Text(f"{who}{truncate_question(sanitize_text(question.text, exact=True))}"))
             return HumanAnswer(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES_WORDS)
         return self._decision(question, question.call, above, offer, warning)
 
@@ -168,9 +166,8 @@ def format_call_lines(call: ToolCall, width: int, standing: Before | None = None
     displayed.
     """
     lines: list[Text] = []
-    before, after = next(
-        (pair for pair in _EDIT_ARGUMENTS if all(_is_text_argument(call, name) for name in pair)), ("", "")
-    )
+    texts = {name for name, value in call.arguments.items() if isinstance(value, str)}
+    before, after = next((pair for pair in _EDIT_ARGUMENTS if texts.issuperset(pair)), ("", ""))
     for name, value in call.arguments.items():
         if name == before:
             lines += [Text(f"{before} -> {after}:"), *_format_changes(str(value), str(call.arguments[after]))]
@@ -187,14 +184,13 @@ def format_call_lines(call: ToolCall, width: int, standing: Before | None = None
     ]
 
 
-def _is_text_argument(call: ToolCall, name: str) -> bool:
-    return isinstance(call.arguments.get(name), str)
-
-
 def _format_changes(before: str, after: str, most: int | None = None) -> list[Text]:
     """Return all lines of both texts, with signs for changed ones and marks for changed words; of more than
     `most` unchanged lines only the nearest.
     """
+    from antiphon.terminal.diffs import mark_changed_words
+    from antiphon.views.line_diff import CONTEXT_LINES, diff_lines
+
     if after.endswith("\n") and (not before or before.endswith("\n")):
         before, after = before.removesuffix("\n"), after.removesuffix("\n")
     old, new = (each.split("\n") if each else [] for each in (before, after))
@@ -248,7 +244,8 @@ def _wrap_text(text: Text, width: int) -> list[Text]:
     return [*text.divide(range(width, len(text), width))] if len(text) > width else [text]
 
 
-def _truncate_question(text: str) -> str:
+def truncate_question(text: str) -> str:
+    """Return a question without its middle if it is very long."""
     if len(text) <= _MAX_QUESTION_CHARACTERS:
         return text
     half = _MAX_QUESTION_CHARACTERS // 2

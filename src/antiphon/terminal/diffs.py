@@ -11,8 +11,8 @@ from rich.text import Text
 from antiphon import views
 from antiphon.terminal.layout import Lines, TextRow, fold, hang_indent
 from antiphon.terminal.render_context import Context
-from antiphon.views import Hunk, Line, MaybeTruncated
-from antiphon.views.word_diff import find_changed_words, pair_changed_lines
+from antiphon.views import Hunk, Line
+from antiphon.views.line_diff import find_changed_words, pair_changed_lines
 
 _CHANGED_STYLE = "reverse"
 _MARK_STYLES = {"+": "green", "-": "red", "@": "dim"}
@@ -39,11 +39,13 @@ def _count_rows(hunk: Hunk, pairs: bool) -> int:
 
 def _render_unified(hunk: Hunk, view: views.Diff, context: Context) -> Iterator[TextRow]:
     if hunk.heading:
-        yield (
-            _render_heading(hunk, context)
-            if view.is_paired
-            else _render_marked_line("@", _strip_first_character(hunk.heading), context)
-        )
+        if view.is_paired:
+            yield _render_heading(hunk, context)
+        else:
+            given = hunk.heading
+            rest = views.Cut(given.text[1:], given.more) if isinstance(given, views.Cut) else given[1:]
+            style = _MARK_STYLES["@"]
+            yield hang_indent(Text("@", style), context.text(rest, style), context.width)
     rows = [(line.mark, context.text(line.text, _MARK_STYLES.get(line.mark, ""))) for line in hunk.lines]
     mark_changed_words(rows)
     for mark, row in rows:
@@ -64,15 +66,6 @@ def mark_changed_words(rows: Sequence[tuple[str, Text]], lead: int = 0) -> None:
 
 def _render_heading(hunk: Hunk, context: Context) -> TextRow:
     return fold(context.text(hunk.heading, "dim"), context.width)
-
-
-def _strip_first_character(heading: MaybeTruncated) -> MaybeTruncated:
-    return views.Cut(heading.text[1:], heading.more) if isinstance(heading, views.Cut) else heading[1:]
-
-
-def _render_marked_line(sign: str, line: MaybeTruncated, context: Context) -> TextRow:
-    style = _MARK_STYLES.get(sign, "")
-    return hang_indent(Text(sign, style), context.text(line, style), context.width)
 
 
 def _render_side_by_side(hunk: Hunk, _: views.Diff, context: Context) -> Iterator[TextRow]:

@@ -57,7 +57,7 @@ class Lines:
             last = next(tail, None)
         uncounted = self.at_least or (self.total is None and total >= len(taken) + MAX_COUNTED_LINES)
         note = format_omitted_note(rest + cut, self.noun, uncounted)
-        return [*top, *_crop_note(note, width), *bottom]
+        return [*top, *fold(Text(note, "dim italic"), width)[:1], *bottom]
 
     def _laid_out(self, row: TextRow, console: Console, width: int) -> list[Text]:
         if not isinstance(row, Text):
@@ -81,10 +81,6 @@ def _take_first_lines(taken: list[list[Text]], room: int) -> tuple[list[Text], i
 def format_omitted_note(count: int, noun: str, uncounted: bool = False) -> str:
     """Return the note about omitted items."""
     return f"… {count:,}{'+' if uncounted else ''} more {noun}{'s' if count != 1 and noun else ''}"
-
-
-def _crop_note(note: str, width: int) -> list[Text]:
-    return fold(Text(note, "dim italic"), width)[:1] if note else []
 
 
 def fold(text: Text, width: int) -> list[Text]:

@@ -126,7 +126,7 @@ class LiveRegion:
         """Print pending text in place of the region, and redraw the region below it from the first changed row."""
         printed = "".join(self._printed.popleft() for _ in range(len(self._printed)))
         rows = self._rows() if self.is_active else []
-        kept = 0 if printed or not rows or self._is_resized() else _count_equal_rows(self._drawn, rows)
+        kept = 0 if printed or not rows or self._console.width != self._width else _count_equal_rows(self._drawn, rows)
         if not begin and not end and not printed and rows == self._drawn and kept:
             return
         drawn = "\n".join(rows[kept:])
@@ -147,15 +147,12 @@ class LiveRegion:
         self._memory_console.print(self._content, end="")
         return self._memory_console.file.getvalue().rstrip("\n").split("\n")[-size.height :]
 
-    def _is_resized(self) -> bool:
-        return self._console.width != self._width
-
     def _move_up_to(self, row: int) -> str:
         """Return the sequence that moves the cursor from the end of the last row to the start of a drawn row."""
         size, rows = self._console.size, self._drawn[row:]
         up = len(rows) - 1
         if size.width < self._width and reflows_on_resize():
-            up = sum(max(-(-_measure_row(each) // size.width), 1) for each in rows) - 1
+            up = sum(max(-(-cell_len(_SGR_SEQUENCE.sub("", each)) // size.width), 1) for each in rows) - 1
         up = min(up, size.height - 1)
         return f"\r\x1b[{up}A" if up > 0 else "\r"
 
@@ -258,10 +255,6 @@ def _count_equal_rows(before: list[str], now: list[str]) -> int:
     """Return how many rows at the top can stay; the last drawn row never does, as the cursor is there."""
     most = min(len(before), len(now)) - 1
     return next((place for place in range(most) if before[place] != now[place]), max(most, 0))
-
-
-def _measure_row(row: str) -> int:
-    return cell_len(_SGR_SEQUENCE.sub("", row))
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -15,17 +15,16 @@ from antiphon.results import structured, to_plain_json
 from antiphon.session import AIResult, CallFinished, Event, NoAnswer, QuestionAsked, RequestEnded, RunEnded
 from antiphon.session.typed_output import parse_untyped_answer
 from antiphon.terminal import state_lines as lines
+from antiphon.terminal.approval_prompt import truncate_question
 from antiphon.terminal.live_region import LiveRegion
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.terminal.render_context import make_console
 from antiphon.terminal.scrollback import ConsentText, Scrollback, make_expanded, make_markdown
-from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot, make_status_snapshot
+from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot
 from antiphon.views.run_state import RunningCall, RunView, RunViews, describe_attempt, describe_wrong_fact
 from antiphon.views.server_tools import format_plain_sources
 from antiphon.wire import FactWrong, ReasoningDelta, RetryDelta, TextDelta
 
-#: Maximum characters of a question.
-MAX_QUESTION_CHARACTERS = 8000
 _MAX_OUTPUT_CHARACTERS = 4_000
 _OUTCOME_STATES = {"refused": "failed", "stuck": "failed", "empty": "failed", "wrong": "failed"}
 
@@ -141,17 +140,8 @@ class LiveView:
         active = self._views.active
         deepest = active[-1] if active else None
         speech = self._speeches.get(deepest.id) if deepest else None
-        is_apart = self._page.is_apart("text")
-        blocks = speech.blocks if speech else None
-        return make_status_snapshot(
-            active,
-            self._clock(),
-            blocks,
-            is_apart=is_apart,
-            waited=self._waited,
-            output=self._output,
-            typed=self._typed(),
-        )
+        blocks, is_apart = speech.blocks if speech else None, self._page.is_apart("text")
+        return StatusSnapshot(active, self._clock(), blocks, is_apart, self._waited, self._output, self._typed())
 
     def hear(self, text: str) -> None:
         """Display output of the running command in the last lines."""
@@ -160,8 +150,7 @@ class LiveView:
     def show_message(self, text: str) -> None:
         """Print a message that the person sent meanwhile."""
         with self._moving.batch():
-            self._page.separate("text")
-            self._page.put(self._page.text(text, "bold"))
+            self._page.paragraph(text, "bold")
 
     def note_answer(self, call: str, seconds: float) -> None:
         """Take into account that a person has seen a call, and how long that took."""
@@ -210,8 +199,7 @@ class LiveView:
 
     def _list_sources(self, sources: Sequence[Citation], depth: int) -> None:
         if listed := format_plain_sources(sources):
-            self._page.separate("text")
-            self._page.put(self._page.text(listed, "dim"), depth)
+            self._page.paragraph(listed, "dim", depth)
 
     def _end_thoughts(self, speech: _SpeechState, depth: int) -> None:
         thought = "".join(speech.thoughts)
@@ -224,13 +212,7 @@ class LiveView:
     def _ask(self, asked: str, depth: int) -> None:
         """Print the complete question: a person cannot answer for what was not displayed."""
         self._page.separate("line")
-        if len(asked) > MAX_QUESTION_CHARACTERS:
-            left_out = len(asked) - MAX_QUESTION_CHARACTERS
-            asked = (
-                f"{asked[: MAX_QUESTION_CHARACTERS // 2]}\n[{left_out:,} characters not"
-                f" shown]\n{asked[-MAX_QUESTION_CHARACTERS // 2 :]}"
-            )
-        self._page.put(ConsentText(self._page.text(asked)), depth)
+        self._page.put(ConsentText(self._page.text(truncate_question(asked))), depth)
         self.pause()
 
     # The end

@@ -169,7 +169,6 @@ def _is_not_empty(elements: object) -> bool:
 
 
 def _sanitize_token(token: Token) -> None:
-    """Sanitize the decoded text of a token."""
     token.content, token.info = sanitize_text(token.content), sanitize_text(token.info)
     token.attrs = {
         name: sanitize_text(value) if isinstance(value, str) else value for name, value in token.attrs.items()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line
-from antiphon.views import Cut, MaybeTruncated
+
+if TYPE_CHECKING:
+    from antiphon.views import MaybeTruncated
 
 #: Lines of an expanded result that sets no maximum height.
 DEFAULT_HEIGHT = 40
@@ -62,7 +64,7 @@ class Context:
 
     def line(self, text: MaybeTruncated, limit: int | None = None) -> str:
         """Return any text as one sanitized line: the path from data to the terminal."""
-        if isinstance(text, Cut):
+        if not isinstance(text, str):
             return sanitize_line(text.text, len(text.text), self.encoding) + f"[+{text.more:,} characters]"
         return sanitize_line(text, self.line_limit if limit is None else limit, self.encoding)
 

@@ -22,8 +22,8 @@ from antiphon.terminal.sanitizer import is_sanitized, is_unicode_encoding, sanit
 from antiphon.terminal.state_lines import StateLine, format_duration
 from antiphon.terminal.view_renderers import render_body
 from antiphon.views import InvalidField, headline
+from antiphon.views.data_window import Window
 from antiphon.views.select import build_body, get_changed_path, iter_inner_results, replace_inner_results
-from antiphon.views.window import Window
 
 #: From this width on, an expanded body is indented below its line.
 _MIN_INDENT_WIDTH = 40
@@ -69,7 +69,8 @@ class ResultRenderable:
             hidden = Text(f"(hidden) {self._head()}: {sanitize_line(self.result.summary, 200)}".rstrip(": "), "dim")
             yield from _render_texts(console, [hidden], width) if self.full else ()
             return
-        headed = self.header and (not self.is_expanded or self._has_headline())
+        parts = self.result.summary, self.title, self.state, self._file, self.result.title
+        headed = self.header and (not self.is_expanded or any(parts) or self.seconds is not None)
         if headed:
             yield from _render_with_rich(console, self._make_state_line(), width)
         if self.is_expanded:
@@ -79,12 +80,6 @@ class ResultRenderable:
             )
             for line in lines:
                 yield [Segment(" " * indent), *line] if indent else line
-
-    def _has_headline(self) -> bool:
-        return (
-            bool(self.result.summary or self.title or self.state or self._file or self.result.title)
-            or self.seconds is not None
-        )
 
     def _head(self) -> str:
         return self.title or self.result.title or self._file or self.result.kind
@@ -134,7 +129,6 @@ class ResultRenderable:
         yield from lines or ()
 
     def _try_custom_renderer(self, context: Context) -> _Attempt:
-        """Render the result with the renderer registered for its kind, if any."""
         kind = self.result.kind
         renderer = find_renderer(kind)
         if renderer is None:
@@ -144,7 +138,6 @@ class ResultRenderable:
         )
 
     def _try_view(self, context: Context) -> _Attempt:
-        """Render the view of the result."""
         view, unfit = build_body(self.result, Window(rows=context.height + 1, characters=context.line_limit))
         failures = [f"(the renderer of {self.result.kind} failed: {unfit})"] if unfit else []
         if view is None:
@@ -211,9 +204,11 @@ def _format_render_error(error: Exception) -> str:
 def _layout_rendered(body: RenderedBody, context: Context) -> list[SegmentLine]:
     """Return the output of a renderer as lines. Nothing is printed before all of it is known to work."""
     if isinstance(body, Lines):
-        drawn = body.sequence if isinstance(body, DrawnImage) else ""
         lines = body.fit(context.console, context.width, context.height)
-        return [*_iter_image_lines(drawn), *_render_texts(context.console, lines, context.width)]
+        drawn = body.sequence if isinstance(body, DrawnImage) else ""
+        # Rich neither measures nor changes control segments, and does not write them to files.
+        image = [[Segment(drawn, None, [(ControlType.CARRIAGE_RETURN,)])]] if drawn else []
+        return [*image, *_render_texts(context.console, lines, context.width)]
     if isinstance(body, str):
         body = Text(sanitize_text(body, context.encoding))
     from antiphon.terminal.markdown import SafeMarkdown
@@ -225,12 +220,6 @@ def _layout_rendered(body: RenderedBody, context: Context) -> list[SegmentLine]:
     )
     note = [Text(format_omitted_note(more, "line", more >= MAX_COUNTED_LINES), "dim italic")] if more else []
     return [*lines, *_render_texts(context.console, note, context.width)]
-
-
-def _iter_image_lines(sequence: str) -> Iterator[SegmentLine]:
-    if sequence:
-        # Rich neither measures nor changes control segments, and does not write them to files.
-        yield [Segment(sequence, None, [(ControlType.CARRIAGE_RETURN,)])]
 
 
 def _render_with_rich(console: Console, body: RenderableType, width: int) -> Iterator[SegmentLine]:

@@ -24,7 +24,7 @@ from antiphon.terminal.state_lines import (
     limit_indent,
     summarize_tool_result,
 )
-from antiphon.views.window import count_text_lines, iter_lines
+from antiphon.views.data_window import count_text_lines, iter_lines
 
 #: Maximum length of a line, so that it cannot fill the screen many times.
 MAX_LINE_CHARACTERS = 2000
@@ -106,11 +106,8 @@ class Scrollback:
             self.line(StateLine("failed", head, note=note, indent=2 * depth))
             self.open(result.text, depth, "red")
             return
-        self.line(
-            StateLine(
-                "failed" if has_failed_result(result) else "done", head, summarize_tool_result(result), note, 2 * depth
-            )
-        )
+        state = "failed" if has_failed_result(result) else "done"
+        self.line(StateLine(state, head, summarize_tool_result(result), note, 2 * depth))
         semantic = result.semantic
         if semantic is None or semantic.display.hidden:
             return
@@ -127,7 +124,6 @@ class Scrollback:
         self.put(make_expanded(semantic, full=False), depth, 2)
 
     def _tail(self, text: str, depth: int) -> None:
-        """Print the last lines of a command's output."""
         found = text.rstrip().split("\n") if text.strip() else []
         shown = [_truncate_line(line) for line in found[-self._output_lines :]]
         left = len(found) - len(shown)
@@ -140,6 +136,11 @@ class Scrollback:
         shown = [_truncate_line(line) for line in islice(iter_lines(text), limit)]
         more = [f"[{left:,} more lines]"] if (left := count_text_lines(text) - len(shown)) > 0 else []
         self.put(self.text("\n".join([*shown, *more]), style), depth, 2)
+
+    def paragraph(self, text: str, style: str = "", depth: int = 0) -> None:
+        """Print text, apart from what precedes it."""
+        self.separate("text")
+        self.put(self.text(text, style), depth)
 
     def put(self, what: RenderableType, depth: int = 0, more: int = 0) -> None:
         """Print any renderable, indented."""

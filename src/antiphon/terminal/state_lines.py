@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -14,9 +14,11 @@ from antiphon._base.json import dump_json
 from antiphon.conversation import Image, ToolCall, ToolResult
 from antiphon.errors import ContentError
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_text
-from antiphon.views import headline
 from antiphon.views.cost_format import format_cost
 from antiphon.wire import Usage
+
+if TYPE_CHECKING:
+    from antiphon.session import UsageChanged
 
 #: The sign and the colour of each state; the second sign is for terminals that have only ASCII.
 STATE_MARKS = {
@@ -134,6 +136,8 @@ def summarize_tool_result(result: ToolResult) -> str:
 
 def has_failed_result(result: ToolResult) -> bool:
     """Return whether a result is a failure: an error, or a command with a non-zero exit code."""
+    from antiphon.views import headline
+
     return headline(result).state == "failed"
 
 
@@ -145,6 +149,16 @@ def format_duration(seconds: float) -> str:
         return f"{seconds:.1f}s"
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}m {rest:02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
+
+
+def sum_run_usage(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:
+    """Return the combined usage of several runs; the cost is known only if all costs are."""
+    each = list(used)
+    incoming = [u.usage.input_tokens for u in each if u.usage.input_tokens is not None]
+    outgoing = [u.usage.output_tokens for u in each if u.usage.output_tokens is not None]
+    costs = [u.cost for u in each if u.cost is not None]
+    usage = Usage(sum(incoming) if incoming else None, sum(outgoing) if outgoing else None)
+    return usage, sum(costs) if costs and len(costs) == len(each) else None
 
 
 def format_usage(usage: Usage, cost: float | None) -> list[str]:

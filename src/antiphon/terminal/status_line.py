@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
-from antiphon.session import UsageChanged
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.terminal.scrollback import IndentedRenderable, make_markdown
 from antiphon.terminal.state_lines import (
@@ -35,58 +34,36 @@ _ASCII_SPINNER_FRAMES = "-\\|/"
 
 @dataclass(frozen=True, slots=True)
 class StatusSnapshot:
-    """The activity at one moment. `speech` is the text so far, and `depth` that of its run.
+    """The activity at one moment: the active runs, the outermost first; the innermost one determines the activity.
 
-    `is_apart` says that there is output above it.
+    `speech` is the text so far, and `is_apart` says that there is output above it. A person was waited for so many
+    seconds, which do not count.
     """
 
+    active: list[RunView]
     time: float
-    began: float
-    activity: str
-    running: list[RunningCall]
     speech: MarkdownBlocks | None
-    is_apart: bool
-    depth: int
-    thought: str
-    usage: Usage
-    cost: float | None
+    is_apart: bool = False
+    waited: float = 0.0
     #: The end of what a running command has printed.
     output: str = ""
     #: What the person types meanwhile, a line for each message.
     typed: tuple[str, ...] = ()
 
+    @property
+    def outermost(self) -> RunView:
+        """The outermost run."""
+        return self.active[0] if self.active else RunView("", began=self.time)
 
-def make_status_snapshot(
-    active: list[RunView],
-    time: float,
-    speech: MarkdownBlocks | None,
-    *,
-    is_apart: bool = False,
-    waited: float = 0.0,
-    output: str = "",
-    typed: tuple[str, ...] = (),
-) -> StatusSnapshot:
-    """Return a snapshot of the active runs, the outermost first; the innermost one determines the activity.
+    @property
+    def usage(self) -> Usage:
+        """The usage of the outermost run, which includes that of the inner ones."""
+        return self.outermost.usage
 
-    A person was waited for so many seconds, which do not count.
-    """
-    outermost, deepest = (active[0], active[-1]) if active else (RunView("", began=time),) * 2
-    running = [call for run in active for call in list(run.calls.values())]
-    calls = "1 call" if len(running) == 1 else f"{len(running)} calls"
-    return StatusSnapshot(
-        time,
-        outermost.began + waited,
-        calls if running and not deepest.questions else deepest.activity,
-        running,
-        speech,
-        is_apart,
-        deepest.depth,
-        "".join(deepest.thoughts[-50:]),
-        outermost.usage,
-        outermost.cost,
-        output if running else "",
-        typed,
-    )
+    @property
+    def cost(self) -> float | None:
+        """The cost of the outermost run, which includes that of the inner ones."""
+        return self.outermost.cost
 
 
 class StatusRenderable:
@@ -100,22 +77,27 @@ class StatusRenderable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         now = self._now()
         width = options.max_width
+        deepest = now.active[-1] if now.active else now.outermost
+        calls_now = [call for run in now.active for call in list(run.calls.values())]
+        activity = deepest.activity
+        if calls_now and not deepest.questions:
+            activity = "1 call" if len(calls_now) == 1 else f"{len(calls_now)} calls"
         # Leave room for the call lines, the status line with one above it, and one line of scrollback.
         calls = min(MAX_CALL_LINES, max(options.size.height - 2, 0))
-        output = _last_output_lines(now.output, max(options.size.height - 6, 0), options)
+        output = _last_output_lines(now.output if calls_now else "", max(options.size.height - 6, 0), options)
         typed = [first_safe_line(line, options.encoding) for line in now.typed][-MAX_TYPED_LINES:]
-        tail = max(options.size.height - 3 - min(len(now.running), calls + 1) - len(output) - len(typed), 0)
+        tail = max(options.size.height - 3 - min(len(calls_now), calls + 1) - len(output) - len(typed), 0)
         frames = _ASCII_SPINNER_FRAMES if options.ascii_only else _SPINNER_FRAMES
         frame = frames[int(now.time * 10) % len(frames)]
-        yield from self._render_unfinished(now, tail, console, options)
-        for running in now.running[:calls]:
+        yield from self._render_unfinished(now, deepest, tail, console, options)
+        for running in calls_now[:calls]:
             yield _render_running_call(running, now, frame, options)
         for line in output:
             yield _make_dim_line(f"    {line}", width, options)
-        if len(now.running) > calls:
-            yield _make_dim_line(f"  and {len(now.running) - calls} more", width)
+        if len(calls_now) > calls:
+            yield _make_dim_line(f"  and {len(calls_now) - calls} more", width)
         used = format_usage(now.usage, now.cost)
-        told = " · ".join([now.activity, format_duration(now.time - now.began), *used])
+        told = " · ".join([activity, format_duration(now.time - now.outermost.began - now.waited), *used])
         yield _make_dim_line(f"{frame} {first_safe_line(told, options.encoding)}", width, options)
         for line in typed:
             # The end of what is being typed is what one looks at.
@@ -123,18 +105,18 @@ class StatusRenderable:
             yield Text(line if len(line) <= room else line[-room:], no_wrap=True, overflow="crop")
 
     def _render_unfinished(
-        self, now: StatusSnapshot, count: int, console: Console, options: ConsoleOptions
+        self, now: StatusSnapshot, deepest: RunView, count: int, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         """Yield the end of the text that is being written, or of the reasoning."""
         if not count:
             return
-        if now.thought:
-            thought = next((line for line in reversed(now.thought.splitlines()) if line.strip()), "")
+        if thoughts := "".join(deepest.thoughts[-50:]):
+            thought = next((line for line in reversed(thoughts.splitlines()) if line.strip()), "")
             yield _make_dim_line(
                 first_safe_line(thought[-options.max_width :], options.encoding), options.max_width, options
             )
         elif now.speech is not None and (rest := now.speech.rest(count, options.max_width)).strip():
-            rows = self._drawn(rest, now.depth, console, options)
+            rows = self._drawn(rest, deepest.depth, console, options)
             for row in [*([[]] if now.is_apart else []), *rows, []][-count - 1 :]:
                 yield from row
                 yield Segment.line()
@@ -144,16 +126,6 @@ class StatusRenderable:
             rows = console.render_lines(IndentedRenderable(make_markdown(text), 2 * depth), options, pad=False)
             self._text = (text, depth, options.max_width), rows
         return self._text[1]
-
-
-def sum_run_usage(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:
-    """Return the combined usage of several runs; the cost is known only if all costs are."""
-    each = list(used)
-    incoming = [u.usage.input_tokens for u in each if u.usage.input_tokens is not None]
-    outgoing = [u.usage.output_tokens for u in each if u.usage.output_tokens is not None]
-    costs = [u.cost for u in each if u.cost is not None]
-    usage = Usage(sum(incoming) if incoming else None, sum(outgoing) if outgoing else None)
-    return usage, sum(costs) if costs and len(costs) == len(each) else None
 
 
 def _render_running_call(running: RunningCall, now: StatusSnapshot, frame: str, options: ConsoleOptions) -> Text:

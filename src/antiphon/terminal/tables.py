@@ -117,11 +117,8 @@ def _fold_cell(text: str, width: int, context: Context) -> list[str]:
 
 def _align_cell(text: str, column: _SizedColumn) -> str:
     space = max(column.width - cell_len(text), 0)
-    if column.view.align == "right":
-        return " " * space + text
-    return (
-        " " * (space // 2) + text + " " * (space - space // 2) if column.view.align == "center" else text + " " * space
-    )
+    before = {"right": space, "center": space // 2}.get(column.view.align, 0)
+    return " " * before + text + " " * (space - before)
 
 
 def _render_records(view: views.Table, columns: list[_SizedColumn], context: Context) -> Iterator[TextRow]:

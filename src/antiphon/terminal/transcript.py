@@ -56,7 +56,11 @@ class TranscriptPrinter:
         self._who = ""
         if conversation.system:
             self._print_speaker("system")
-            self._aside(conversation.system)
+            if self._full:
+                self._scrollback.paragraph(conversation.system.strip(), "dim", 1)
+            else:
+                self._scrollback.separate("text")
+                self._scrollback.open(conversation.system.strip(), 0, "dim", limit=3)
         for turn in conversation.turns:
             if isinstance(turn, UserTurn):
                 self._user(turn)
@@ -73,36 +77,33 @@ class TranscriptPrinter:
 
     def title(self, text: str) -> None:
         """Print a line that introduces what follows."""
-        self._scrollback.separate("text")
-        self._scrollback.put(self._scrollback.text(first_safe_line(text, self._scrollback.console.encoding), "bold"))
+        self._scrollback.paragraph(first_safe_line(text, self._scrollback.console.encoding), "bold")
 
     def note(self, text: str) -> None:
         """Print a remark about what could not be displayed."""
-        self._scrollback.separate("text")
-        self._scrollback.put(self._scrollback.text(text, "yellow"))
+        self._scrollback.paragraph(text, "yellow")
 
     # Turns
 
     def _print_speaker(self, who: str) -> None:
-        """Print who speaks, unless it is the same as before."""
         if who == self._who:
             return
         self._who = who
-        self._scrollback.separate("text")
-        self._scrollback.put(self._scrollback.text(who, f"bold {ACCENT}"))
+        self._scrollback.paragraph(who, f"bold {ACCENT}")
         self._scrollback.follow()
 
     def _user(self, turn: UserTurn) -> None:
         if is_after_interruption(turn):
-            self._scrollback.separate("text")
-            self._scrollback.put(self._scrollback.text(INTERRUPTED_TEXT, "yellow"), 1)
+            self._scrollback.paragraph(INTERRUPTED_TEXT, "yellow", 1)
         for part in turn.visible_parts:
             self._print_speaker(part.author if isinstance(part, Chat) else "user")
             match part:
                 case Text(text) | Chat(_, text):
                     self._said(text)
                 case Image():
-                    self._print_image(part)
+                    self._scrollback.separate("text")
+                    shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
+                    self._scrollback.put(make_expanded(shown), 1)
                 case OpaquePart():
                     self._print_opaque_part(part)
 
@@ -118,14 +119,17 @@ class TranscriptPrinter:
                 case ToolCall():
                     self._call(part, results.get(part.id), conversation)
                 case ServerCall():
-                    self._print_server_call(part, turn)
+                    found = list_server_results(part, turn)
+                    told = found[0].summary if found else ""
+                    self._scrollback.line(StateLine("done", format_server_call(part), told, indent=2))
+                    for each in found if self._full else ():
+                        self._scrollback.put(make_expanded(each, full=True), 2)
                 case ServerResult():
                     pass
                 case OpaquePart():
                     self._print_opaque_part(part)
         if listed := format_plain_sources(collect_sources(turn.parts)):
-            self._scrollback.separate("text")
-            self._scrollback.put(self._scrollback.text(listed, "dim"), 1)
+            self._scrollback.paragraph(listed, "dim", 1)
 
     def _said(self, text: str) -> None:
         if text.strip():
@@ -134,23 +138,9 @@ class TranscriptPrinter:
 
     def _thought(self, text: str) -> None:
         if self._full and text.strip():
-            self._scrollback.separate("text")
-            self._scrollback.put(self._scrollback.text(text.strip(), "dim italic"), 1)
+            self._scrollback.paragraph(text.strip(), "dim italic", 1)
         elif text.strip():
             self._scrollback.line(StateLine("thought", text, indent=2))
-
-    def _aside(self, text: str) -> None:
-        """Print text that is less important than the messages."""
-        self._scrollback.separate("text")
-        if self._full:
-            self._scrollback.put(self._scrollback.text(text.strip(), "dim"), 1)
-        else:
-            self._scrollback.open(text.strip(), 0, "dim", limit=3)
-
-    def _print_image(self, part: Image) -> None:
-        shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
-        self._scrollback.separate("text")
-        self._scrollback.put(make_expanded(shown), 1)
 
     def _print_opaque_part(self, part: OpaquePart) -> None:
         kind = part.native.data.get("type")
@@ -159,27 +149,21 @@ class TranscriptPrinter:
 
     # Calls
 
-    def _print_server_call(self, call: ServerCall, turn: AssistantTurn) -> None:
-        found = list_server_results(call, turn)
-        told = found[0].summary if found else ""
-        self._scrollback.line(StateLine("done", format_server_call(call), told, indent=2))
-        for each in found if self._full else ():
-            self._scrollback.put(make_expanded(each, full=True), 2)
-
     def _call(self, call: ToolCall, result: ToolResult | None, conversation: Conversation) -> None:
         head = format_tool_call(call)
         if result is None:
             self._scrollback.line(StateLine("open", head, "no result yet", indent=2))
             return
         found = list_display_results(result, conversation)
-        open_ones = [each for each in found if self._is_expanded(each)]
+        open_ones = [
+            each
+            for each in found
+            if not each.display.hidden and (self._full or each.is_error or each.display.collapsed is False)
+        ]
         told = "" if open_ones and result.is_error else summarize_tool_result(result)
         self._scrollback.line(StateLine("failed" if has_failed_result(result) else "done", head, told, indent=2))
         for each in open_ones:
             self._scrollback.put(make_expanded(each, full=self._full), 2)
-
-    def _is_expanded(self, result: Result) -> bool:
-        return not result.display.hidden and (self._full or result.is_error or result.display.collapsed is False)
 
     # One kind only
 

@@ -13,21 +13,18 @@ from antiphon.terminal.render_context import Context
 from antiphon.terminal.theme import ACCENT
 from antiphon.terminal.values import format_cell_value
 from antiphon.views import Branch, Cut, Leaf, TreeNode
+from antiphon.views.data_window import make_json_cell
 from antiphon.views.trees import SHORT_LIST
-from antiphon.views.window import make_json_cell
 
 
 def render_tree(view: views.Tree, context: Context) -> Lines:
     """Render the branches one below the other, the outermost level without connecting lines."""
-    rows = list(_render_rows(view.root, context))
-    return Lines(rows, len(rows) + view.more, at_least=view.at_least)
-
-
-def _render_rows(root: TreeNode, context: Context) -> Iterator[TextRow]:
+    root = view.root
     if isinstance(root, Branch) and (root.nodes or root.more):
-        yield from _render_branches(root, "", 0, context)
+        rows = list(_render_branches(root, "", 0, context))
     else:
-        yield _render_leaf(root, context)
+        rows = [_render_leaf(root, context)]
+    return Lines(rows, len(rows) + view.more, at_least=view.at_least)
 
 
 def _render_branches(branch: Branch, indent: str, depth: int, context: Context) -> Iterator[TextRow]:

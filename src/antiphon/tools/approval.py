@@ -103,7 +103,6 @@ def offer_command_decision(call: CanonicalCall) -> StandingDecision | None:
 
 
 def _hash_definition(tool: Tool) -> str:
-    """Return a hash of a tool's declaration."""
     spec, said = tool.spec, (tool.read_only, tool.destructive, tool.needs_approval, tool.is_shell)
     text = json.dumps([spec.description, spec.parameters, said], sort_keys=True, default=str)
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]

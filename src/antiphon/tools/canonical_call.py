@@ -69,11 +69,12 @@ class CanonicalCall:
 def canonicalize(tool: Tool, call: ToolCall) -> CanonicalCall:
     """Return the canonical form of a call."""
     targets: dict[str, PathTarget] = {}
-    given = call.arguments
+    given, given_json = call.arguments, call.arguments_json
     if tool.paths:
         given = {name: _resolve_path_arguments(tool, name, value, targets) for name, value in given.items()}
+        given_json = ""
     try:
-        values, arguments = tool.arguments.convert(given)
+        values, arguments = tool.arguments.convert(given, given_json)
     except InvalidArguments as error:
         return CanonicalCall(call, tool, call, given, targets, str(error))
     same = arguments == call.arguments

@@ -95,7 +95,9 @@ async def execute_call(
     except ToolFailure as error:
         result = make_error_result(given, str(error))
     except (Exception, SystemExit, asyncio.CancelledError) as error:
-        if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
+        task = asyncio.current_task()
+        # A cancellation inside the tool is a failure of the tool; one of this task is not.
+        if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0):
             raise
         late = limit.expired() and isinstance(error, TimeoutError)
         if isinstance(error, _BUG_ERRORS):
@@ -110,7 +112,7 @@ async def execute_call(
 
 def make_call_record(call: ToolCall, result: ToolResult, duration: float = 0.0) -> ToolCallRecord:
     """Return the record of a call and its result."""
-    text = result.text
+    text = result.content if isinstance(result.content, str) else result.text
     return ToolCallRecord(
         call.name, call.arguments, None if result.is_error else text, text if result.is_error else None, duration
     )
@@ -123,14 +125,6 @@ def make_error_result(call: ToolCall, reason: str) -> ToolResult:
 
 def _format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _is_being_cancelled() -> bool:
-    """Return whether this task is being cancelled, as opposed to a cancellation inside the tool."""
-    import asyncio
-
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 async def _call_function(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:

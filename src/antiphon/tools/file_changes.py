@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from antiphon.tools.file_sandbox import SandboxPath, SandboxRoots
+from antiphon.tools.file_sandbox import SandboxRoots
 from antiphon.tools.tool import ToolFailure
 
 #: Larger files are not kept.
@@ -88,7 +88,11 @@ class FileHistory:
         report = RestoredFiles()
         for changes in by_file.values():
             _undo_file(changes, report)
-        _remove_directories(undone)
+        # Remove the directories that were made for files and are empty now.
+        made = {path: change.roots for change in undone for path in change.directories}
+        for path in sorted(made, key=len, reverse=True):
+            with suppress(OSError, ToolFailure), made[path].locate(path) as place:
+                os.rmdir(place.name, dir_fd=place.directory)
         return report
 
 
@@ -148,7 +152,10 @@ def _undo_file(changes: list[FileChange], report: RestoredFiles) -> None:
             assert first.data is not None
             with first.roots.locate(first.real, writing=True) as place:
                 place.replace(first.data)
-                _set_mode(place, first.before.mode)
+                status, mode = place.status, first.before.mode
+                if status is not None and stat.S_IMODE(status.st_mode) != mode:
+                    with place.open() as stream:
+                        os.chmod(stream.fileno() if os.chmod in os.supports_fd else place.real, mode)
             report.restored.append(first.shown)
     except (OSError, ToolFailure) as error:
         report.kept.append((first.shown, str(error)))
@@ -186,14 +193,6 @@ def _read_state(roots: SandboxRoots, real: str, *, keeps_data: bool = False) -> 
     return FileState(digest.digest(), stat.S_IMODE(status.st_mode)), data
 
 
-def _set_mode(place: SandboxPath, mode: int) -> None:
-    status = place.status
-    if status is None or stat.S_IMODE(status.st_mode) == mode:
-        return
-    with place.open() as stream:
-        os.chmod(stream.fileno() if os.chmod in os.supports_fd else place.real, mode)
-
-
 def _list_missing_directories(real: str) -> tuple[str, ...]:
     missing: list[str] = []
     above = os.path.dirname(real)
@@ -201,11 +200,3 @@ def _list_missing_directories(real: str) -> tuple[str, ...]:
         missing.append(above)
         above = os.path.dirname(above)
     return tuple(reversed(missing))
-
-
-def _remove_directories(changes: Iterable[FileChange]) -> None:
-    """Remove the directories that were made for files and are empty now."""
-    made = {path: change.roots for change in changes for path in change.directories}
-    for path in sorted(made, key=len, reverse=True):
-        with suppress(OSError, ToolFailure), made[path].locate(path) as place:
-            os.rmdir(place.name, dir_fd=place.directory)

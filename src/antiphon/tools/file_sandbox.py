@@ -124,14 +124,14 @@ class SandboxRoots:
         opened.
         """
         starts = (None,) if os.path.isabs(path) else self._roots
-        found = [place for start in starts if (place := self._look(path, start)) is not None]
-        place = next((each for each in found if each.exists), found[0] if found else None)
-        if place is None:
+        found = [each for start in starts if (each := self._look(path, start)) is not None]
+        if not found:
             plain = os.path.normpath(path) if path.strip() else path
             return PathTarget(path if "\0" in path else plain, os.path.join(self._roots[0].real, plain))
-        return PathTarget(self.show(place.real), place.real, place.is_link, has_other_names=place.has_other_names)
+        return next((target for target, exists in found if exists), found[0][0])
 
-    def _look(self, path: str, start: RootDirectory | None) -> _PathStatus | None:
+    def _look(self, path: str, start: RootDirectory | None) -> tuple[PathTarget, bool] | None:
+        """Return where a path leads from a root, and whether something is there."""
         try:
             check_path_text(path)
             place = self._follow(path, start, writing=False, make=False)
@@ -142,7 +142,9 @@ class SandboxRoots:
             # The real and the given name of a root are equivalent.
             is_link = lexical != place.real and split_path(lexical)[-len(place.parts) :] != place.parts
             status, is_link = place.status, bool(place.parts) and is_link
-            return _PathStatus(place.real, status is not None, is_link, has_other_names(status, place.parts))
+            is_linked = has_other_names(status, place.parts)
+            target = PathTarget(self.show(place.real), place.real, is_link, has_other_names=is_linked)
+            return target, status is not None
         finally:
             place.close()
 
@@ -226,14 +228,6 @@ class SandboxRoots:
         relative = "/".join(split_path(real)[len(root.names[0]) :]) or "."
         earlier = self._roots[: self._roots.index(root)]
         return real if any(os.path.lexists(os.path.join(other.real, relative)) for other in earlier) else relative
-
-
-@dataclass(frozen=True, slots=True)
-class _PathStatus:
-    real: str
-    exists: bool
-    is_link: bool
-    has_other_names: bool
 
 
 class SandboxPath:

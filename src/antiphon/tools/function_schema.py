@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_origin, ge
 
 from antiphon._base.json import dump_json
 from antiphon.errors import AntiphonError, ContentError
-from antiphon.tools.annotations import check_core_schema, make_readable_annotation
+from antiphon.tools.type_annotations import check_core_schema, make_readable_annotation
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -82,15 +82,18 @@ class FunctionSchema:
         """
         return cls(description, schema, {}, None, None)
 
-    def convert(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the validated values for the function, with defaults, and the same values as JSON data."""
+    def convert(self, given: Mapping[str, Any], given_json: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the validated values for the function, with defaults, and the same values as JSON data.
+
+        `given_json` is the JSON text of the given values, if it is known.
+        """
         if self._model is None:
             return dict(given), dict(given)
         from pydantic import ValidationError
 
         try:
             # Validate as JSON, the form they came in: strict types accept dates and tuples from JSON only.
-            checked = self._model.model_validate_json(dump_json(given, "the arguments"))
+            checked = self._model.model_validate_json(given_json or dump_json(given, "the arguments"))
         except ValidationError as error:
             raise InvalidArguments(explain_validation_error(error)) from None
         values = {name: getattr(checked, field) for field, name in self.fields.items()}

@@ -11,6 +11,9 @@ _LAUNCHERS = re.compile(
     r"env|xargs|parallel|find|fd|sudo|doas|su|runuser|nohup|nice|ionice|chrt|taskset|time|timeout|stdbuf|setsid|setpriv"
     r"|command|builtin|exec|eval|source|\.|trap|alias|coproc|busybox|toybox|chroot|unshare|nsenter|flock|watch|script"
     r"|strace|ltrace|gdb|ssh|systemd-run|at|batch|crontab|entr|expect|tmux|screen|docker|podman|kubectl|make|npx|uvx"
+    r"|pkexec|runcon|prlimit|numactl|setarch|linux(?:32|64)|i386|x86_64|capsh|bwrap|firejail|proot|fakeroot|faketime"
+    r"|eatmydata|unbuffer|rlwrap|xvfb-run|dbus-run-session|ssh-agent|start-stop-daemon|ld\.so|ld-linux[\w.-]*|socat|nix-shell"
+    r"|compgen|complete|bind|let|fc|enable|hash"
     r"|(?:ba|da|z|k|mk|a|c|tc|fi)?sh|pwsh|python[\d.]*|pypy[\d.]*|perl|ruby|node|deno|bun|php|lua|tclsh|[gmn]?awk|sed|vim?|ed"
 )
 #: Launchers whose arguments are the command to run, with options before it.
@@ -18,6 +21,9 @@ _PREFIX_LAUNCHERS = re.compile(
     r"env|xargs|parallel|sudo|doas|su|runuser|nohup|nice|ionice|chrt|taskset|time|timeout|stdbuf|setsid|setpriv|command"
     r"|builtin|exec|eval|source|\.|trap|alias|coproc|busybox|toybox|chroot|unshare|nsenter|flock|watch|script|strace"
     r"|ltrace|gdb|ssh|systemd-run|at|batch|crontab|entr|expect|tmux|screen|(?:ba|da|z|k|mk|a|c|tc|fi)?sh|pwsh"
+    r"|pkexec|runcon|prlimit|numactl|setarch|linux(?:32|64)|i386|x86_64|capsh|bwrap|firejail|proot|fakeroot|faketime"
+    r"|eatmydata|unbuffer|rlwrap|xvfb-run|dbus-run-session|ssh-agent|start-stop-daemon|ld\.so|ld-linux[\w.-]*|socat|nix-shell"
+    r"|compgen|complete|bind|let|fc|enable|hash"
 )
 #: Launchers whose first argument that is no option is the code to run: a script, a module, a subcommand.
 _INTERPRETERS = re.compile(
@@ -64,14 +70,34 @@ _LAUNCHING_OPTIONS: dict[str, tuple[str, ...]] = {
     "rsync": ("-e", "--rsh", "--rsync-path"),
     "man": ("-P", "-H", "--pager", "--html"),
     "zip": ("-TT", "--unzip-command"),
+    "split": ("--filter",),
+    "bat": ("--pager",),
+    "delta": ("--pager",),
+    "go": ("-exec", "-toolexec", "-vettool"),
+    "gpg": ("--agent-program", "--dirmngr-program", "--photo-viewer"),
+    "wget": ("--use-askpass", "--execute", "-e", "--config"),
+    "curl": ("-K", "--config"),
+    **dict.fromkeys(("nc", "ncat", "netcat"), ("-e", "-c", "--exec", "--sh-exec", "--lua-exec")),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), ("-wrapper", "-fplugin", "-specs", "@")),
 }
 #: Subcommands that start programs or write files, with the option or word that they need for that, if any.
 _LAUNCHING_SUBCOMMANDS: dict[str, dict[str, str]] = {
+    **{name: {"run": ""} for name in ("uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", "mamba")},
+    **{name: {"exec": ""} for name in ("bundle", "pyenv", "rbenv", "direnv", "mise", "tox", "aws-vault")},
+    **{name: {"exec": "", "x": "", "dlx": ""} for name in ("npm", "pnpm", "yarn")},
+    **{name: {"run": ""} for name in ("cargo", "op", "doppler", "dotenv")},
+    "go": {"run": "", "generate": ""},
+    "bun": {"x": ""},
+    "gh": {"alias": "", "extension": ""},
+    "ip": {"netns": ""},
     "git": {
         **dict.fromkeys(("difftool", "mergetool", "filter-branch", "send-email", "config", "credential"), ""),
         **{"bisect": "run", "submodule": "foreach", "clone": "-u"},
-    }
+    },
 }
+#: Built-ins of a shell that evaluate an argument as an expression, and a substitution in an index of it.
+_EVALUATING = frozenset(("test", "[", "printf", "declare", "typeset", "local", "export", "readonly", "read", "unset"))
+_SUBSTITUTION = re.compile(r"\$\(|`")
 _MIN_OPTION_LENGTH = len("--ex")
 #: Subcommands of git that start no program which the configuration, the attributes or the hooks of a repository
 #: name. `status` is none of them (`core.fsmonitor`, filters), and neither are `diff`, `show` and `blame`
@@ -117,6 +143,8 @@ def find_launching_words(words: Sequence[str]) -> list[bool]:
     program = _program_name(words)
     options, verbs = _LAUNCHING_OPTIONS.get(program, ()), _LAUNCHING_SUBCOMMANDS.get(program, {})
     found = [at > 0 and _is_launching_option(word, options) for at, word in enumerate(words)]
+    if program in _EVALUATING:
+        return [at > 0 and _SUBSTITUTION.search(word) is not None for at, word in enumerate(words)]
     for at, word in enumerate(words):
         needed = verbs.get(word)
         found[at] = found[at] or needed == ""
@@ -179,5 +207,5 @@ def _is_launching_option(word: str, options: tuple[str, ...]) -> bool:
     if not word.startswith("--"):
         # A short option may be followed by its value without a space; `-exec` is one word.
         short = (each for each in options if not each.startswith("--"))
-        return any(word == each or (len(each) == 2 and word.startswith(each)) for each in short)
+        return any(each in (word, name) or (len(each) <= 2 and word.startswith(each)) for each in short)
     return len(name) >= _MIN_OPTION_LENGTH and any(each.startswith(name) for each in options)

@@ -80,7 +80,10 @@ def resolve_path_target(path: str) -> PathTarget:
     is_link, linked = real != lexical, has_other_names(_find_status(real), real.split(os.sep))
     if path.startswith("~") or not (is_link or _has_redundant_steps(path)):
         return PathTarget(path, real, is_link, others, True, linked)
-    return PathTarget(_make_relative(real) if not os.path.isabs(path) else real, real, is_link, others, True, linked)
+    here = os.path.realpath(".")
+    is_inside = real == here or real.startswith(os.path.join(here, ""))
+    shown = os.path.relpath(real, here) if is_inside and not os.path.isabs(path) else real
+    return PathTarget(shown, real, is_link, others, True, linked)
 
 
 def _find_status(real: str) -> os.stat_result | None:
@@ -107,7 +110,9 @@ def find_path_parameters(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _iter_path_parameters(schema: Mapping[str, Any], known: Mapping[str, Any], above: str, depth: int) -> Iterator[str]:
     for name, each in _iter_properties(schema):
-        if _is_path_parameter(name, each):
+        texts = _list_text_types(each)
+        is_path = any(as_string(text.get("format")) in _PATH_FORMATS for text in texts)
+        if is_path or (texts and _last_word(name) in _PATH_WORDS):
             yield above + name
         for inner in _list_types(each) if depth else ():
             named = as_object(known.get(as_string(inner.get("$ref")).rpartition("/")[2])) or inner
@@ -121,13 +126,6 @@ def find_command_parameters(schema: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _is_path_parameter(name: str, described: Mapping[str, Any]) -> bool:
-    texts = _list_text_types(described)
-    return any(as_string(each.get("format")) in _PATH_FORMATS for each in texts) or bool(
-        texts and _last_word(name) in _PATH_WORDS
-    )
-
-
 def _iter_properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, described in as_object(schema.get("properties")).items():
         yield name, as_object(described)
@@ -135,19 +133,15 @@ def _iter_properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str,
 
 def _list_text_types(described: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the types of a parameter that are free text, including those of a list's items."""
-    return [each for each in _list_types(described) if _is_text_type(each)]
+    others = {"enum", "const", "anyOf", "$ref", "allOf", "oneOf"}
+    found = (each for each in _list_types(described) if not others & each.keys())
+    return [each for each in found if "string" in as_list(each.get("type", "string"))]
 
 
 def _list_types(described: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the types that a parameter may have, including those of a list's items."""
     kinds = [as_object(described), *(as_object(each) for each in as_array(described.get("anyOf")))]
     return kinds + [as_object(each["items"]) for each in kinds if "items" in each]
-
-
-def _is_text_type(described: Mapping[str, Any]) -> bool:
-    if {"enum", "const", "anyOf", "$ref", "allOf", "oneOf"} & described.keys():
-        return False
-    return "string" in as_list(described.get("type", "string"))
 
 
 def _last_word(name: str) -> str:
@@ -184,8 +178,3 @@ def _strip_empty_steps(path: str) -> str:
 def _has_redundant_steps(path: str) -> bool:
     steps = path.split("/")
     return "." in steps or ".." in steps or ("" in steps[1:-1] and os.path.lexists(path))
-
-
-def _make_relative(real: str) -> str:
-    here = os.path.realpath(".")
-    return os.path.relpath(real, here) if real == here or real.startswith(os.path.join(here, "")) else real

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from antiphon.conversation import HostedTool, ToolSpec
 from antiphon.errors import ContentError, OptionError
@@ -40,8 +40,18 @@ class ProviderTool:
         return ToolSpec(self.name, hosted=HostedTool(self.server_tool, self.options(), extra, self.secrets()))
 
     def options(self) -> dict[str, Any]:
-        """Return the options of the tool."""
-        return {}
+        """Return the options of the tool: the fields of its class that are set."""
+        others = ("local", "extra", *self.secrets())
+        given = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in others}
+        plain = {
+            name: dict(cast("Mapping[str, Any]", value))
+            if isinstance(value, Mapping)
+            else list(cast("Sequence[Any]", value))
+            if isinstance(value, Sequence) and not isinstance(value, str)
+            else value
+            for name, value in given.items()
+        }
+        return {name: value for name, value in plain.items() if value not in (None, "", [], {}, False)}
 
     def secrets(self) -> dict[str, str]:
         """Return values that are sent, but never displayed or saved."""
@@ -66,12 +76,6 @@ class WebSearch(ProviderTool):
     max_uses: int | None = None
     location: Mapping[str, str] | None = None
 
-    def options(self) -> dict[str, Any]:
-        """Return the options of the search."""
-        location = dict(self.location) if self.location else None
-        given = {"domains": list(self.domains), "blocked": list(self.blocked), "max_uses": self.max_uses}
-        return _drop_unset(given | {"location": location})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebFetch(ProviderTool):
@@ -81,10 +85,6 @@ class WebFetch(ProviderTool):
     domains: Sequence[str] = ()
     citations: bool = True
     max_uses: int | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of the tool."""
-        return _drop_unset({"domains": list(self.domains), "citations": self.citations, "max_uses": self.max_uses})
 
     def local_tools(self) -> list[Tool] | None:
         """Return the given function, or the built-in tool for the domains."""
@@ -103,10 +103,6 @@ class CodeExecution(ProviderTool):
     server_tool: ClassVar[str] = "code_execution"
     files: Sequence[str] = ()
     packages: Sequence[str] = ()
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of the sandbox."""
-        return _drop_unset({"files": list(self.files), "packages": list(self.packages)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +139,7 @@ class MCPServer(ProviderTool):
 
     def options(self) -> dict[str, Any]:
         """Return the options of the connection; for the token only whether there is one."""
-        given = {"url": self.url, "label": self.label, "tools": list(self.tools), "approval": self.approval}
-        return _drop_unset(given | {"authorization": bool(self.authorization)})
+        return ProviderTool.options(self) | ({"authorization": True} if self.authorization else {})
 
     def secrets(self) -> dict[str, str]:
         """Return the token."""
@@ -163,10 +158,6 @@ class ToolSearch(ProviderTool):
     kind: str = ""
     tools: Sequence[str] = ()
 
-    def options(self) -> dict[str, Any]:
-        """Return the kind of search and the tools to search."""
-        return _drop_unset({"kind": self.kind, "tools": list(self.tools)})
-
     def local_tools(self) -> list[Tool] | None:
         """Return the local function, or no tools: without a search, all tools are declared."""
         return [] if self.local is None else [as_tool(self.local)]
@@ -181,10 +172,6 @@ class Computer(ProviderTool):
 
     server_tool: ClassVar[str] = "computer"
     display: tuple[int, int] = (1280, 800)
-
-    def options(self) -> dict[str, Any]:
-        """Return the size of the screen."""
-        return {"display": list(self.display)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +199,10 @@ def resolve_tools(functions: Iterable[Tool], provided: Sequence[ProviderTool], t
     tools = {tool.name: tool for tool in functions}
     hosted: list[ToolSpec] = []
     for tool in provided:
-        spec = _make_spec(tool)
+        try:
+            spec = tool.spec
+        except ContentError as error:
+            raise OptionError(f"{type(tool).__name__}: {error}") from None
         problem = find_hosted_tool_problem(spec, target, has_functions=bool(tools)) if target is not None else ""
         local = tool.local_tools() if problem or tool.server_tool == "computer" else None
         if problem and local is None:
@@ -224,22 +214,7 @@ def resolve_tools(functions: Iterable[Tool], provided: Sequence[ProviderTool], t
             hosted.append(spec)
         for each in local or () if problem else ():
             tools[each.name] = each
-    _check_unique_names([*tools, *[spec.name for spec in hosted]])
+    names = [*tools, *[spec.name for spec in hosted]]
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise OptionError(f"two tools are named `{repeated}`; give one of them another name")
     return ResolvedTools(tools, tuple(hosted))
-
-
-def _make_spec(tool: ProviderTool) -> ToolSpec:
-    try:
-        return tool.spec
-    except ContentError as error:
-        raise OptionError(f"{type(tool).__name__}: {error}") from None
-
-
-def _check_unique_names(names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"two tools are named `{name}`; give one of them another name")
-
-
-def _drop_unset(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value not in (None, "", [], False)}

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from typing import Any, cast
@@ -162,12 +162,18 @@ def _command_matches(command: ShellCommand, glob: str, strictly: bool) -> bool:
     if glob == "*":
         return True
     if strictly:
-        return command.words is not None and matches_word_pattern(command.words, _split_glob(glob))
-    texts = [command.line] if command.words is None else [command.text, command.line]
-    if any(
-        _glob_matches_command(spelled, glob) for text in texts for spelled in (text, _strip_program_directory(text))
-    ):
-        return True
+        try:
+            return command.words is not None and matches_word_pattern(command.words, shlex.split(glob))
+        except ValueError:
+            # A quote that is never closed matches nothing.
+            return False
+    globs = [glob, *([glob[:-2]] if glob.endswith(" *") else [])]
+    for text in [command.line] if command.words is None else [command.text, command.line]:
+        # The program may be named with its directory.
+        program, blank, rest = text.partition(" ")
+        plain = f"{os.path.basename(program)}{blank}{rest}"
+        if any(fnmatchcase(spelled, each) for spelled in (text, plain) for each in globs):
+            return True
     return command.is_open and any(_matches_at_any_word(text, glob) for text in _normalize_words(command.line))
 
 
@@ -182,21 +188,3 @@ def _matches_at_any_word(text: str, glob: str) -> bool:
     bare = re.compile(translate(glob[:-2]) if glob.endswith(" *") else r"(?!)")
     places = (found.start() for found in re.finditer(r"(?<![^ /])(?=[^ /])", text))
     return any(pattern.match(text, at) or bare.match(text, at) for at in places)
-
-
-def _strip_program_directory(text: str) -> str:
-    """Return a command with the base name of its program."""
-    program, blank, rest = text.partition(" ")
-    return f"{os.path.basename(program)}{blank}{rest}"
-
-
-def _glob_matches_command(text: str, glob: str) -> bool:
-    return fnmatchcase(text, glob) or (glob.endswith(" *") and fnmatchcase(text, glob[:-2]))
-
-
-def _split_glob(glob: str) -> Sequence[str]:
-    try:
-        return shlex.split(glob)
-    except ValueError:
-        # A quote that is never closed matches nothing.
-        return ("\0",)

@@ -103,17 +103,12 @@ def parse_simple_commands(line: str) -> list[list[ShellWord]]:
             place = redirection.end()
         else:
             word, place = _parse_word(line, place)
-            if not commands[-1]:
-                _check_command_word(word)
+            if not commands[-1] and _ASSIGNMENT.match(word.text):
+                raise ToolFailure(f"`{word.text}`: setting variables is not allowed")
+            if not commands[-1] and (_RESERVED_WORDS.fullmatch(word.text) or not word.fixed):
+                raise ToolFailure(f"`{word.text}` is not allowed where a command's name is expected")
             commands[-1].append(word)
     return [words for words in commands if words]
-
-
-def _check_command_word(word: ShellWord) -> None:
-    if _ASSIGNMENT.match(word.text):
-        raise ToolFailure(f"`{word.text}`: setting variables is not allowed")
-    if _RESERVED_WORDS.fullmatch(word.text) or not word.fixed:
-        raise ToolFailure(f"`{word.text}` is not allowed where a command's name is expected")
 
 
 def _parse_word(line: str, place: int) -> tuple[ShellWord, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
+from antiphon._base.did_you_mean import suggest_name
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
 from antiphon.tools.function_schema import FunctionSchema
@@ -185,8 +186,10 @@ def as_tool(
     """
     if isinstance(function, Tool):
         return cast(Tool, function)
+    _check_settings(settings)
     if not callable(function):
-        raise ToolDefinitionError(f"a tool is a function, not {type(function).__name__}")
+        hint = "; write `tools=[…]` with functions, not their names" if isinstance(function, str) else ""
+        raise ToolDefinitionError(f"a tool is a function, not {type(function).__name__}{hint}")
     own_name = name or getattr(function, "__name__", "")
     if own_name == "<lambda>" or not own_name:
         raise ToolDefinitionError("a tool needs a name: write `tool(name=...)` for a function that has none")
@@ -210,6 +213,16 @@ def as_tool(
         is_shell=bool(find_command_parameters(spec.parameters)) if is_shell is None else is_shell,
         **settings,
     )
+
+
+def _check_settings(settings: Iterable[str]) -> None:
+    """Raise a ToolDefinitionError for the first setting that tools do not have."""
+    known = [each.name for each in fields(Tool) if each.name not in ("spec", "function", "arguments")]
+    for name in settings:
+        if name not in known:
+            near = suggest_name(name, known)
+            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
+            raise ToolDefinitionError(f"a tool has no option `{name}`; {hint}")
 
 
 def _check_asks_about(name: str, asks_about: Callable[..., bool] | None, known: Iterable[str]) -> None:

@@ -27,7 +27,12 @@ def load_user_tools(named: str) -> list[Tool]:
     file, function = _parse_tool_reference(named)
     module = load_python_file(Path(file))
     if function is None:
-        found = _collect_tools(module)
+        there = [value for name, value in vars(module).items() if not name.startswith("_")]
+        marked: list[Any] = [value for value in there if isinstance(value, Tool)]
+        defined = [value for value in there if inspect.isfunction(value) and value.__module__ == module.__name__]
+        # A function bound to two names is one tool.
+        chosen = {id(each): each for each in marked or defined}.values()
+        found = as_tools(_make_tool(value, module.__file__ or "") for value in chosen)
         if not found:
             raise ToolDefinitionError(f"{file} has no tools: no public function, and nothing marked with `@tool`")
         return found
@@ -90,16 +95,6 @@ def _format_load_error(error: BaseException, place: str) -> str:
         trace = trace.tb_next
     where = f"line {line}: " if line else ""
     return where + f"{type(error).__name__}: {error}".strip(": ")
-
-
-def _collect_tools(module: ModuleType) -> list[Tool]:
-    there = [value for name, value in vars(module).items() if not name.startswith("_")]
-    marked: list[Any] = [value for value in there if isinstance(value, Tool)]
-    defined = [value for value in there if inspect.isfunction(value) and value.__module__ == module.__name__]
-    # A function bound to two names is one tool.
-    return as_tools(
-        _make_tool(value, module.__file__ or "") for value in {id(each): each for each in marked or defined}.values()
-    )
 
 
 def _make_tool(value: Any, file: str) -> Tool:

@@ -20,7 +20,8 @@ async def call_function(function: Callable[..., Any], /, *args: Any, **kwargs: A
     """Call a function, coroutine function or generator of either kind. Return its value, or all yielded
     values as a list.
     """
-    if _is_async_callable(function):
+    own_call = getattr(function, "__call__", None)  # noqa: B004
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own_call):
         value = function(*args, **kwargs)
     else:
         value = await run_in_thread(function, *args, **kwargs)
@@ -68,36 +69,24 @@ if hasattr(os, "register_at_fork"):
 
 
 def _serve_jobs(jobs: SimpleQueue[_Job]) -> None:
-    while _run_job(jobs, *jobs.get()):
-        pass
-
-
-def _run_job(
-    jobs: SimpleQueue[_Job],
-    work: Callable[[], Any],
-    loop: asyncio.AbstractEventLoop,
-    over: asyncio.Future[_Outcome],
-) -> bool:
-    """Run a job and report its outcome. Return whether the thread stays for another job."""
-    try:
-        outcome = work(), None
-    except BaseException as error:
-        outcome = None, error
-    stays = len(_idle_queues) < _MAX_IDLE
-    if stays:
-        # Before the outcome is reported, so that a caller who continues at once reuses this thread.
-        _idle_queues.append(jobs)
-    # If the loop is closed by now, nothing awaits the outcome.
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(_set_outcome, over, outcome)
-    return stays
+    stays = True
+    while stays:
+        work, loop, over = jobs.get()
+        try:
+            outcome = work(), None
+        except BaseException as error:
+            outcome = None, error
+        stays = len(_idle_queues) < _MAX_IDLE
+        if stays:
+            # Before the outcome is reported, so that a caller who continues at once reuses this thread.
+            _idle_queues.append(jobs)
+        # If the loop is closed by now, nothing awaits the outcome.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_set_outcome, over, outcome)
+        # A waiting thread must not keep the objects of its last job alive.
+        del work, loop, over, outcome
 
 
 def _set_outcome(over: asyncio.Future[_Outcome], outcome: _Outcome) -> None:
     if not over.done():
         over.set_result(outcome)
-
-
-def _is_async_callable(function: Callable[..., Any]) -> bool:
-    own_call = getattr(function, "__call__", None)  # noqa: B004
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own_call)

@@ -10,27 +10,10 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.views.codec import (
-        view_from_json,
-        view_json,
-        view_schema,
-    )
-    from antiphon.views.run_state import (
-        RunningCall,
-        RunView,
-        RunViews,
-    )
-    from antiphon.views.select import (
-        headline,
-        list_display_results,
-        view,
-    )
-    from antiphon.views.stream import (
-        event_json,
-        event_line,
-        final_json,
-        record_json,
-    )
+    from antiphon.views.codec import view_from_json, view_json, view_schema
+    from antiphon.views.run_state import RunningCall, RunView, RunViews
+    from antiphon.views.select import headline, list_display_results, view
+    from antiphon.views.stream import event_json, event_line, final_json, record_json
     from antiphon.views.types import (
         Branch,
         CellValue,
@@ -61,54 +44,7 @@ if TYPE_CHECKING:
         View,
         ViewBody,
     )
-    from antiphon.views.validated_fields import (
-        InvalidField,
-    )
-
-_MODULE_BY_NAME = {
-    "ViewBody": "types",
-    "Branch": "types",
-    "CellValue": "types",
-    "Changed": "types",
-    "Code": "types",
-    "Column": "types",
-    "Cut": "types",
-    "Diff": "types",
-    "Entry": "types",
-    "Failure": "types",
-    "Files": "types",
-    "Hunk": "types",
-    "Image": "types",
-    "Inner": "types",
-    "Json": "types",
-    "Leaf": "types",
-    "Line": "types",
-    "Markdown": "types",
-    "TreeNode": "types",
-    "Output": "types",
-    "MaybeTruncated": "types",
-    "Question": "types",
-    "RunView": "run_state",
-    "RunViews": "run_state",
-    "RunningCall": "run_state",
-    "ScalarValue": "types",
-    "Status": "types",
-    "Table": "types",
-    "Text": "types",
-    "Tree": "types",
-    "InvalidField": "validated_fields",
-    "View": "types",
-    "event_json": "stream",
-    "event_line": "stream",
-    "final_json": "stream",
-    "headline": "select",
-    "record_json": "stream",
-    "list_display_results": "select",
-    "view": "select",
-    "view_from_json": "codec",
-    "view_json": "codec",
-    "view_schema": "codec",
-}
+    from antiphon.views.validated_fields import InvalidField
 
 __all__ = [
     "Branch",
@@ -154,5 +90,22 @@ __all__ = [
     "view_json",
     "view_schema",
 ]
+
+_MODULE_BY_NAME = dict.fromkeys(__all__, "types") | {
+    "InvalidField": "validated_fields",
+    "RunView": "run_state",
+    "RunViews": "run_state",
+    "RunningCall": "run_state",
+    "event_json": "stream",
+    "event_line": "stream",
+    "final_json": "stream",
+    "headline": "select",
+    "list_display_results": "select",
+    "record_json": "stream",
+    "view": "select",
+    "view_from_json": "codec",
+    "view_json": "codec",
+    "view_schema": "codec",
+}
 
 __getattr__ = make_lazy_getattr(__name__, _MODULE_BY_NAME)

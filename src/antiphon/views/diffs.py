@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any, cast
 
 from antiphon.results import Result
+from antiphon.views.data_window import Window, count_text_lines, iter_lines, truncate_text
 from antiphon.views.line_diff import DiffStretch, diff_lines, group_hunks
 from antiphon.views.types import Diff, Hunk, Line, LineMark, MaybeTruncated
 from antiphon.views.types import DiffChange as Kind
 from antiphon.views.validated_fields import InvalidField, find_text, require_content, require_object_data, require_text
-from antiphon.views.window import Window, count_text_lines, iter_lines, truncate_text
 
 _HUNK_HEADING = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 # Lines that git writes between the changes of one file and those of the next.

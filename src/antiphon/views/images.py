@@ -6,9 +6,9 @@ import binascii
 import struct
 
 from antiphon.results import Result
+from antiphon.views.data_window import Window, truncate_text
 from antiphon.views.types import Image
 from antiphon.views.validated_fields import find_text, require_object_data
-from antiphon.views.window import Window, truncate_text
 
 #: The data of a larger image is not part of its view.
 MAX_IMAGE_BYTES = 8_000_000

@@ -26,10 +26,7 @@ from antiphon.views import images as pictures
 from antiphon.views import tables as records
 from antiphon.views import texts as writing
 from antiphon.views import trees as nodes
-from antiphon.views.mcp_results import VALUE_KIND, unpack_mcp_result
-from antiphon.views.types import Inner, View, ViewBody
-from antiphon.views.validated_fields import InvalidField
-from antiphon.views.window import (
+from antiphon.views.data_window import (
     DEFAULT_CHARACTERS,
     DEFAULT_ROWS,
     Window,
@@ -39,6 +36,9 @@ from antiphon.views.window import (
     strip_media_type,
     truncate_text,
 )
+from antiphon.views.mcp_results import VALUE_KIND, unpack_mcp_result
+from antiphon.views.types import Inner, View, ViewBody
+from antiphon.views.validated_fields import InvalidField
 
 #: How much of the data is read to describe a result without a summary.
 _MAX_JSON_GIST, _MAX_GIST_LINE, _MAX_GIST_SCAN = 200, 400, 4000

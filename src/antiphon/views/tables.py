@@ -10,9 +10,9 @@ from typing import Any, cast
 from antiphon.results import Result
 from antiphon.results.model_text import filter_objects
 from antiphon.results.result import FIELD_TYPES
+from antiphon.views.data_window import Window, truncate_text
 from antiphon.views.types import Changed, Column, ColumnAlign, Entry, Files, FileState, FileType, Status, Table
 from antiphon.views.validated_fields import InvalidField, find_text, read_count, require_list, require_object_data
-from antiphon.views.window import Window, truncate_text
 
 #: How many rows are sampled to find the fields, and whether they are numbers.
 _SAMPLE_ROWS = 100

@@ -7,10 +7,7 @@ from typing import Any, cast
 
 from antiphon.results import Result
 from antiphon.results.factories import guess_language as language_of
-from antiphon.views.trees import MAX_COUNTED_ROWS, build_value_tree
-from antiphon.views.types import Code, Failure, Markdown, Output, Question, Text
-from antiphon.views.validated_fields import find_text, read_count, require_content, require_object_data, require_text
-from antiphon.views.window import (
+from antiphon.views.data_window import (
     Window,
     count_text_lines,
     iter_json_lines,
@@ -18,6 +15,9 @@ from antiphon.views.window import (
     strip_media_type,
     truncate_text,
 )
+from antiphon.views.trees import MAX_COUNTED_ROWS, build_value_tree
+from antiphon.views.types import Code, Failure, Markdown, Output, Question, Text
+from antiphon.views.validated_fields import find_text, read_count, require_content, require_object_data, require_text
 
 #: Languages by MIME type.
 LANGUAGE_BY_MEDIA_TYPE = {

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any, cast
 
 from antiphon.results import Result
-from antiphon.views.types import Branch, Leaf, MaybeTruncated, Tree, TreeNode
-from antiphon.views.window import Window, iter_items, truncate_text
+from antiphon.views.data_window import Window, iter_items, truncate_text
+from antiphon.views.types import Branch, Leaf, Tree, TreeNode
 
 #: A list of at most this many plain values may be rendered in one line, and counts as one row.
 SHORT_LIST = 8
@@ -46,11 +46,7 @@ class _TreeBuilder:
         name = truncate_text(key) if isinstance(key, str) else key
         if not isinstance(value, dict | list):
             return Leaf(name, self._part.scalar(value), self._formats.get(key, "") if isinstance(key, str) else "")
-        return self._build_branch(name, cast(dict[str, Any] | list[Any], value), start)
-
-    def _build_branch(
-        self, name: MaybeTruncated | int | None, compound: dict[str, Any] | list[Any], start: int
-    ) -> Branch:
+        compound = cast(dict[str, Any] | list[Any], value)
         room = self._room
         short = not start and _is_short_list(compound)
         nodes: list[TreeNode] = []

@@ -1,6 +1,6 @@
-"""The web page: results, runs and pending questions in a browser. `app()` is an ASGI application.
+"""The web page: sessions, their results and open questions in a browser. `app()` is an ASGI application.
 
-It renders data of `antiphon.views` and events of the journal. The server never sends markup made from
+It renders data of `antiphon.views` and events of sessions. The server never sends markup made from
 data. It needs `antiphon[web]`.
 """
 

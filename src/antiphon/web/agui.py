@@ -38,8 +38,8 @@ from antiphon.errors import AntiphonError, NotReadyError, OptionError
 from antiphon.web.agui_history import HistoryMismatch, conversation_to_agui
 from antiphon.web.agui_input import ANSWER_SCHEMA, APPROVAL_SCHEMA, parse_run_input, parse_wishes, resume_answer_json
 from antiphon.web.agui_runs import ThreadRun, change_thread, connected, find_message, load_thread
-from antiphon.web.inbox import settle_as
 from antiphon.web.json_response import dump_redacted_json, read_json_object
+from antiphon.web.questions import settle_as
 from antiphon.web.steps import get_pending_call, load_effect_entry
 from antiphon.web.stored import row_at
 

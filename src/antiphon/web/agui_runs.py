@@ -10,14 +10,14 @@ from ag_ui.core import BaseEvent, MessagesSnapshotEvent, RunAgentInput, ToolMess
 from ag_ui.core import Tool as AguiTool
 
 from antiphon.chat.chat import Chat
-from antiphon.chat.chat_run import get_journal_location
 from antiphon.chat.reply import Reply
+from antiphon.chat.saved_chat_run import get_journal_location
 from antiphon.chat.service import ChatOptions, ChatService
 from antiphon.conversation import Conversation, ToolResult, ToolSpec
 from antiphon.conversation.interruption import is_last_answer_interrupted
+from antiphon.durable import Store
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Suspended
 from antiphon.session import Cancelled, Context, ModelProtocol
-from antiphon.storage import Store
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.web.agui_events import AguiEventEncoder

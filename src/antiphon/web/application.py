@@ -28,14 +28,11 @@ if TYPE_CHECKING:
     from antiphon.session import ModelProtocol
     from antiphon.tools import Tool
     from antiphon.web.agui import AguiEndpoint
-    from antiphon.web.run_launcher import RunLauncher
 
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
 
 #: Errors that the client can fix.
 _CLIENT_ERRORS = (OptionError, ConfigurationError, ContentError)
-#: The largest answer of a person, in bytes.
-_MAX_ANSWER_BYTES = 1_000_000
 
 
 def app(
@@ -64,45 +61,29 @@ def app(
     except ImportError as error:
         raise missing_web_extra(error) from None
     from antiphon.web import compare as compared
-    from antiphon.web import conversations, forking, search, teams
     from antiphon.web import html_frames as frames
     from antiphon.web import programs as startable
     from antiphon.web.auth import AuthMiddleware
     from antiphon.web.chat import Chats
-    from antiphon.web.chat_routes import routes as chat_routes
     from antiphon.web.renderers import RendererModules
-    from antiphon.web.run_details import run_detail_routes as looks
     from antiphon.web.run_launcher import RunLauncher
+    from antiphon.web.session_routes import session_routes
     from antiphon.web.static_files import StaticFiles
     from antiphon.web.users import UserFile
 
     known_users = None if users is None else UserFile(users)
     known = journal if journal is not None else Journal()
     files = StaticFiles(RendererModules(renderers))
-    going, chats = RunLauncher(known), Chats(known)
-    going.here["chat"] = chats.go_on
-    routes = _JournalRoutes(known, going)
-    run = "/api/runs/{id:path}"
+    launcher, chats = RunLauncher(known), Chats(known)
+    launcher.resume_here = chats.resume
     starlette = Starlette(
         routes=[
-            Route("/api/me", routes.get_me),
-            *search.routes(known),
-            *conversations.routes(known),
+            Route("/api/me", _get_me),
+            *session_routes(known, launcher, chats),
             *compared.compare_routes(known),
-            *forking.routes(known, going),
-            Route("/api/inbox", routes.get_inbox),
-            Route("/api/events", routes.events),
-            Route(f"{run}/events", routes.events),
-            Route(f"{run}/step", routes.step),
-            Route(f"{run}/about", routes.about),
-            Route(f"{run}/answer", routes.answer, methods=["POST"]),
-            Route(f"{run}/go", routes.go, methods=["POST"]),
-            *looks(known),
             *frames.frame_routes(known),
             Route("/agui", _agui_handler(known, model, tools), methods=["POST"]),
-            *teams.team_routes(known, going),
-            *startable.program_routes(known, going, Path(programs or ".").resolve()),
-            *chat_routes(known, chats),
+            *startable.program_routes(known, launcher, Path(programs or ".").resolve()),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _error_response},
@@ -141,60 +122,9 @@ def _error_response(request: Request, error: Exception) -> Response:  # noqa: AR
     return json_response({"error": str(error)}, 400 if isinstance(error, _CLIENT_ERRORS) else status)
 
 
-class _JournalRoutes:
-    """Route handlers that query the journal; synchronous ones run in threads."""
+async def _get_me(request: Request) -> Response:
+    from antiphon.web.auth import USER_SCOPE_KEY
+    from antiphon.web.json_response import json_response
 
-    def __init__(self, journal: Journal, going: RunLauncher) -> None:
-        self._journal = journal
-        self._launcher = going
-
-    async def get_me(self, request: Request) -> Response:
-        from antiphon.web.auth import USER_SCOPE_KEY
-        from antiphon.web.json_response import json_response
-
-        who = request.scope[USER_SCOPE_KEY]
-        return json_response({"name": who.name, "mayAct": who.may_act})
-
-    def get_inbox(self, request: Request) -> Response:  # noqa: ARG002
-        from antiphon.web.inbox import inbox
-        from antiphon.web.json_response import json_response
-
-        return json_response({"inbox": inbox(self._journal)})
-
-    def about(self, request: Request) -> Response:
-        from antiphon.web.json_response import json_response
-        from antiphon.web.stored import run
-
-        return json_response(run(self._journal, request.path_params["id"]))
-
-    def step(self, request: Request) -> Response:
-        from antiphon.web.json_response import json_response, parse_row_count
-        from antiphon.web.steps import raw_step_json, step_details_json
-        from antiphon.web.stored import row_at
-
-        asked = request.query_params
-        id, rows = request.path_params["id"], parse_row_count(asked, "rows", 200)
-        row = row_at(self._journal, id, asked.get("path", ""))
-        if "raw" in asked:
-            return json_response(raw_step_json(self._journal, row, rows))
-        return json_response(step_details_json(self._journal, id, row, rows, asked.get("own", "").split(",")))
-
-    async def events(self, request: Request) -> Response:
-        from antiphon.web.sse import sse_response
-
-        return sse_response(self._journal, self._launcher, request)
-
-    async def answer(self, request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
-        from antiphon.web.inbox import settle
-        from antiphon.web.json_response import json_response, read_json_object
-
-        given = await read_json_object(request, _MAX_ANSWER_BYTES)
-        id = request.path_params["id"]
-        return json_response(await run_in_threadpool(settle, self._journal, self._launcher, id, given))
-
-    def go(self, request: Request) -> Response:
-        from antiphon.web.json_response import json_response
-
-        return json_response({"goesOn": self._launcher.go_on(request.path_params["id"])})
+    who = request.scope[USER_SCOPE_KEY]
+    return json_response({"name": who.name, "mayAct": who.may_act})

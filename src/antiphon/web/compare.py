@@ -1,4 +1,4 @@
-"""Compare two runs: steps aligned by path, equal steps folded, and differences as diffs."""
+"""Compare two sessions: steps aligned by path, equal steps folded, and differences as diffs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from antiphon.results import Result, diff
 from antiphon.storage.steps import list_steps
 from antiphon.web.json_response import json_response
 from antiphon.web.steps import load_effect_entry, render_result_json, step_line_json
-from antiphon.web.stored import row_at, run
+from antiphon.web.stored import row_at, session_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,7 +49,11 @@ def compare_routes(journal: Journal) -> list[Route]:
     def get_same_steps(request: Request) -> Response:
         asked = request.query_params
         return json_response(
-            {"steps": steps_between_json(journal, *(_require_parameter(asked, each) for each in ("run", "from", "to")))}
+            {
+                "steps": steps_between_json(
+                    journal, *(_require_parameter(asked, each) for each in ("session", "from", "to"))
+                )
+            }
         )
 
     return [
@@ -67,7 +71,7 @@ def _require_parameter(asked: Any, name: str) -> str:
 
 def compare_runs_json(journal: Journal, first: str, second: str, after: str = "") -> dict[str, Any]:
     """Return both runs and their aligned steps in rows; with `after`, the rows after that path."""
-    both = {"first": run(journal, first), "second": run(journal, second)}
+    both = {"first": session_json(journal, first), "second": session_json(journal, second)}
     rows = _fold_equal(align_steps(journal.iterate_effects(first), journal.iterate_effects(second)))
     places = [number for number, each in enumerate(rows, 1) if each[-1].path == after]
     rest = rows[places[0] if after and places else 0 :]

@@ -1,4 +1,4 @@
-"""Fork a run at a step: what the fork can change, and starting it."""
+"""Fork a session at a step: what the fork can change, and starting it."""
 
 from __future__ import annotations
 
@@ -14,43 +14,20 @@ from antiphon.programs.fork import (
     load_edited_program,
 )
 from antiphon.programs.launch_spec import load_launch_spec
-from antiphon.storage.sessions import find_launch
-from antiphon.web.json_response import json_response, read_json_object
+from antiphon.storage.sessions import find_text
 from antiphon.web.steps import load_effect_entry
 from antiphon.web.stored import is_sealed, row_at
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
     from antiphon.durable import EffectEntry, Journal, RunEntry
     from antiphon.web.run_launcher import RunLauncher
 
-#: The largest program source, in bytes.
-_LARGEST = 2_000_000
 #: The name of the result that a fork can replace, by the kind of the step.
 _GIVEN = {"request": "reply", "tool": "result", "python": "value", "clock": "value"}
 _NAMES = ("given", "model", "source", "prompt")
 
 
-def routes(journal: Journal, going: RunLauncher) -> list[Route]:
-    """Return the routes that fork a run."""
-    from starlette.concurrency import run_in_threadpool
-    from starlette.routing import Route
-
-    def choices(request: Request) -> Response:
-        return json_response(choices_at(journal, request.path_params["id"], request.query_params.get("path", "")))
-
-    async def fork(request: Request) -> Response:
-        given = await read_json_object(request, _LARGEST)
-        return json_response(await run_in_threadpool(begin, journal, going, request.path_params["id"], given))
-
-    where = "/api/runs/{id:path}/fork"
-    return [Route(where, choices), Route(where, fork, methods=["POST"])]
-
-
-def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
+def list_fork_choices(journal: Journal, id: str, path: str) -> dict[str, Any]:
     """Return what a fork at a step can change, or why it cannot be forked."""
     row = row_at(journal, id, path)
     entry, step = journal.find(id), load_effect_entry(journal, row)
@@ -68,8 +45,8 @@ def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
     return {**told, "source": {"name": begun.file, "text": begun.source}}
 
 
-def begin(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Start a fork of a run, or return the errors of its changed program."""
+def start_fork(journal: Journal, going: RunLauncher, id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Start a fork of a session at a step, or return the errors of its changed program."""
     path, change = _taken(given)
     row = row_at(journal, id, path)
     if row[3] != given.get("hash"):
@@ -89,7 +66,7 @@ def _refused(journal: Journal, entry: RunEntry) -> str:
     if why := explain_fork_refusal(entry):
         return why
     try:
-        if is_sealed(journal, find_launch(journal.database, entry.id)):
+        if is_sealed(journal, find_text(journal.database, entry.id, "launch")):
             return f"it is private: `antiphon resume {entry.id} --fork --at STEP` in a terminal"
         if entry.kind not in CHAT_KINDS:
             load_launch_spec(entry, journal)

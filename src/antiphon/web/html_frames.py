@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from antiphon.errors import NotSavedError
 from antiphon.results import Result
+from antiphon.views.data_window import strip_media_type
 from antiphon.views.mcp_results import unpack_mcp_result
 from antiphon.views.select import iter_inner_results
 from antiphon.views.validated_fields import InvalidField, require_content
-from antiphon.views.window import strip_media_type
 from antiphon.web.json_response import redact_keys
 
 if TYPE_CHECKING:

@@ -67,6 +67,14 @@ def parse_row_count(asked: Mapping[str, str], name: str, otherwise: int) -> int:
     return int(given)
 
 
+def parse_number(asked: Mapping[str, str], name: str) -> int:
+    """Return a number from 0 on from the query parameters."""
+    given = asked.get(name)
+    if given is None or not (given.isascii() and given.isdigit()) or len(given) > 9:
+        raise OptionError(f"`{name}` must be a number, not {given!r}")
+    return int(given)
+
+
 @cache
 def _load_redactions() -> tuple[tuple[str, str], ...]:
     """Return the known model keys, plain and as in JSON, each with its replacement."""

@@ -88,7 +88,7 @@ def describe_program_json(directory: Path, file: str) -> dict[str, Any]:
 def start_program(
     journal: Journal, going: RunLauncher, directory: Path, given: dict[str, Any]
 ) -> tuple[int, dict[str, Any]]:
-    """Start a program with the values of a form; return a status and the run id, or errors by field."""
+    """Start a program with the values of a form; return a status and the session's id, or errors by field."""
     from antiphon.lang.runtime.inputs import InputError, parse_inputs
     from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
     from antiphon.programs.row_sources import has_private_input
@@ -109,7 +109,7 @@ def start_program(
     begun = LaunchSpec(file, str(directory), loaded.source.name, collect_program_sources(loaded), inputs=inputs)
     is_private = has_private_input(loaded, inputs)
     id = journal.begin("program", file, begun.to_json(), state="ready", is_private=is_private).id
-    return 200, {"run": id, "goesOn": going.go_on(id)}
+    return 200, {"session": id, "goesOn": going.go_on(id)}
 
 
 def _resolve_program(directory: Path, file: str) -> Path:

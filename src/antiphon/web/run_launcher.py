@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import StoreError
 from antiphon.storage.sessions import find_state, has_session
+from antiphon.web.stored import RESUMABLE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,6 @@ _MAX_ERROR_LENGTH = 4000
 _WAITING_EXIT_CODE = 3
 #: How often a waiting run is checked, in seconds.
 _POLL_SECONDS = 0.5
-#: Kinds of runs that a process of this machine can resume.
-_RESUMABLE_KINDS = ("program", "map", "team", "ask", "chat")
 
 
 class RunLauncher:
@@ -40,8 +39,8 @@ class RunLauncher:
         self._lock = threading.Lock()
         self._begun: dict[str, subprocess.Popen[bytes]] = {}
         self._failed: dict[str, str] = {}
-        #: Handlers that resume runs of a kind in this process.
-        self.here: dict[str, Callable[[RunEntry], bool]] = {}
+        #: Resumes a run in this process, if it is one of its chats.
+        self.resume_here: Callable[[RunEntry], bool] = lambda _: False
 
     def go_on(self, id: str) -> bool:
         """Resume a run unless a process is at work on it; return whether one was started.
@@ -49,9 +48,9 @@ class RunLauncher:
         Runs of a shared journal are left to its workers. No other process can read a journal in memory.
         """
         entry = self._journal.find(id)
-        if (here := self.here.get(entry.kind)) is not None and here(entry):
+        if entry.kind == "chat" and self.resume_here(entry):
             return True
-        if entry.kind not in _RESUMABLE_KINDS or not self._journal.is_file:
+        if entry.kind not in RESUMABLE_KINDS or not self._journal.is_file:
             return False
         with self._lock:
             at_it = self._begun.get(entry.id)

@@ -1,8 +1,8 @@
-"""List and search past runs, by title and by the content of their steps."""
+"""List and search sessions, by title, by what was said, and by the content of their steps."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +11,22 @@ from antiphon.durable.run_entries import EffectEntry
 from antiphon.effects import HumanAnswer, ModelReplied, ToolReturned
 from antiphon.errors import StoreError
 from antiphon.storage.search import (
+    Excerpt,
     find_contained_terms,
+    find_transcripts,
     iterate_part_texts,
     iterate_strings,
+    load_excerpt,
     make_excerpt,
     parse_search_query,
 )
 from antiphon.storage.sessions import SessionFilter, list_child_ids, list_heads
 from antiphon.storage.steps import StepRow, iterate_steps
-from antiphon.web.json_response import json_response, parse_row_count
+from antiphon.views.session_words import list_stored_kinds, list_stored_states, to_session_kind, to_session_state
 from antiphon.web.steps import load_effect_entry
-from antiphon.web.stored import LISTED, parts, runs
+from antiphon.web.stored import LISTED, list_sessions_json
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
     from antiphon.durable import Journal
 
 #: The most results in a response.
@@ -37,48 +36,52 @@ _OF_RUN, _AT_ONCE = 4_000_000, 16_000_000
 _PAGE = 500
 
 
-def routes(journal: Journal) -> list[Route]:
-    """Return the routes that list and search runs."""
-    from starlette.routing import Route
-
-    def listed(request: Request) -> Response:
-        asked = request.query_params
-        if (parent := asked.get("of")) is not None:
-            return json_response({"runs": parts(journal, parent, parse_row_count(asked, "after", 0))})
-        which = journal.make_filter(asked.get("state", ""), kind=asked.get("kind", ""), after=asked.get("after", ""))
-        wanted = parse_search_query(asked.get("q", ""))
-        return json_response(searched(journal, wanted, which) if wanted else page(journal, which))
-
-    return [Route("/api/runs", listed)]
-
-
-def page(journal: Journal, which: SessionFilter) -> dict[str, Any]:
-    """Return the newest runs, and the id of the last one if there are more."""
-    found = runs(journal, which)
-    return {"runs": found, "next": found[-1]["id"] if len(found) == LISTED else None}
+def list_or_search(journal: Journal, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return the sessions that pass the filters of a request, and the id of the last one if there are more."""
+    states, kinds = (
+        () if not (named := asked.get(name)) else listed(named)
+        for name, listed in (("state", list_stored_states), ("kind", list_stored_kinds))
+    )
+    which = journal.make_filter(states, kinds=kinds, after=asked.get("after", ""))
+    wanted = parse_search_query(asked.get("q", ""))
+    if wanted:
+        return searched(journal, wanted, which)
+    found = list_heads(journal.database, which, LISTED)
+    return {"sessions": list_sessions_json(journal, which), "next": found[-1][0] if len(found) == LISTED else None}
 
 
 def searched(journal: Journal, wanted: tuple[str, ...], which: SessionFilter) -> dict[str, Any]:
-    """Return the runs with all terms, and the id of the last one searched if there are more.
+    """Return the sessions with all terms, and the id of the last one searched if there are more.
 
-    The search is bounded, and the next request continues it. `cut` is the number of runs that were too long.
+    What is said in a transcript is found by the index. Of other sessions the steps are searched, so the search is
+    bounded, and the next request continues it. `cut` is the number of sessions that were too long.
     """
     found: dict[str, dict[str, Any]] = {}
     looked, cut, last = 0, 0, None
-    for id, *head in _heads(journal, which):
+    matches = find_transcripts(journal.database, wanted)
+    for id, state, kind, title, revision in _heads(journal, which):
         if len(found) == _FOUND or looked > _AT_ONCE:
             break
         last = id
-        search = _Search(wanted, find_contained_terms(" ".join([id, *head]), wanted))
-        search.look(journal, id)
+        if id in matches:
+            excerpt = load_excerpt(journal.database, id, matches[id], wanted)
+            found[id] = {"found": {"run": id, "path": "", "pieces": _list_pieces(excerpt)}}
+            continue
+        head = " ".join([id, to_session_state(state), to_session_kind(kind), title])
+        search = _Search(wanted, find_contained_terms(head, wanted))
+        if revision is None or search.known:
+            search.look(journal, id)
         looked, cut = looked + search.looked, cut + search.is_cut
         if search.is_found:
             found[id] = search.place
     else:
         last = None
-    whole = {each["id"]: each for each in runs(journal, journal.make_filter(ids=list(found)))} if found else {}
-    listed = [{**whole[id], **place} for id, place in found.items() if id in whole]
-    return {"runs": listed, "next": last, "cut": cut}
+    listed = list_sessions_json(journal, journal.make_filter(ids=list(found))) if found else []
+    return {"sessions": [{**each, **found[each["id"]]} for each in listed], "next": last, "cut": cut}
+
+
+def _list_pieces(excerpt: Excerpt) -> list[list[object]]:
+    return [list(each) for each in excerpt.split_pieces() if each[0]]
 
 
 @dataclass(slots=True)
@@ -115,7 +118,7 @@ class _Search:
         # The step with the most terms is shown.
         if len(found) > self.most:
             self.most = len(found)
-            pieces = [list(each) for each in make_excerpt(text, self.wanted).split_pieces() if each[0]]
+            pieces = _list_pieces(make_excerpt(text, self.wanted))
             self.place = {"found": {"run": of, "path": row.path, "pieces": pieces}}
 
 
@@ -144,7 +147,7 @@ def _texts(entry: EffectEntry) -> Generator[str]:
             yield from iterate_strings(value)
 
 
-def _heads(journal: Journal, which: SessionFilter) -> Generator[tuple[str, ...]]:
+def _heads(journal: Journal, which: SessionFilter) -> Generator[tuple[Any, ...]]:
     while rows := list_heads(journal.database, which, _PAGE):
         yield from rows
         which = replace(which, after=rows[-1][0])

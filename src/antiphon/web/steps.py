@@ -16,8 +16,8 @@ from antiphon.results import Display, Result, diff, error, structured, text
 from antiphon.storage.steps import StepRow
 from antiphon.storage.texts import REFERENCE_MARK
 from antiphon.views import headline, list_display_results, view, view_json
+from antiphon.views.data_window import make_json_cell
 from antiphon.views.select import BODY_BUILDERS_BY_KIND, iter_inner_results
-from antiphon.views.window import make_json_cell
 from antiphon.web.highlighting import highlight_view
 from antiphon.web.html_frames import add_frame_addresses, frame_address
 

@@ -6,19 +6,21 @@ and gets none twice.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import NotSavedError
-from antiphon.storage.steps import StepRow, find_last_step
-from antiphon.team.budget import TurnUsage, load_turn_usage, sum_agent_costs
+from antiphon.storage.steps import StepRow, UsageRow, find_last_step, list_child_usage
+from antiphon.team.budget import sum_agent_costs
 from antiphon.team.diffs import branch_commands
 from antiphon.team.queries import describe_activity, describe_event, team_status_json
 from antiphon.team.turns import turn_run_id
 from antiphon.views.markdown import markdown_json
-from antiphon.web.sse import EventFeed, SseEvent
+from antiphon.web.sse import EventFeed
+from antiphon.web.step_events import SseEvent
 from antiphon.web.steps import step_line_json
-from antiphon.web.teams import describe_unfinished_creation, find_team, list_teams_json
+from antiphon.web.stored import session_json
+from antiphon.web.teams import describe_unfinished_creation, find_team
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
@@ -33,18 +35,13 @@ _PLAIN_TEXT_AUTHORS = ("@human", "@team")
 
 
 class TeamEventFeed(EventFeed):
-    """Tracks what a page has received of a team, or of the list of teams, and produces what is new."""
+    """Tracks what a page has received of a team, and produces what is new."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        going: RunLauncher,
-        team: str | None,
-        after: str = "",
-        parts: Iterable[tuple[str, str]] = (),
-    ) -> None:
-        super().__init__(journal, going, None, parts=parts)
-        self._id, self._launcher = team, going
+    is_batched = True
+
+    def __init__(self, journal: Journal, launcher: RunLauncher, id: str, after: str = "") -> None:
+        super().__init__(journal)
+        self._id, self._launcher = id, launcher
         self._last = int(after) if after.isascii() and after.isdecimal() else -1
         self._team: Team | None = None
         self._unsent_messages: list[ChannelMessage] = []
@@ -55,11 +52,9 @@ class TeamEventFeed(EventFeed):
 
     def _own(self) -> Generator[SseEvent]:
         id = self._id
-        if id is None:
-            yield from self._if_other("teams", list_teams_json(self._journal))
-            return
         try:
             team = self._team = self._team or find_team(self._journal, id)
+            yield from self._if_other("session", session_json(self._journal, id))
         except NotSavedError:
             yield from self._if_other("gone", id)
             return
@@ -116,7 +111,7 @@ class TurnTracker:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.used: dict[int, TurnUsage] = {}
+        self.used: dict[int, UsageRow] = {}
         self.current_steps: dict[int, dict[str, Any]] = {}
         self._known: set[int] | None = None
         self._last: dict[int, StepRow] = {}
@@ -125,13 +120,13 @@ class TurnTracker:
         """Read what is new."""
         under_way = set(team.state.turns)
         if self._known is None:
-            self.used = {each.turn: each for each in load_turn_usage(team.database, team.id)}
+            self.used = {each.number: each for each in list_child_usage(team.database, team.id)}
             self._known = set(team.state.history) - under_way
         rows = {number: find_last_step(self._journal.database, turn_run_id(team.id, number)) for number in under_way}
         changed = {number for number, row in rows.items() if row is not None and row != self._last.get(number)}
         over = set(team.state.history) - under_way - self._known
         if wanted := sorted(changed | over):
-            self.used |= {each.turn: each for each in load_turn_usage(team.database, team.id, wanted)}
+            self.used |= {each.number: each for each in list_child_usage(team.database, team.id, wanted)}
         for number in changed:
             if (row := rows[number]) is not None:
                 self._last[number] = row

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from antiphon.durable.run_owner import is_owner_alive
 from antiphon.errors import ContentError, NotReadyError, NotSavedError, OptionError
 from antiphon.results import diff, terminal
-from antiphon.storage.posts import list_teams
 from antiphon.storage.sessions import has_session
 from antiphon.team import SecretRefused, Team
 from antiphon.team.diffs import FileVersions, file_versions_between
@@ -24,106 +22,14 @@ from antiphon.web.steps import render_result_json
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
     from antiphon.durable import Journal
     from antiphon.web.run_launcher import RunLauncher
 
-#: The most teams listed, newest first.
-_MAX_TEAMS = 200
 #: The most files, and the most bytes in all, of a diff.
 _MAX_FILES, _MAX_DIFF_BYTES = 300, 4_000_000
-#: The largest request of a person, in bytes.
-_MAX_REQUEST_BYTES = 1_000_000
 #: How long, and how often, to wait for a process that is releasing a team, in seconds.
 _RELEASE_SECONDS, _RELEASE_POLL_SECONDS = 5.0, 0.1
 SHARED_JOURNAL_NOTE = "A team works on one machine: in a journal that many share there is none."
-
-
-def team_routes(journal: Journal, going: RunLauncher) -> list[Route]:
-    """Return the routes for teams."""
-    from starlette.routing import Route
-
-    made = _TeamRoutes(journal, going)
-    team = "/api/teams/{id:path}"
-    acts = [
-        Route(f"{team}/{name}", made.make_action_handler(act), methods=["POST"]) for name, act in _TEAM_ACTIONS.items()
-    ]
-    return [
-        Route("/api/teams", made.get_teams),
-        Route("/api/teams/events", made.events),
-        Route(f"{team}/events", made.events),
-        Route(f"{team}/task", made.task),
-        Route(f"{team}/diff", made.diff),
-        *acts,
-    ]
-
-
-class _TeamRoutes:
-    """Route handlers for teams; they run in threads, because they read and wait."""
-
-    def __init__(self, journal: Journal, going: RunLauncher) -> None:
-        self._journal = journal
-        self._launcher = going
-
-    def get_teams(self, request: Request) -> Response:  # noqa: ARG002
-        from antiphon.web.json_response import json_response
-
-        return json_response(list_teams_json(self._journal))
-
-    def task(self, request: Request) -> Response:
-        from antiphon.web.json_response import json_response
-
-        team = load_team(self._journal, request.path_params["id"])
-        return json_response(task_details_json(team, request.query_params.get("task", "")))
-
-    def diff(self, request: Request) -> Response:
-        from antiphon.web.json_response import json_response, parse_row_count
-
-        team = load_team(self._journal, request.path_params["id"])
-        rows = parse_row_count(request.query_params, "rows", 400)
-        return json_response(team_diff_json(team, request.query_params.get("task"), rows))
-
-    async def events(self, request: Request) -> Response:
-        from antiphon.web.sse import sse_response
-        from antiphon.web.team_events import TeamEventFeed
-
-        return sse_response(self._journal, self._launcher, request, TeamEventFeed)
-
-    def make_action_handler(self, act: TeamAction) -> Callable[[Request], Any]:
-        """Return a handler that reads a request and performs an action on a team."""
-
-        async def handle_action(request: Request) -> Response:
-            from starlette.concurrency import run_in_threadpool
-
-            from antiphon.web.json_response import json_response, read_json_object
-
-            given = await read_json_object(request, _MAX_REQUEST_BYTES)
-            return json_response(await run_in_threadpool(self._perform, act, request.path_params["id"], given))
-
-        return handle_action
-
-    def _perform(self, act: TeamAction, id: str, given: dict[str, Any]) -> dict[str, Any]:
-        with _map_errors():
-            return act(load_team(self._journal, id), self._launcher, given)
-
-
-# Queries
-
-
-def list_teams_json(journal: Journal) -> dict[str, Any]:
-    """Return all teams, newest first, with their numbers of open questions."""
-    if journal.is_shared:
-        return {"teams": [], "note": SHARED_JOURNAL_NOTE}
-    return {"teams": [_team_line_json(*row) for row in list_teams(journal.database, _MAX_TEAMS)]}
-
-
-def _team_line_json(id: str, title: str, state: str, created: float, owner: str, asked: int) -> dict[str, Any]:
-    is_run = bool(owner) and is_owner_alive(owner)
-    now = "done" if state == "done" else "running" if is_run else "waiting" if asked else "ready"
-    return {"id": id, "title": title, "state": now, "created": created, "waiting": 0 if state == "done" else asked}
 
 
 def load_team(journal: Journal, id: str) -> Team:
@@ -191,6 +97,14 @@ def _file_diff_json(file: FileVersions, rows: int) -> dict[str, Any]:
 TeamAction = Callable[[Team, "RunLauncher", dict[str, Any]], dict[str, Any]]
 
 
+def act_on_team(journal: Journal, launcher: RunLauncher, name: str, id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Perform an action on a team by its name; raise `OptionError` if a team has no such action."""
+    if (act := _TEAM_ACTIONS.get(name)) is None:
+        raise OptionError(f"session {id} is a team, and a team cannot do this: {name}")
+    with _map_errors():
+        return act(load_team(journal, id), launcher, given)
+
+
 def answer_question(team: Team, going: RunLauncher, given: dict[str, Any]) -> dict[str, Any]:
     """Answer a question and resume the team."""
     number, said = given.get("question"), _require_text(given)
@@ -249,10 +163,10 @@ def resume_team(team: Team, going: RunLauncher, _: dict[str, Any]) -> dict[str, 
 
 _TEAM_ACTIONS: dict[str, TeamAction] = {
     "answer": answer_question,
-    "say": post_message,
+    "send": post_message,
     "limits": raise_limits,
     "stop": stop_team,
-    "go": resume_team,
+    "resume": resume_team,
 }
 
 

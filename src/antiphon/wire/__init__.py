@@ -14,7 +14,7 @@ from antiphon.conversation import Origin
 from antiphon.wire.api_spec import ApiSpec, HistoryForm, HttpForm, ImagePlace
 from antiphon.wire.apis import APIS, ApiCodec, detect_api, get_api_spec, wire
 from antiphon.wire.cache import CacheOutcome, CacheReport
-from antiphon.wire.options import Options, Profile, Target
+from antiphon.wire.options import ModelSettings, Options, Profile, Target
 from antiphon.wire.prompt import PrefixChange, Prompt
 from antiphon.wire.reply import (
     CallDelta,
@@ -59,6 +59,7 @@ __all__ = [
     "HistoryForm",
     "HttpForm",
     "ImagePlace",
+    "ModelSettings",
     "Options",
     "PrefixChange",
     "Profile",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from antiphon.wire.embeddings import EmbeddingForm
+
 
 class ImagePlace(NamedTuple):
     """The place of an image in a body: base64 with its type, or a data URL if `type_key` is empty."""
@@ -95,6 +97,8 @@ class ApiSpec:
     continuation_field: str = ""
     #: The statuses of an answer that the server makes while nobody is connected.
     background_statuses: tuple[str, ...] = ()
+    #: How embeddings are made, if the API makes them.
+    embeddings: EmbeddingForm | None = None
     #: The names that other frameworks have for providers with this API.
     framework_names: tuple[str, ...] = ()
 

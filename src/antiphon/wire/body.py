@@ -20,7 +20,7 @@ from antiphon.conversation import (
     Turn,
     UserTurn,
 )
-from antiphon.errors import OptionError
+from antiphon.errors import ContentError, OptionError
 
 #: Text that replaces a user turn which holds only another provider's content.
 UNSHOWABLE_TEXT = "(This message holds content that cannot be shown to this model.)"
@@ -58,6 +58,10 @@ class RunningHash(Protocol):
     def copy(self) -> Self: ...
 
 
+#: How a segment enters a hash. Roles and lengths delimit the segments, so different segments never hash alike.
+_HASHED_SEGMENT = b"%s %d\n%s"
+
+
 class _HashChain:
     """A running hash over segments, with its value, turn and byte count after each segment."""
 
@@ -71,18 +75,6 @@ class _HashChain:
         #: The places of segments whose text was joined to the text before it.
         self.joined: set[int] = set()
         self.turns: list[tuple[int, int]] = []
-
-    @property
-    def digest(self) -> str:
-        return self.hash.hexdigest()[:_DIGEST_LENGTH]
-
-    def add(self, segment: MessageSegment, turn: int) -> None:
-        # Roles and lengths delimit the segments, so different segments never hash alike.
-        size = len(segment.blocks)
-        self.hash.update(b"%s %d\n%s" % (segment.role.encode(), size, segment.blocks))
-        self.bytes += size
-        self.digests.append(self.hash.digest())
-        self.turns.append((turn, self.bytes))
 
 
 class _EncodedPrefix:
@@ -122,7 +114,7 @@ class EncodedMessages:
     @property
     def digest(self) -> str:
         """The hash of all content."""
-        return self._tail.digest
+        return self._tail.hash.hexdigest()[:_DIGEST_LENGTH]
 
     @property
     def bytes(self) -> int:
@@ -145,9 +137,9 @@ class EncodedMessages:
             return place in self._settled.joined
         return place - self._settled_count in self._tail.joined
 
-    def continue_hash(self) -> _HashChain:
+    def continue_hash(self) -> RunningHash:
         """Return a running hash that continues after all content."""
-        return _HashChain(self._tail.hash.copy(), self._tail.bytes)
+        return self._tail.hash.copy()
 
 
 #: The encoding of a conversation, of a turn and of its tools, each by target.
@@ -206,16 +198,23 @@ def _append_turns(
     for turn in turns:
         segments = turn.derived.get((_SEGMENTS, key))
         if segments is None:
-            segments = tuple(encode_turn(turn))
+            try:
+                segments = tuple(encode_turn(turn))
+            except RecursionError:
+                raise ContentError(f"the content of turn {number + 1} is nested too deeply for JSON") from None
             if not segments and isinstance(turn, UserTurn) and turn.visible_parts:
                 segments = (nothing,)
             turn.derived[_SEGMENTS, key] = segments
         for segment in segments:
-            if segment.bound is not None and segment.bound != chain.digest:
+            if segment.bound is not None and segment.bound != chain.hash.hexdigest()[:_DIGEST_LENGTH]:
                 # It is bound to another prefix than the one before it here.
                 chain.left_out += 1
                 continue
-            chain.add(segment, number)
+            size = len(segment.blocks)
+            chain.hash.update(_HASHED_SEGMENT % (segment.role.encode(), size, segment.blocks))
+            chain.bytes += size
+            chain.digests.append(chain.hash.digest())
+            chain.turns.append((number, chain.bytes))
             if pending and pending.role == segment.role != "":
                 pending = _merge_segments(pending, segment)
                 if pending.text is not None:
@@ -235,14 +234,14 @@ def bind_thinking(
     places = [place for place, part in enumerate(parts) if isinstance(part, Reasoning) and part.native is not None]
     if not places:
         return tuple(parts)
-    chain, bound = before.continue_hash(), list(parts)
+    hash, bound = before.continue_hash(), list(parts)
     # What follows the last thinking binds nothing.
     for place in range(places[-1] + 1):
         if place in places:
-            bound[place] = replace(bound[place], bound=chain.digest)
+            bound[place] = replace(bound[place], bound=hash.hexdigest()[:_DIGEST_LENGTH])
         if place < places[-1]:
             for segment in encode_turn(AssistantTurn((bound[place],))):
-                chain.add(segment, 0)
+                hash.update(_HASHED_SEGMENT % (segment.role.encode(), len(segment.blocks), segment.blocks))
     return tuple(bound)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_object, as_string
-from antiphon.conversation import Conversation, DerivedKey
+from antiphon.conversation import Conversation, DerivedKey, RequestHead
 from antiphon.facts import CacheFacts
-from antiphon.wire.options import Target
+from antiphon.wire.options import Options, Target
 from antiphon.wire.prompt import PrefixChange, Prompt
 
 if TYPE_CHECKING:
@@ -94,26 +94,36 @@ class CacheReport:
                 return f"{counts}: {self.server or 'the provider does not say why'}"
 
 
-_CACHE_KEY = DerivedKey[str]("cache key")
+#: The options of the last request, without and with the cache key.
+_KEYED_OPTIONS = DerivedKey[tuple[Options, Options]]("options with a cache key")
 #: The last prompt that a target answered: it has read the same of a fork.
 _SENT = DerivedKey[SentPrompt]("prompt", forks=True)
 #: The prompt of the last request, if it failed.
 _UNANSWERED = DerivedKey[Prompt]("unanswered prompt", forks=True)
 
 
-def cache_key(conversation: Conversation, target: Target) -> str:
-    """Return a key shared by all requests of a conversation and its forks, or "" if the provider takes
-    none.
+def add_cache_options(conversation: Conversation, target: Target, options: Options) -> Options:
+    """Return the options with what the library sets for the cache: a key, and the reply to compare with.
+
+    The key is shared by all requests of a conversation and its forks.
     """
-    if target.provider not in _CACHE_KEY_PROVIDERS or not target.facts.cache.key:
-        return ""
-    known = conversation.derived.get((_CACHE_KEY, target.model))
-    if known is None:
-        head = conversation.head
-        told = [target.model, head.system, *(f"{tool.name} {dump_json(tool.parameters)}" for tool in head.tools)]
-        key = sha256("\n".join(told).encode()).hexdigest()[:16]
-        known = conversation.derived[_CACHE_KEY, target.model] = key
-    return known
+    facts, sent = target.facts.cache, conversation.derived.get((_SENT, (target.provider, target.api, target.model)))
+    if sent is not None and sent.is_missed and facts.diagnostics:
+        options = replace(options, compare_with=sent.reply_id)
+    if not options.cache or not facts.key or target.provider not in _CACHE_KEY_PROVIDERS:
+        return options
+    known = conversation.derived.get((_KEYED_OPTIONS, target.model))
+    if known is not None and known[0] is options:
+        return known[1]
+    key = _make_cache_key(conversation.head, target.model) if known is None else known[1].cache_key
+    keyed = replace(options, cache_key=key)
+    conversation.derived[_KEYED_OPTIONS, target.model] = (options, keyed)
+    return keyed
+
+
+def _make_cache_key(head: RequestHead, model: str) -> str:
+    told = [model, head.system, *(f"{tool.name} {dump_json(tool.parameters)}" for tool in head.tools)]
+    return sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def get_last_prompt(conversation: Conversation, target: Target) -> SentPrompt | None:
@@ -125,7 +135,7 @@ def store_last_prompt(conversation: Conversation, target: Target, sent: SentProm
     """Store the prompt that a target has answered."""
     key = (target.provider, target.api, target.model)
     conversation.derived[_SENT, key] = sent
-    conversation.derived.remove((_UNANSWERED, key))
+    conversation.derived.pop((_UNANSWERED, key), None)
 
 
 def find_prompt_change(conversation: Conversation, target: Target, prompt: Prompt) -> PrefixChange | None:

@@ -29,13 +29,14 @@ class _UnsupportedOption(Exception):
     """Raised for an option that the provider's tool does not have."""
 
 
-def check_hosted_tools(tools: Sequence[ToolSpec], target: Target) -> None:
-    """Raise OptionError if the target cannot run one of the active hosted tools."""
+def check_hosted_tools(tools: Sequence[ToolSpec], target: Target) -> tuple[str, ...]:
+    """Return the secrets of the active hosted tools. Raise OptionError if the target cannot run one of them."""
     hosted = [tool for tool in tools if tool.hosted]
     has_functions = bool(hosted) and any(not tool.is_provider_defined for tool in tools)
     for tool in hosted:
         if problem := find_hosted_tool_problem(tool, target, has_functions=has_functions):
             raise OptionError(problem)
+    return tuple([text for tool in hosted for text in tool.secret_texts])
 
 
 def encode_hosted_tool(tool: ToolSpec, target: Target) -> str | None:
@@ -91,7 +92,7 @@ def find_deferred_tools(tools: Iterable[ToolSpec], target: Target) -> frozenset[
 
 def insert_mcp_tokens(declarations: str, tools: Iterable[ToolSpec]) -> str:
     """Return the declarations, separated by commas, with the tokens of MCP servers inserted."""
-    tokens = {tool.name: get_mcp_token(tool) for tool in tools if needs_mcp_token(tool)}
+    tokens = {tool.name: get_mcp_token(tool) for tool in tools if tool.hosted and needs_mcp_token(tool)}
     if not tokens:
         return declarations
     declared: list[dict[str, Any]] = load_json(f"[{declarations}]")

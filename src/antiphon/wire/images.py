@@ -8,7 +8,9 @@ import binascii
 from dataclasses import replace
 from typing import Any
 
-from antiphon.conversation import AssistantTurn, Image, Text, ToolResult, Turn, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, Image, Text, ToolResult, Turn, UserTurn
+from antiphon.errors import ContentError
+from antiphon.facts.resolution import default_model
 from antiphon.wire.options import Target
 
 #: Magic bytes of image types: offset, bytes, media type.
@@ -60,6 +62,26 @@ def _find_exceeded_limit(image: Image, target: Target) -> str:
         size, most = len(image.data) / 2**20, limits.bytes / 2**20
         return f"it has {size:.1f} MB as base64, and {target.provider} takes {most:g} MB; make it smaller"
     return ""
+
+
+def check_new_images(conversation: Conversation, target: Target) -> None:
+    """Raise ContentError for an image in the latest user turn that the model cannot see.
+
+    Earlier images and those of tools are replaced by a note to the model.
+    """
+    turn = conversation.turns[-1] if conversation.turns else None
+    for part in turn.parts if isinstance(turn, UserTurn) else ():
+        if isinstance(part, Image) and (reason := find_image_problem(part, target)):
+            others = "" if target.accepts_images() else f", such as {_name_vision_models()}"
+            raise ContentError(
+                f"an image cannot be sent to {target.provider}/{target.model}: {reason}{others}"
+                " (`conversation.undo()` takes it back)"
+            )
+
+
+def _name_vision_models() -> str:
+    """Return the names of models that can see images, for a message."""
+    return " or ".join(filter(None, map(default_model, ("anthropic", "google"))))
 
 
 def replace_unsupported_images(turn: Turn, target: Target) -> Turn:

@@ -6,8 +6,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon._base.json_access import as_array, as_integer, as_object, as_string
 from antiphon.errors import BadReply
+
+
+def as_integers(*values: object) -> list[int | None]:
+    """Return `as_integer` of each value."""
+    return [value if type(value) is int else None if value is None else as_integer(value) for value in values]
 
 
 def sum_known(*values: int | None) -> int | None:

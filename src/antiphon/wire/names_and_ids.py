@@ -22,12 +22,12 @@ def make_unique_name(name: str, taken: Container[str]) -> str:
     return next(free for n in count(2) if (free := f"{name[:58]}_{n}") not in taken)
 
 
-def choose_tool_name(name: str, theirs: str, legal: re.Pattern[str]) -> str:
+def choose_tool_name(name: str, theirs: object, legal: re.Pattern[str]) -> str:
     """Return the name under which a provider knows a tool: its own if the API accepts it, else ours.
 
     Calls, results, declarations and choices all use this, so that a tool has one name in a request.
     """
-    return theirs if legal.fullmatch(theirs) else name
+    return theirs if isinstance(theirs, str) and legal.fullmatch(theirs) else name
 
 
 def use_legal_name(declaration: dict[str, Any], name: str, legal: re.Pattern[str]) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def use_legal_name(declaration: dict[str, Any], name: str, legal: re.Pattern[str
     return declaration | {"name": name}
 
 
-def choose_call_id(call: ToolCall, theirs: str, legal: re.Pattern[str]) -> str:
+def choose_call_id(call: ToolCall, theirs: object, legal: re.Pattern[str]) -> str:
     """Return the id under which a provider knows the call: its own if it is legal and the call was not
     renamed.
     """
-    if not theirs or theirs == call.id:
+    if not isinstance(theirs, str) or not theirs or theirs == call.id:
         return call.id
     return theirs if normalize_call_id(theirs) == call.id and legal.fullmatch(theirs) else call.id

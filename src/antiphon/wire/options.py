@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from antiphon.conversation import Origin
 from antiphon.errors import OptionError
@@ -80,6 +79,23 @@ class Options:
             raise OptionError(f"`reasoning` is one of {', '.join(get_args(Effort))}, or a number of tokens")
 
 
+class ModelSettings(TypedDict, total=False):
+    """The settings of requests that users choose, as keyword arguments: the fields of `Options` with the same names."""
+
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    stop: str | Sequence[str]
+    tool_choice: str | None
+    parallel_tool_calls: bool | None
+    reasoning: Effort | int | None
+    output_schema: Mapping[str, Any] | None
+    cache: bool | str
+    prefix: Literal["tell", "error"]
+    background: bool
+    extra: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Differences between servers that implement the same API. The defaults are those of its owner."""
@@ -131,17 +147,17 @@ class Target:
     profile: Profile = field(default_factory=Profile)
     #: The platform that serves the model, if the provider's name does not imply it: `bedrock`, `vertex`, `foundry`.
     platform: str = ""
+    #: The origin that marks this target's own payloads.
+    origin: Origin = field(init=False, compare=False, repr=False)
     #: The currently known facts about the model.
     facts = _CurrentFacts()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", Origin(self.provider, self.api, self.model))
 
     def accepts_images(self) -> bool:
         """Return whether images may be sent, as far as is known."""
         return self.profile.images and (self.facts.inputs or {}).get("images", InputLimits()) is not None
-
-    @cached_property
-    def origin(self) -> Origin:
-        """The origin that marks this target's own payloads."""
-        return Origin(self.provider, self.api, self.model)
 
     @property
     def key(self) -> str:

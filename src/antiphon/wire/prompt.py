@@ -9,7 +9,7 @@ from typing import Any, cast
 from antiphon._base.json import dump_json
 from antiphon.conversation import Conversation, Update
 from antiphon.wire.body import EncodedMessages
-from antiphon.wire.options import Options, Target, choose_effort
+from antiphon.wire.options import Options, Target, adapt_options, choose_effort
 from antiphon.wire.server_tools import add_findings_note
 
 #: Approximate bytes of JSON per token.
@@ -99,6 +99,7 @@ def announce_request_changes(conversation: Conversation, target: Target, options
     Results of another provider's tools are reported in a note. Return the update. A second call before
     the request is sent changes nothing.
     """
+    options = adapt_options(target, options)
     add_findings_note(conversation, target)
     change, effort = target.facts.config_change, options.reasoning
     # Another field turns Claude's thinking off.

@@ -53,7 +53,7 @@ class ReplyState:
 
     def save_to(self, state: ProviderState, origin: Origin) -> None:
         """Store what later requests need in the conversation's provider state."""
-        known = state.of(origin)
+        known = state.get(origin, {})
         if self.container is not None:
             state.keep(origin, container=dict(self.container))
         if self.transformations or "transformations" in known:

@@ -20,6 +20,8 @@ class EncodedRequest:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     prompt: Prompt | None = field(default=None, repr=False, compare=False)
     bind: ThinkingBinder = field(default=tuple, repr=False, compare=False)
+    #: Texts in the body that must never be shown.
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 #: Headers whose values are lists, so that a request may add to those of the connection.

@@ -91,7 +91,7 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     wishes = ChatOptions(
         entry.kind,
         about.get("model"),
-        resume=about.get("conversation") or None,
+        id=entry.id,
         allow_all=bool(about.get("yes")),
         journal=True,
         about={name: about.get(name) for name in ("returns", "schema", "options", "extract", "yes")},
@@ -181,8 +181,7 @@ def _print_first_code(result: AIResult, talk: Chat) -> int:
 
 
 def _print_usage(talk: Chat) -> None:
-    from antiphon.terminal.state_lines import format_usage
-    from antiphon.terminal.status_line import sum_run_usage
+    from antiphon.terminal.state_lines import format_usage, sum_run_usage
 
     used = format_usage(*sum_run_usage(talk.usage_history))
     print_message(f"{talk.session.model.name}: {', '.join(used) or 'usage is unknown'}")

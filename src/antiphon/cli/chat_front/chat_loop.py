@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from antiphon.chat.chat import Chat
 from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
+from antiphon.chat.file_undo import FileUndo
 from antiphon.chat.mentions import expand_mentions
 from antiphon.chat.plan_mode import AGREEMENT, SUBMIT_PLAN, make_plan_note, select_harmless_tools
 from antiphon.chat.skills import Skill, make_skill_tool
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
-from antiphon.cli.chat_front.file_undo import FileUndo
 from antiphon.cli.chat_front.line_editor import LineEditor
 from antiphon.cli.chat_front.local_models import prepare_model
 from antiphon.cli.chat_front.screen import Screen
@@ -24,7 +24,7 @@ from antiphon.conversation import Text
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError, RunRecord
 from antiphon.terminal.sanitizer import sanitize_line
-from antiphon.terminal.status_line import sum_run_usage
+from antiphon.terminal.state_lines import sum_run_usage
 from antiphon.tools import ProviderTool, Tool
 from antiphon.views.cost_format import format_cost
 from antiphon.wire import Usage
@@ -54,6 +54,7 @@ class ChatLoop:
         self.reader = reader
         #: The tools of the selection, to which a chat adds its own.
         self._loaded: list[Tool | ProviderTool] = []
+        self._are_tools_declared = False
         self._first_specs = {spec.name: spec for spec in talk.conversation.tools}
         self.skills: list[Skill] = []
         self.is_planning = False
@@ -73,6 +74,8 @@ class ChatLoop:
     def run(self, first: Callable[[], None] | None = None) -> None:
         """Read and answer until the end of the input, `/quit`, or Ctrl-C twice at the prompt; call `first` before."""
         is_over = False
+        if first is not None:
+            self.declare_tools()
         while not is_over:
             try:
                 if first is not None:
@@ -281,7 +284,9 @@ class ChatLoop:
         return self.talk.toolbox
 
     def declare_tools(self) -> None:
-        """Add the chat's own tools to those that are loaded, and declare all in the conversation."""
+        """Load the selected tools, add the chat's own, and declare all in the conversation."""
+        self.talk.load_tools()
+        self._are_tools_declared = True
         self._loaded = list(self.talk.session.tools)
         self.arrange_tools(is_resumed=bool(self.talk.unfinished_run))
         self.talk.declare_tools()
@@ -330,6 +335,8 @@ class ChatLoop:
         self.send(AGREEMENT)
 
     def _handle_input(self, said: str) -> None:
+        if not self._are_tools_declared:
+            self.declare_tools()
         edited, self._edited = self._edited, 0
         if edited and (said.startswith("/") or not said.strip()):
             self.display.print_note("the message was not changed")

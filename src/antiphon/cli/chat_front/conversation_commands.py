@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon.cli.style import format_noun_count
 from antiphon.conversation import Text, UserTurn
 from antiphon.errors import OptionError
+from antiphon.terminal.state_lines import format_tool_call
 
 if TYPE_CHECKING:
     from antiphon.cli.chat_front.chat_loop import ChatLoop
 
 _MAX_SHOWN_CHARACTERS = 60
+#: The most files or calls named in a line.
+_MAX_NAMED = 8
 
 
 def start_new_chat(chat: ChatLoop, _: str) -> None:
@@ -26,6 +30,13 @@ def clear_chat(chat: ChatLoop, argument: str) -> None:
     """Clear the screen and begin an empty conversation."""
     chat.display.console.clear()
     start_new_chat(chat, argument)
+
+
+def rename_chat(chat: ChatLoop, name: str) -> None:
+    """Give the chat a name."""
+    chat.talk.rename(name)
+    id = chat.talk.id
+    chat.display.print_note(f"session {id} is now {chat.talk.title!r}" if name else f"session {id} has no name now")
 
 
 def compact_conversation(chat: ChatLoop, focus: str) -> None:
@@ -53,12 +64,24 @@ def edit_message(chat: ChatLoop, argument: str) -> None:
 
 def remove_messages(chat: ChatLoop, argument: str) -> None:
     """Remove the last messages with their answers, and restore the files that their calls changed."""
-    taken, done = chat.files.undo(parse_number(argument, 1))
-    if not taken:
+    undone = chat.files.undo(parse_number(argument, 1))
+    if not undone.texts:
         raise OptionError("there is no message to remove")
-    chat.display.print_note(f"removed {format_noun_count(len(taken), 'message')}, from: {_shorten(taken[-1])}")
-    for line in done:
-        chat.display.print_note(f"  {line}", "yellow" if line.startswith(("kept", "not undone")) else "dim")
+    count = format_noun_count(len(undone.texts), "message")
+    chat.display.print_note(f"removed {count}, from: {_shorten(undone.texts[-1])}")
+    for what, names in (("restored", undone.files.restored), ("removed", undone.files.removed)):
+        if names:
+            chat.display.print_note(f"  {what}: {_list_some(names)}", "dim")
+    for name, reason in undone.files.kept:
+        chat.display.print_note(f"  kept {name}: {reason}", "yellow")
+    if undone.lasting_calls:
+        calls = [format_tool_call(each) for each in undone.lasting_calls]
+        chat.display.print_note(f"  not undone: {_list_some(calls)}", "yellow")
+
+
+def _list_some(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join([*names[:_MAX_NAMED], f"and {more} more"] if more > 0 else names)
 
 
 def copy_answer(chat: ChatLoop, argument: str) -> None:

@@ -45,7 +45,7 @@ def make_failure_json(reason: str, talk: Chat | None = None, error: AntiphonErro
     from dataclasses import asdict
 
     from antiphon.session import RunRecord
-    from antiphon.terminal.status_line import sum_run_usage
+    from antiphon.terminal.state_lines import sum_run_usage
 
     known = {"value": None, "id": talk.id or None if talk else None}
     if error is not None and isinstance(error.run, RunRecord) and error.run.outcome != "failed":

@@ -9,16 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from antiphon.chat.chat import Chat
 from antiphon.conversation import ToolCall
 from antiphon.session import Event, Question, QuestionAsked, RequestEnded, RequestStarted, RunEnded, RunRecord
 from antiphon.terminal.approval_prompt import Offer, Person
-from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_line, sanitize_text
-from antiphon.terminal.scrollback import make_markdown
 from antiphon.terminal.state_lines import format_duration, format_usage
 from antiphon.tools import Tool
 from antiphon.tools.approval import offer_command_decision
@@ -29,6 +26,7 @@ from antiphon.wire import TextDelta
 if TYPE_CHECKING:
     from antiphon.cli.chat_front.busy_keyboard import BusyKeyboard
     from antiphon.cli.chat_front.notification import Notifier
+    from antiphon.terminal.live_view import LiveView
 
 #: The last lines of a command's output that are displayed.
 _OUTPUT_LINES = 8
@@ -92,6 +90,9 @@ class Screen:
         self.waited = 0.0
         self._keyboard = typing.keyboard if typing is not None and self.is_live else None
         typed = typing.list_lines if typing is not None and self.is_live else tuple[str, ...]
+        # Imported late, as everything that only an answer needs: the prompt comes first.
+        from antiphon.terminal.live_view import LiveView
+
         self._view = view = LiveView(self.console, output_lines=_OUTPUT_LINES, typed=typed)
         listening = self._keyboard.listening() if self._keyboard is not None else nullcontext()
         with hear_output(view.hear), closing(events), listening, view:
@@ -124,6 +125,8 @@ class Screen:
     def print_markdown(self, text: str) -> None:
         """Print Markdown."""
         self.console.print()
+        from antiphon.terminal.scrollback import make_markdown
+
         self.console.print(make_markdown(text))
 
     def print_note(self, text: str, style: str = "dim") -> None:
@@ -132,6 +135,8 @@ class Screen:
 
     def print_pairs(self, rows: Iterable[tuple[str, str]]) -> None:
         """Print names with their descriptions in two columns."""
+        from rich.table import Table
+
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")

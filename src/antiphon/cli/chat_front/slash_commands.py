@@ -164,8 +164,7 @@ def _show_context(chat: ChatLoop, _: str) -> None:
 
 
 def _show_usage(chat: ChatLoop, _: str) -> None:
-    from antiphon.terminal.state_lines import format_usage
-    from antiphon.terminal.status_line import sum_run_usage
+    from antiphon.terminal.state_lines import format_usage, sum_run_usage
 
     used = chat.talk.usage_history
     told = " · ".join(format_usage(*sum_run_usage(used))) or "usage is unknown"
@@ -198,6 +197,7 @@ COMMANDS = {
     for command in (
         SlashCommand("/new", "begin an empty conversation; this one stays saved", commands.start_new_chat),
         SlashCommand("/clear", "clear the screen and begin an empty conversation", commands.clear_chat),
+        SlashCommand("/rename NAME", "name this chat; `antiphon show NAME` finds it", commands.rename_chat),
         SlashCommand("/compact [FOCUS]", "let the model summarize the older turns", commands.compact_conversation),
         SlashCommand("/edit [N]", "change the last message, or the N-th last, and send it", commands.edit_message),
         SlashCommand(

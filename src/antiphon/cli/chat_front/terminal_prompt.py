@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TextIO, cast
 
@@ -67,12 +68,12 @@ class TerminalPrompt:
         self._menu = menu
         self._folds = PasteFolds()
         self._history = _open_history(history, self._folds)
-        self._sessions: tuple[PromptSession[str], PromptSession[str]] | None = None
         self._input: Input | None = None
+        self._output: Output | None = None
 
     def read_message(self, prompt: str, status: str, draft: str) -> str | None:
         """Return a message as it was typed, with pasted text in full; `None` at the end of the input."""
-        session, _ = self._open()
+        session = self._messages
         session.bottom_toolbar = status or None
         try:
             return self._folds.expand(self._run(session, prompt, draft))
@@ -83,7 +84,7 @@ class TerminalPrompt:
 
     def read_answer(self, prompt: str) -> str | None:
         """Return one line, without what was typed before; `None` at the end of the input."""
-        _, session = self._open()
+        session = self._answers
         self.forget_typed()
         try:
             return self._run(session, prompt, "")
@@ -99,14 +100,20 @@ class TerminalPrompt:
         shown: StyleAndTextTuples = [("class:prompt", prompt)]
         return session.prompt(shown, default=draft, handle_sigint=threading.current_thread() is threading.main_thread())
 
-    def _open(self) -> tuple[PromptSession[str], PromptSession[str]]:
-        if self._sessions is None:
+    def _open(self) -> tuple[Input, Output]:
+        if self._input is None or self._output is None:
             self._input = create_input(cast(TextIO, self._keyboard))
-            output = _create_output(cast(TextIO, self._screen))
-            self._sessions = self._make_message_session(self._input, output), _make_answer_session(self._input, output)
-        return self._sessions
+            self._output = _create_output(cast(TextIO, self._screen))
+        return self._input, self._output
 
-    def _make_message_session(self, input: Input, output: Output) -> PromptSession[str]:
+    @cached_property
+    def _answers(self) -> PromptSession[str]:
+        input, output = self._open()
+        return PromptSession(input=input, output=output, style=_STYLE, history=InMemoryHistory())
+
+    @cached_property
+    def _messages(self) -> PromptSession[str]:
+        input, output = self._open()
         menu = self._menu
 
         def is_completing() -> bool:
@@ -133,10 +140,6 @@ class TerminalPrompt:
 
 def _indent(width: int, line: int, wrapped: int) -> str:  # noqa: ARG001
     return " " * width
-
-
-def _make_answer_session(input: Input, output: Output) -> PromptSession[str]:
-    return PromptSession(input=input, output=output, style=_STYLE, history=InMemoryHistory())
 
 
 def _create_output(screen: TextIO) -> Output:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
-from antiphon.formats.fixes.history_fixer import CONTINUE_TEXT, HistoryFixer
+from antiphon.formats.fixes import CONTINUE_TEXT, HistoryFixer
 from antiphon.wire.anthropic import SPEC
 from antiphon.wire.rules import Violation, check
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon._base.json_access import as_array, as_object
 from antiphon.conversation import RepairAction
-from antiphon.formats.fixes.history_fixer import HistoryFixer
+from antiphon.formats.fixes import HistoryFixer
 from antiphon.wire.google_interactions.steps import FUNCTION_NAME
 
 

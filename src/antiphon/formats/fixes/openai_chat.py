@@ -9,7 +9,7 @@ from typing import Any
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import RepairAction
-from antiphon.formats.fixes.history_fixer import HistoryFixer
+from antiphon.formats.fixes import HistoryFixer
 
 
 def _drop_tool_choice(body: dict[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import RepairAction
-from antiphon.formats.fixes.history_fixer import HistoryFixer
+from antiphon.formats.fixes import HistoryFixer
 from antiphon.wire.openai_responses.item_rules import continues_stored, get_item_type
 
 _LEGAL_ID = re.compile(r"[A-Za-z0-9_-]+")

@@ -28,13 +28,19 @@ from antiphon.lang.codegen import (
 )
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.code_object import ImportedName, ModuleCode
-from antiphon.lang.codegen.compiler import EXPRESSION_RULES, STATEMENT_RULES, Compiler, get_expression_type
-from antiphon.lang.codegen.name_mangling import MAIN_FUNCTION, WRAPPER_FUNCTION
+from antiphon.lang.codegen.compiler import (
+    EXPRESSION_RULES,
+    MAIN_FUNCTION,
+    STATEMENT_RULES,
+    WRAPPER_FUNCTION,
+    Compiler,
+    get_expression_type,
+)
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
-from antiphon.lang.typecheck.types import is_json_data
+from antiphon.lang.typecheck import types as t
 
 __all__ = ["ModuleCode", "compile_program", "compile_repl_input"]
 
@@ -109,7 +115,7 @@ def compile_module_tree(
     body += functions.compile_hoisted_functions(c, program.statements)
     body += functions.compile_statements(c, program.statements)
     last = program.statements[-1] if program.statements else None
-    if not isinstance(last, n.ExprStatement) or (is_complete and not is_json_data(get_expression_type(last.value))):
+    if not isinstance(last, n.ExprStatement) or (is_complete and not t.is_json_data(get_expression_type(last.value))):
         pass
     elif body and isinstance(body[-1], ast.Expr):
         value = c.convert_value(body[-1].value, get_expression_type(last.value), c.scope.returns, c.place(last.value))
@@ -170,10 +176,10 @@ EXPRESSION_RULES.update(
         n.NumberLit: literals.compile_literal,
         n.TextLit: literals.compile_text,
         n.BoolLit: literals.compile_literal,
-        n.NullLit: literals.compile_null,
+        n.NullLit: literals.compile_literal,
         n.ArrayLit: literals.compile_array,
         n.ObjectLit: literals.compile_object,
-        n.BadExpr: literals.reject_bad_expression,
+        n.BadExpr: statements.reject_unreadable,
         n.Name: literals.compile_name,
         n.Unary: operators.compile_unary,
         n.Binary: operators.compile_binary_chain,
@@ -216,7 +222,7 @@ STATEMENT_RULES.update(
         n.Test: functions.compile_test,
         n.ExprStatement: statements.compile_expression_statement,
         n.Block: statements.compile_inner_block,
-        n.BadStatement: statements.reject_bad_statement,
+        n.BadStatement: statements.reject_unreadable,
         n.AsyncAsk: declarations.compile_async_ask,
     }
 )

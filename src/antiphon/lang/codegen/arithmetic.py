@@ -5,10 +5,17 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, has_plain_type, make_class_test
+from antiphon.lang.codegen.compiler import (
+    Compiler,
+    can_evaluate_first,
+    evaluate_once,
+    get_expression_type,
+    has_plain_type,
+    make_class_test,
+)
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.types import JSON, NUMBER, TEXT, Array, get_base_type
+from antiphon.lang.typecheck import types as t
 
 #: Methods that return integers, on every receiver but numbers.
 _COUNTING_METHODS = frozenset(("len", "indexOf", "count"))
@@ -31,7 +38,7 @@ def is_integer(c: Compiler, node: n.Expr) -> bool:
             return (
                 name in _COUNTING_METHODS
                 and _has_standard_members(counted)
-                and get_base_type(get_expression_type(counted)) != NUMBER
+                and t.get_base_type(get_expression_type(counted)) != t.NUMBER
             )
         case _:
             return False
@@ -60,7 +67,7 @@ def is_float(node: n.Expr) -> bool:
         case n.Unary(operand=operand):
             return is_float(operand)
         case n.Binary(op="+" | "-" | "*" | "/" | "%" | "**"):
-            both = has_plain_type(node.left, NUMBER) and has_plain_type(node.right, NUMBER)
+            both = has_plain_type(node.left, t.NUMBER) and has_plain_type(node.right, t.NUMBER)
             return both and (is_float(node.left) or is_float(node.right))
         case _:
             return False
@@ -68,8 +75,8 @@ def is_float(node: n.Expr) -> bool:
 
 def _has_standard_members(node: n.Expr) -> bool:
     """Return True if the members of an expression are those of its kind: an object may define its own `length`."""
-    kind = get_base_type(get_expression_type(node))
-    return kind in (TEXT, NUMBER) or isinstance(kind, Array)
+    kind = t.get_base_type(get_expression_type(node))
+    return kind in (t.TEXT, t.NUMBER) or isinstance(kind, t.Array)
 
 
 _IS, _EQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = ast.Is(), ast.Eq(), ast.Lt(), ast.LtE(), ast.Gt(), ast.GtE()
@@ -97,7 +104,7 @@ def compile_modulo(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLoc
     is_sure = is_sure or is_nonnegative_integer(c, node.right)
     if is_sure and is_nonnegative_integer(c, node.left):
         return emit.make_binary(left, _MOD, right, place)
-    if JSON in (get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))):
+    if t.JSON in (t.get_base_type(get_expression_type(node.left)), t.get_base_type(get_expression_type(node.right))):
         return (
             _compile_json_modulo(c, left, right, place) if is_sure else emit.make_call("modulo", [left, right], place)
         )
@@ -109,7 +116,7 @@ def compile_modulo(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLoc
     test, slow = (emit.make_comparison(first, _AT_LEAST, zero, place), emit.make_call("modulo", [left, right], place))
     if not is_sure:
         test = set_location(ast.BoolOp(ast.And(), [test, emit.make_comparison(right, _MORE, zero, place)]), place)
-    elif has_plain_type(node.left, NUMBER):
+    elif has_plain_type(node.left, t.NUMBER):
         slow = _make_negative(emit.make_binary(_make_negative(left, place), _MOD, right, place), place)
     return emit.make_conditional(test, emit.make_binary(left, _MOD, right, place), slow, place)
 
@@ -136,9 +143,9 @@ def compile_division(c: Compiler, node: n.Binary, left: ast.expr, place: SourceL
     first, second, left, right = evaluate_both_once(c, left, right, place)
     tests = [emit.make_binary(first, _MOD, second, place)]
     if second is right and not is_integer(c, node.left):
-        tests = [_make_float_test(first, place), emit.make_binary(left, _MOD, right, place)]
+        tests = [emit.make_class_comparison(first, "float", place), emit.make_binary(left, _MOD, right, place)]
     elif first is left and second is right and not is_integer(c, node.right):
-        tests = [_make_float_test(right, place), *tests]
+        tests = [emit.make_class_comparison(right, "float", place), *tests]
     exact, other = emit.make_binary(left, _FLOOR_DIV, right, place), emit.make_binary(left, _DIV, right, place)
     test = tests[0] if len(tests) == 1 else set_location(ast.BoolOp(ast.Or(), tests), place)
     value = emit.make_conditional(test, other, exact, place)
@@ -150,7 +157,7 @@ def compile_float_quotient(c: Compiler, node: n.Expr, beside: n.Expr) -> ast.exp
     """Compile a quotient that is an operand beside a float, and so becomes a float anyway; None for others."""
     if not isinstance(node, n.Binary) or node.op != "/" or not is_float(beside):
         return None
-    if not has_plain_type(node.left, NUMBER) or not has_plain_type(node.right, NUMBER):
+    if not has_plain_type(node.left, t.NUMBER) or not has_plain_type(node.right, t.NUMBER):
         return None
     return emit.make_binary(c.expr(node.left), _DIV, c.expr(node.right), c.place(node))
 
@@ -161,7 +168,7 @@ def compile_power(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLoca
     quick, slow = emit.make_binary(left, _POW, right, place), emit.make_call("power", [left, right], place)
     if isinstance(right, ast.Constant) and type(right.value) is int and right.value <= _MAX_FAST_EXPONENT:
         return quick
-    if not has_plain_type(node.left, NUMBER) or not has_plain_type(node.right, NUMBER):
+    if not has_plain_type(node.left, t.NUMBER) or not has_plain_type(node.right, t.NUMBER):
         return slow
     if isinstance(right, ast.Constant) and type(right.value) is float:
         first, left = evaluate_once(c, left, place)
@@ -169,7 +176,7 @@ def compile_power(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLoca
         return emit.make_conditional(
             test, emit.make_binary(left, _POW, right, place), emit.make_call("power", [left, right], place), place
         )
-    if not isinstance(left, ast.Name | ast.Constant):
+    if not can_evaluate_first(left, right):
         return slow
     second, right = evaluate_once(c, right, place)
     tests = [emit.make_comparison(second, _AT_MOST, emit.make_constant(_MAX_FAST_EXPONENT, place), place)]
@@ -191,7 +198,8 @@ def compile_rounding(
         return value
     if name == "floor" and value in c.quotient_operands:
         return _compile_floor_division(c, receiver, value, place)
-    tests, first, value = _make_float_tests(c, receiver, value, place)
+    first, value = evaluate_once(c, value, place)
+    tests = [] if is_float(receiver) else [emit.make_class_comparison(first, "float", place)]
     # `x - x` is 0 for finite numbers only: for infinity and NaN it is NaN.
     difference = emit.make_binary(value if tests else first, _SUB, value, place)
     tests.append(emit.make_comparison(difference, _EQUAL, emit.make_constant(0.0, place), place))
@@ -215,18 +223,6 @@ def _compile_floor_division(c: Compiler, node: n.Expr, value: ast.expr, place: S
     test, whole = make_class_test(c, emit.make_binary(first, _FLOOR_DIV, second, place), "int", place)
     slow = emit.make_global_call("_vm_number_floor", [emit.make_binary(left, _DIV, right, place)], place)
     return emit.make_conditional(test, whole, slow, place)
-
-
-def _make_float_tests(
-    c: Compiler, node: n.Expr, value: ast.expr, place: SourceLocation
-) -> tuple[list[ast.expr], ast.expr, ast.expr]:
-    """Return tests that a number is a float, none if that is known; the number evaluated, and read again."""
-    first, again = evaluate_once(c, value, place)
-    return [] if is_float(node) else [_make_float_test(first, place)], first, again
-
-
-def _make_float_test(value: ast.expr, place: SourceLocation) -> ast.expr:
-    return emit.make_class_comparison(value, "float", place)
 
 
 def _make_conjunction(tests: list[ast.expr], place: SourceLocation) -> ast.expr:

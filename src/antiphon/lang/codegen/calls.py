@@ -13,9 +13,8 @@ from antiphon.lang.codegen.loops import compile_iterable
 from antiphon.lang.codegen.members import hide_extra_fields, is_python_sequence
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import JSON, TEXT, AIResultType, Map, Object, Type, get_base_type
-from antiphon.lang.typecheck.types import CallableType as Signature
 
 
 def compile_call(c: Compiler, node: n.Call) -> ast.expr:
@@ -25,9 +24,9 @@ def compile_call(c: Compiler, node: n.Call) -> ast.expr:
         node.callee.symbol if isinstance(node.callee, n.Name) else None,
     )
     value = compile_unchecked_call(c, node)
-    if symbol is not None and symbol.kind == "import" and isinstance(signature, Signature):
+    if symbol is not None and symbol.kind == "import" and isinstance(signature, t.CallableType):
         # The annotations of a Python function are not enforced by Python, so its result is checked.
-        return c.convert_value(value, JSON, signature.returns, c.place(node))
+        return c.convert_value(value, t.JSON, signature.returns, c.place(node))
     return value
 
 
@@ -43,14 +42,14 @@ def compile_unchecked_call(c: Compiler, node: n.Call) -> ast.expr:
     if symbol.kind == "builtin" and symbol.name == "len" and _has_python_length(node.arguments):
         return emit.make_call("len", [c.expr(node.arguments[0])], place)
     signature = get_expression_type(callee)
-    signature = signature if isinstance(signature, Signature) else None
+    signature = signature if isinstance(signature, t.CallableType) else None
     arguments = compile_arguments(c, node, signature, symbol)
     if (
         symbol.kind == "builtin"
         and symbol.name == "len"
-        and not isinstance(get_expression_type(node.arguments[0]), AIResultType)
+        and not isinstance(get_expression_type(node.arguments[0]), t.AIResultType)
     ):
-        arguments = [hide_extra_fields(arguments[0], get_base_type(get_expression_type(node.arguments[0])), place)]
+        arguments = [hide_extra_fields(arguments[0], t.get_base_type(get_expression_type(node.arguments[0])), place)]
     if node.named:
         return _compile_named_call(c, node, symbol, arguments, place)
     if signature is not None and signature.gives == "wanted" and symbol.kind == "function":
@@ -62,23 +61,23 @@ def compile_unchecked_call(c: Compiler, node: n.Call) -> ast.expr:
 def _has_python_length(arguments: list[n.Expr]) -> bool:
     return len(arguments) == 1 and (
         is_python_sequence(get_expression_type(arguments[0]))
-        or isinstance(get_expression_type(arguments[0]), Object | Map)
+        or isinstance(get_expression_type(arguments[0]), t.Object | t.Map)
     )
 
 
 def compile_value_call(c: Compiler, node: n.Call, value: ast.expr, place: SourceLocation) -> ast.expr:
     """Compile a call of a function that an expression evaluates to."""
     type_ = get_expression_type(node.callee)
-    if not isinstance(type_, Signature):
+    if not isinstance(type_, t.CallableType):
         return emit.make_runtime_call("call", [value, *compile_arguments(c, node, None)], place)
     return emit.make_value_call(value, compile_arguments(c, node, type_), place)
 
 
 def compile_arguments(
-    c: Compiler, node: n.Call, signature: Signature | None, symbol: Symbol | None = None
+    c: Compiler, node: n.Call, signature: t.CallableType | None, symbol: Symbol | None = None
 ) -> list[ast.expr]:
     """Compile the arguments of a call in order, each converted to the type of its parameter."""
-    wanted: list[Type | None] = []
+    wanted: list[t.Type | None] = []
     if signature is not None and not signature.is_unchecked:
         wanted = list(signature.parameters)
         if signature.variadic:
@@ -94,7 +93,7 @@ def _compile_named_call(
     c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.expr], place: SourceLocation
 ) -> ast.expr:
     """Compile a call with named arguments; for a function of the language they are put in position."""
-    signature = symbol.type if isinstance(symbol.type, Signature) else None
+    signature = symbol.type if isinstance(symbol.type, t.CallableType) else None
     known = signature is not None and not signature.is_unchecked
     types = dict(zip(signature.names, signature.parameters, strict=False)) if signature is not None and known else {}
     given = {each.name: c.cast(each.value, types.get(each.name)) for each in node.named}
@@ -132,7 +131,7 @@ _REPORTED_OPERATORS = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 
 def _compile_assertion(c: Compiler, node: n.Expr, message: list[n.Expr], place: SourceLocation) -> ast.expr:
     """Compile an assertion; a failed comparison reports both operands, and operands of `and` are separate ones."""
-    told = [c.cast(each, TEXT) for each in message]
+    told = [c.cast(each, t.TEXT) for each in message]
     if type(node) is n.Binary and node.op == "and" and all(isinstance(each, ast.Constant) for each in told):
         both = [_compile_assertion(c, each, message, place) for each in (node.left, node.right)]
         return emit.make_sequence(both, place)
@@ -149,7 +148,7 @@ def _compile_operands(c: Compiler, node: n.Binary, place: SourceLocation) -> lis
     if node.op == "in":
         return [
             c.expr(node.left),
-            hide_extra_fields(c.expr(node.right), get_base_type(get_expression_type(node.right)), place),
+            hide_extra_fields(c.expr(node.right), t.get_base_type(get_expression_type(node.right)), place),
         ]
     return [compile_lenient(c, node.left), compile_lenient(c, node.right)]
 

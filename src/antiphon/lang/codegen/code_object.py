@@ -11,8 +11,8 @@ from typing import Any, Literal
 from antiphon.lang.syntax.nodes import Context, Function, PyBlock
 from antiphon.lang.syntax.python_block import dedent_code
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import Type
 
 #: Prefix of names that Python does not allow or the compiler uses; names of programs never begin with it.
 MANGLED_PREFIX = "_vn_"
@@ -25,7 +25,7 @@ class AskSite:
     kind: Literal["do", "vibe", "ask"]
     #: What the model sees besides the prompt; None shows the history of the function alone.
     context: Context | None
-    wanted: Type | None
+    wanted: t.Type | None
     start: int
     end: int
     #: True if the word `model` alone selects the default model, whichever was used before.
@@ -40,7 +40,7 @@ class ScopeVariable:
 
     python: str
     name: str
-    type: Type
+    type: t.Type
     since: int
     until: int
     is_private: bool
@@ -62,7 +62,7 @@ class ProgramInput:
     """A value that the caller may pass to a program: a declared input, or else a top-level variable."""
 
     name: str
-    type: Type
+    type: t.Type
     #: The span of its declaration.
     start: int
     end: int
@@ -80,7 +80,7 @@ class ModuleCode:
 
     source: Source
     main: CodeType | None = None
-    types: list[Type] = field(default_factory=list[Type])
+    types: list[t.Type] = field(default_factory=list[t.Type])
     ask_sites: list[AskSite] = field(default_factory=list[AskSite])
     #: The functions compiled from `py` blocks, by name.
     python: dict[str, CodeType] = field(default_factory=dict[str, CodeType])
@@ -96,7 +96,7 @@ class ModuleCode:
     #: The values that a caller may pass, by name.
     inputs: dict[str, ProgramInput] = field(default_factory=dict[str, ProgramInput])
     #: The type that the program declares with `returns`.
-    returns: Type | None = None
+    returns: t.Type | None = None
     #: The names declared at the top level.
     names: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
     _type_names: dict[int, str] = field(default_factory=dict[int, str])
@@ -108,7 +108,7 @@ class ModuleCode:
             each.path.endswith(".py") or each.path.startswith("py:") for each in self.imports
         )
 
-    def type_name(self, type_: Type) -> str:
+    def type_name(self, type_: t.Type) -> str:
         """Return the global name under which generated code finds a type."""
         known = self._type_names.get(id(type_))
         if known is None:
@@ -128,16 +128,13 @@ class ModuleCode:
         with warnings.catch_warnings():
             # Python's warnings would name no position in the program; errors are reported when they happen.
             warnings.simplefilter("ignore")
-            return self._compile_python_block(name, text, skipped, source, node)
-
-    def _compile_python_block(self, name: str, text: str, skipped: int, source: Source, node: PyBlock) -> str:
-        tree = ast.parse(text)
-        line = source.line_number(node.code_start)
-        ast.increment_lineno(tree, line - 1 + skipped)
-        parameters = [ast.arg(each.name, lineno=line, col_offset=0) for each in node.parameters]
-        arguments = ast.arguments([], parameters, None, [], [], None, [])
-        body = tree.body or [ast.Pass(lineno=line, col_offset=0)]
-        function = ast.FunctionDef(name, arguments, body, [], lineno=line, col_offset=0)
-        self.python_sources[name] = text
-        self.python[name] = compile(ast.Module([function], []), source.name, "exec", dont_inherit=True)
-        return name
+            tree = ast.parse(text)
+            line = source.line_number(node.code_start)
+            ast.increment_lineno(tree, line - 1 + skipped)
+            parameters = [ast.arg(each.name, lineno=line, col_offset=0) for each in node.parameters]
+            arguments = ast.arguments([], parameters, None, [], [], None, [])
+            body = tree.body or [ast.Pass(lineno=line, col_offset=0)]
+            function = ast.FunctionDef(name, arguments, body, [], lineno=line, col_offset=0)
+            self.python_sources[name] = text
+            self.python[name] = compile(ast.Module([function], []), source.name, "exec", dont_inherit=True)
+            return name

@@ -3,32 +3,94 @@
 from __future__ import annotations
 
 import ast
+import keyword
 from bisect import bisect_right
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
+from functools import cached_property
 from typing import Any
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.code_object import ModuleCode, ScopeVariable
-from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
+from antiphon.lang.codegen.code_object import MANGLED_PREFIX, ModuleCode, ScopeVariable
 from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import exposes_hidden_field, is_assignable
 from antiphon.lang.typecheck.invariance import can_share, has_immutable_items, is_fresh_value
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    NUMBER,
-    TEXT,
-    AIResultType,
-    Array,
-    Type,
-    get_base_type,
-    is_mutable,
-    strip_ai_result,
-)
-from antiphon.lang.typecheck.types import CallableType as Signature
+
+MAIN_FUNCTION = "main"
+#: The function that contains all others if they share variables.
+WRAPPER_FUNCTION = "_varound"
+_RESERVED_NAMES = {*keyword.kwlist, MAIN_FUNCTION, "__builtins__"}
+
+
+def mangle_name(name: str) -> str:
+    """Return the Python name of a name: itself, or mangled if Python or the compiler uses it. Injective."""
+    kept = name.isidentifier() and name not in _RESERVED_NAMES and not name.startswith(("_v", "__"))
+    return name if kept else f"{MANGLED_PREFIX}{name}"
+
+
+def _is_captured(symbol: Symbol) -> bool:
+    return symbol.is_captured or bool(symbol.assigned_in)
+
+
+class FunctionScope:
+    """The scope of a Python function that is being compiled: its names and variables."""
+
+    def __init__(self, node: Any, outer: FunctionScope | None, taken: set[str]) -> None:
+        self.node = node
+        self.outer = outer
+        self.taken = taken
+        self.variables: list[ScopeVariable] = []
+        self.globals: set[str] = set()
+        self.outside: set[str] = set()
+        self.returns: t.Type | None = None
+        self.result_list = ""
+        self.yields: t.Type | None = None
+        #: How many loops enclose the current statement, and the variables that are new in each iteration.
+        self.loops = 0
+        self.loop_variables: set[str] = set()
+        self._symbols_by_name: dict[str, Symbol] = {}
+
+    def named(self, symbol: Symbol) -> str:
+        """Choose a Python name for a variable: its own, unless that shadows one used here. Debuggers show it."""
+        wish = mangle_name(symbol.name)
+        known, number = wish, 1
+        while self._is_taken(known, symbol) or self._is_used_outside(known):
+            number += 1
+            known = f"{wish}_{number}"
+        self.taken.add(known)
+        self._symbols_by_name[known] = symbol
+        return known
+
+    def _is_taken(self, name: str, symbol: Symbol) -> bool:
+        """Return True if another variable has the name.
+
+        A variable that went out of scope frees its name, unless a function captured it or the new one.
+        """
+        before = self._symbols_by_name.get(name)
+        if before is None or _is_captured(symbol) or _is_captured(before):
+            return name in self.taken
+        return before.until > symbol.start
+
+    def _is_used_outside(self, name: str) -> bool:
+        outside = self.outer is not None and any(name in scope.taken for scope in self.outer.chain())
+        return outside and name in self._used
+
+    @cached_property
+    def _used(self) -> set[str]:
+        """Return the Python names of the variables that the function uses; outer ones are named already."""
+        symbols = (each.symbol for each in n.walk(self.node) if isinstance(each, n.Name))
+        return {each.python for each in symbols if each is not None}
+
+    def chain(self) -> Iterable[FunctionScope]:
+        """Yield this scope and those around it, innermost first."""
+        scope: FunctionScope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
+
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
@@ -90,7 +152,7 @@ class Compiler:
         """Compile an expression."""
         return EXPRESSION_RULES[type(node)](self, node)
 
-    def cast(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+    def cast(self, node: n.Expr, wanted: t.Type | None) -> ast.expr:
         """Compile an expression to a value of a type; it is checked at run time unless known to fit."""
         given = get_expression_type(node)
         value = fitting = self.expr(node)
@@ -102,38 +164,38 @@ class Compiler:
             return emit.make_call(_get_copy_function(given), [value], self.place(node))
         return fitting
 
-    def compile_borrowed(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+    def compile_borrowed(self, node: n.Expr, wanted: t.Type | None) -> ast.expr:
         """Compile an expression to a value of a type that is only read, or copied anyway."""
         return self.convert_value(self.expr(node), get_expression_type(node), wanted, self.place(node))
 
-    def convert_value(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
+    def convert_value(self, value: ast.expr, given: t.Type, wanted: t.Type | None, place: SourceLocation) -> ast.expr:
         """Convert a compiled value from one type to another."""
         if given is wanted:
             return value
         return self._checked(self._seen(value, given, wanted, place), given, wanted, place)
 
-    def _seen(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
+    def _seen(self, value: ast.expr, given: t.Type, wanted: t.Type | None, place: SourceLocation) -> ast.expr:
         """Remove fields that the value's own type does not know, if the wanted type would reveal them."""
         if wanted is None or _is_dict_literal(value) or not exposes_hidden_field(given, wanted):
             return value
         types = [self.make_type_name(each, place) for each in (given, wanted)]
         return emit.make_call("narrow_to_known_fields", [value, *types], place)
 
-    def _checked(self, value: ast.expr, given: Type, wanted: Type | None, place: SourceLocation) -> ast.expr:
+    def _checked(self, value: ast.expr, given: t.Type, wanted: t.Type | None, place: SourceLocation) -> ast.expr:
         if wanted is None or (is_assignable(given, wanted, certain=True) and not _needs_argument_copies(given, wanted)):
             return value
-        if isinstance(wanted, AIResultType):
-            if isinstance(given, AIResultType):
+        if isinstance(wanted, t.AIResultType):
+            if isinstance(given, t.AIResultType):
                 return value
             wanted = wanted.inner
-        if wanted == JSON:
+        if wanted == t.JSON:
             return value
-        if isinstance(given, Signature) and isinstance(wanted, Signature):
+        if isinstance(given, t.CallableType) and isinstance(wanted, t.CallableType):
             types = [self.make_type_name(each, place) for each in (given, wanted)]
             return emit.make_call("adapt_function", [value, *types], place)
         return self._emit_type_check(value, wanted, place)
 
-    def _emit_type_check(self, value: ast.expr, wanted: Type, place: SourceLocation) -> ast.expr:
+    def _emit_type_check(self, value: ast.expr, wanted: t.Type, place: SourceLocation) -> ast.expr:
         """Emit the check that a value has a type; the class of a text, number or boolean is tested inline."""
         classes = PYTHON_CLASSES.get(wanted, ())
         again = value
@@ -147,7 +209,7 @@ class Compiler:
             found = emit.make_conditional(test, again, found, place)
         return found
 
-    def make_type_name(self, type_: Type, place: SourceLocation) -> ast.expr:
+    def make_type_name(self, type_: t.Type, place: SourceLocation) -> ast.expr:
         """Return the expression that reads a type at run time."""
         return emit.make_name(self.code.type_name(type_), place)
 
@@ -222,20 +284,20 @@ class Compiler:
 
 
 #: The usual Python classes of a type's values, the most likely first.
-PYTHON_CLASSES: dict[Type, tuple[str, ...]] = {
-    NUMBER: ("int", "float"),
-    TEXT: ("str",),
-    BOOLEAN: ("bool",),
+PYTHON_CLASSES: dict[t.Type, tuple[str, ...]] = {
+    t.NUMBER: ("int", "float"),
+    t.TEXT: ("str",),
+    t.BOOLEAN: ("bool",),
 }
 
 
-def _needs_argument_copies(given: Type, wanted: Type) -> bool:
+def _needs_argument_copies(given: t.Type, wanted: t.Type) -> bool:
     """Return True if a function's arguments must be copied, because it takes `json`."""
-    return isinstance(given, Signature) and isinstance(wanted, Signature) and not can_share(given, wanted)
+    return isinstance(given, t.CallableType) and isinstance(wanted, t.CallableType) and not can_share(given, wanted)
 
 
-def _get_copy_function(type_: Type) -> str:
-    return "list" if isinstance(type_, Array) and has_immutable_items(type_) else "copy_value"
+def _get_copy_function(type_: t.Type) -> str:
+    return "list" if isinstance(type_, t.Array) and has_immutable_items(type_) else "copy_value"
 
 
 def _is_dict_literal(value: ast.expr) -> bool:
@@ -243,33 +305,33 @@ def _is_dict_literal(value: ast.expr) -> bool:
     return isinstance(value, ast.Dict) and None not in value.keys
 
 
-def get_expression_type(node: n.Expr) -> Type:
+def get_expression_type(node: n.Expr) -> t.Type:
     """Return the type the checker inferred for an expression; `json` if it inferred none."""
-    return node.type if node.type is not None else JSON
+    return node.type if node.type is not None else t.JSON
 
 
-def has_plain_type(node: n.Expr, kind: Type) -> bool:
+def has_plain_type(node: n.Expr, kind: t.Type) -> bool:
     """Return True if an expression has a basic type, and is not the answer of a model."""
     return is_plain_type(get_expression_type(node), kind)
 
 
-def is_plain_type(type_: Type, kind: Type) -> bool:
+def is_plain_type(type_: t.Type, kind: t.Type) -> bool:
     """Return True if a type is a basic one, and not that of a model's answers."""
-    return get_base_type(type_) == kind and not isinstance(type_, AIResultType)
+    return t.get_base_type(type_) == kind and not isinstance(type_, t.AIResultType)
 
 
 def unwrap_if_answer(node: n.Expr, value: ast.expr, place: SourceLocation) -> ast.expr:
     """Return a compiled value, taken out of its AI result if it may be one."""
     type_ = get_expression_type(node)
-    may_be_answer = type_ == JSON or isinstance(type_, AIResultType)
+    may_be_answer = type_ == t.JSON or isinstance(type_, t.AIResultType)
     return emit.make_call("unwrap_answer", [value], place) if may_be_answer else value
 
 
-def needs_json_copy(node: n.Expr, wanted: Type | None) -> bool:
+def needs_json_copy(node: n.Expr, wanted: t.Type | None) -> bool:
     """Return True if a mutable value of a known type goes into `json`, where it could be changed freely."""
-    if wanted is None or strip_ai_result(wanted) != JSON or node.type is None or not is_mutable(node.type):
+    if wanted is None or t.strip_ai_result(wanted) != t.JSON or node.type is None or not t.is_mutable(node.type):
         return False
-    return not can_share(node.type, JSON) and not is_fresh_value(node)
+    return not can_share(node.type, t.JSON) and not is_fresh_value(node)
 
 
 def evaluate_once(c: Compiler, value: ast.expr, place: SourceLocation, keep: bool = False) -> tuple[ast.expr, ast.expr]:

@@ -16,23 +16,11 @@ from antiphon.lang.codegen.operators import compile_operation
 from antiphon.lang.codegen.purity import is_pure_expression
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.constants import evaluate_constant
 from antiphon.lang.typecheck.declarations import is_required_input
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import (
-    JSON,
-    NUMBER,
-    TEXT,
-    Array,
-    Map,
-    Object,
-    Type,
-    get_base_type,
-    is_json_data,
-    strip_ai_result,
-    widen_type,
-)
 
 
 def compile_let(c: Compiler, node: n.Let) -> list[ast.stmt]:
@@ -45,7 +33,7 @@ def compile_let(c: Compiler, node: n.Let) -> list[ast.stmt]:
         value = _compile_async_value(c, node.value, symbol.type)
     else:
         value = emit.make_constant(None, place) if node.value is None else c.cast(node.value, symbol.type)
-        if symbol.is_global and is_json_data(symbol.type):
+        if symbol.is_global and t.is_json_data(symbol.type):
             value = _register_variable_input(c, symbol, value, place)
     return wrap_if_private(
         symbol.is_private and not is_pure_expression(c, node.value), [c.bind(symbol, value, place)], place
@@ -54,7 +42,9 @@ def compile_let(c: Compiler, node: n.Let) -> list[ast.stmt]:
 
 def compile_async_ask(c: Compiler, node: n.AsyncAsk) -> list[ast.stmt]:
     """Compile `async do …` as a statement; the end of the program waits for it."""
-    return [emit.make_expression_statement(_compile_async_value(c, node.value, node.value.type or JSON), c.place(node))]
+    return [
+        emit.make_expression_statement(_compile_async_value(c, node.value, node.value.type or t.JSON), c.place(node))
+    ]
 
 
 def wrap_if_private(is_private: bool, body: list[ast.stmt], place: SourceLocation) -> list[ast.stmt]:
@@ -74,7 +64,7 @@ def mark_private_span(c: Compiler, symbol: Symbol | None, value: n.Expr | None) 
 def _register_variable_input(c: Compiler, symbol: Symbol, value: ast.expr, place: SourceLocation) -> ast.expr:
     """Register a top-level variable as an input, and return its value or the one the caller passes."""
     # The type of a constant may be a literal type of its one value.
-    type_ = widen_type(strip_ai_result(symbol.type))
+    type_ = t.widen_type(t.strip_ai_result(symbol.type))
     c.code.inputs[symbol.name] = ProgramInput(symbol.name, type_, symbol.start, symbol.end, symbol.is_private)
     return _emit_input_or(symbol.name, value, place) if symbol.name in c.given else value
 
@@ -108,10 +98,10 @@ def compile_input(c: Compiler, node: n.Input) -> list[ast.stmt]:
     return [c.bind(symbol, value, place)]
 
 
-def _compile_async_value(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
+def _compile_async_value(c: Compiler, node: n.Expr, wanted: t.Type) -> ast.expr:
     """Compile the value of an `async let`: arguments are evaluated now, the call runs concurrently."""
     place = c.place(node)
-    type_ = c.make_type_name(strip_ai_result(wanted), place)
+    type_ = c.make_type_name(t.strip_ai_result(wanted), place)
     c.asked = True
     if isinstance(node, n.ModelCall):
         return emit.make_runtime_call("start_ask", compile_ask_arguments(c, node), place)
@@ -133,7 +123,7 @@ def compile_destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     """Compile `const { name: text } = value` and `const [a, b] = value`."""
     place, name = c.place(node), c.make_temporary()
     hidden = c.hidden[node.value.start] = list_private_fields(node.pattern)
-    given: Type = JSON
+    given: t.Type = t.JSON
     if node.is_async and isinstance(node.value, n.ModelCall):
         value = emit.make_call(
             "wait_for_value", [emit.make_runtime_call("start_ask", compile_ask_arguments(c, node.value), place)], place
@@ -181,7 +171,7 @@ def _compile_name_assignment(c: Compiler, node: n.Assign, target: n.Name) -> lis
         return wrap_if_private(is_seen, [c.bind(symbol, c.cast(node.value, symbol.type), place)], place)
     both = n.Binary(node.start, node.end, _COMPOUND_OPERATORS[node.op], target, node.value)
     value = c.convert_value(
-        compile_operation(c, both, None), _get_result_type(both), strip_ai_result(symbol.type), place
+        compile_operation(c, both, None), _get_result_type(both), t.strip_ai_result(symbol.type), place
     )
     return wrap_if_private(is_seen, [c.bind(symbol, value, place)], place)
 
@@ -204,23 +194,21 @@ def _compile_key(c: Compiler, target: n.Member | n.Index, place: SourceLocation)
     if isinstance(target, n.Member):
         return emit.make_constant(target.name, place)
     key = c.expr(target.index)
-    if isinstance(kind := get_base_type(get_expression_type(target.object)), Object):
+    if isinstance(kind := t.get_base_type(get_expression_type(target.object)), t.Object):
         return check_field_name(key, kind, place)
-    return (
-        compile_index(c, target.index, key, place)
-        if isinstance(get_expression_type(target.object), Array) and _has_python_assignment(target)
-        else key
-    )
+    if isinstance(get_expression_type(target.object), t.Array) and _has_python_assignment(target):
+        return compile_index(c, target.index, key, place)
+    return key
 
 
 def _has_python_assignment(target: n.Member | n.Index) -> bool:
     """Return True if Python's own item assignment does what the language says."""
     type_ = get_expression_type(target.object)
     if isinstance(target, n.Member):
-        return isinstance(type_, Object)
-    if isinstance(type_, Map):
-        return has_plain_type(target.index, TEXT)
-    return isinstance(type_, Array) and has_plain_type(target.index, NUMBER)
+        return isinstance(type_, t.Object)
+    if isinstance(type_, t.Map):
+        return has_plain_type(target.index, t.TEXT)
+    return isinstance(type_, t.Array) and has_plain_type(target.index, t.NUMBER)
 
 
 def _compile_compound_assignment(
@@ -229,7 +217,12 @@ def _compile_compound_assignment(
     """Compile `target += value` and the like for a member or an item."""
     both = n.Binary(node.start, node.end, _COMPOUND_OPERATORS[node.op], target, node.value)
     result, wanted = _get_result_type(both), get_expression_type(target)
-    if _has_python_assignment(target) and result == wanted and result in (NUMBER, TEXT) and both.op in ("+", "-", "*"):
+    if (
+        _has_python_assignment(target)
+        and result == wanted
+        and result in (t.NUMBER, t.TEXT)
+        and both.op in ("+", "-", "*")
+    ):
         value = compile_operation(c, both, emit.make_item(holder, key, place))
         assert isinstance(value, ast.BinOp)
         return [set_location(ast.AugAssign(emit.make_item_target(holder, key, place), value.op, value.right), place)]
@@ -273,13 +266,13 @@ def _emit_member_store(
     ]
 
 
-def _get_result_type(both: n.Binary) -> Type:
+def _get_result_type(both: n.Binary) -> t.Type:
     """Return the type of the operation in a compound assignment."""
-    one, two = get_base_type(get_expression_type(both.left)), get_base_type(get_expression_type(both.right))
-    if both.op == "+" and TEXT in (one, two):
-        return TEXT
-    if one == two and one == NUMBER:
+    one, two = t.get_base_type(get_expression_type(both.left)), t.get_base_type(get_expression_type(both.right))
+    if both.op == "+" and t.TEXT in (one, two):
+        return t.TEXT
+    if one == two and one == t.NUMBER:
         return one
-    if both.op == "+" and isinstance(one, Array) and is_assignable(two, one, certain=True):
+    if both.op == "+" and isinstance(one, t.Array) and is_assignable(two, one, certain=True):
         return one
-    return JSON
+    return t.JSON

@@ -9,23 +9,13 @@ from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.compiler import Compiler, evaluate_once
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import inhabited_options
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import (
-    JSON,
-    Array,
-    Literal,
-    Object,
-    SimpleType,
-    Type,
-    Union,
-    get_base_type,
-    strip_ai_result,
-)
-from antiphon.lang.typecheck.unions import inhabited_options
 
 
 def compile_pattern(
-    c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: Type, place: SourceLocation
+    c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: t.Type, place: SourceLocation
 ) -> list[ast.stmt]:
     """Compile the assignments of a pattern.
 
@@ -40,20 +30,20 @@ def compile_pattern(
         bindings = _take_items(c, pattern, name, given, out)
     else:
         fitted = c.convert_value(value, given, pattern.type, place)
-        is_known = fitted is value and isinstance(given, Object)
+        is_known = fitted is value and isinstance(given, t.Object)
         name, whole = _hold_in_variable(
             c, fitted if is_known else emit.make_call("unwrap_answer", [fitted], place), place
         )
-        bindings = _take_fields(c, pattern, name, given if is_known else JSON, out)
+        bindings = _take_fields(c, pattern, name, given if is_known else t.JSON, out)
     if all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript) for each in out):
         # Values that certainly exist need no temporary variable.
         return whole + [_bind_taken_value(c, each, {held: symbol for symbol, held in bindings}, place) for each in out]
     return whole + out + [c.bind(symbol, emit.make_name(held, place), place) for symbol, held in bindings]
 
 
-def _can_unpack_directly(pattern: n.ArrayPattern, given: Type) -> bool:
+def _can_unpack_directly(pattern: n.ArrayPattern, given: t.Type) -> bool:
     """Return True if each item goes into its variable without conversion."""
-    if not isinstance(given, Array) or not _is_scalar(given.item):
+    if not isinstance(given, t.Array) or not _is_scalar(given.item):
         return False
     return all(each.symbol is not None and each.symbol.type == given.item for each in pattern.items)
 
@@ -78,10 +68,10 @@ def _bind_taken_value(c: Compiler, taken: Any, bindings: dict[str, Symbol], plac
     return taken if symbol is None else c.bind(symbol, taken.value, place)
 
 
-def _compile_counted_items(c: Compiler, value: ast.expr, count: int, given: Type, place: SourceLocation) -> ast.expr:
+def _compile_counted_items(c: Compiler, value: ast.expr, count: int, given: t.Type, place: SourceLocation) -> ast.expr:
     """Compile the array that is destructured, with a check that it has as many items as the pattern."""
     wanted = emit.make_constant(count, place)
-    if not isinstance(given, Array):
+    if not isinstance(given, t.Array):
         return emit.make_call("unpack_items", [value, wanted], place)
     if (
         isinstance(value, ast.List)
@@ -95,10 +85,10 @@ def _compile_counted_items(c: Compiler, value: ast.expr, count: int, given: Type
 
 
 def _take_items(
-    c: Compiler, pattern: n.ArrayPattern, name: str, given: Type, out: list[ast.stmt]
+    c: Compiler, pattern: n.ArrayPattern, name: str, given: t.Type, out: list[ast.stmt]
 ) -> list[tuple[Symbol, str]]:
-    kind = get_base_type(strip_ai_result(given))
-    item = kind.item if isinstance(kind, Array) else JSON
+    kind = t.get_base_type(t.strip_ai_result(given))
+    item = kind.item if isinstance(kind, t.Array) else t.JSON
     bindings: list[tuple[Symbol, str]] = []
     for index, each in enumerate(pattern.items):
         if each.symbol is None:
@@ -112,21 +102,21 @@ def _take_items(
 
 
 def _take_fields(
-    c: Compiler, pattern: n.Pattern, name: str, given: Type, out: list[ast.stmt]
+    c: Compiler, pattern: n.Pattern, name: str, given: t.Type, out: list[ast.stmt]
 ) -> list[tuple[Symbol, str]]:
     bindings: list[tuple[Symbol, str]] = []
     for each in pattern.fields:
         place = c.place(each)
         key, held = emit.make_constant(each.name, place), c.make_temporary()
-        may_be_missing = isinstance(pattern.type, Object) and pattern.type.fields[each.name].optional
-        field = given.fields.get(each.name) if isinstance(given, Object) else None
+        may_be_missing = isinstance(pattern.type, t.Object) and pattern.type.fields[each.name].optional
+        field = given.fields.get(each.name) if isinstance(given, t.Object) else None
         if field is not None and not field.optional and each.default is None:
             value = emit.make_item(emit.make_name(name, place), key, place)
         else:
             value = _compile_field_value(c, each, name, key, may_be_missing, place)
         if each.nested is not None:
             out.append(emit.make_assignment(held, value, place))
-            bindings += _take_fields(c, each.nested, held, field.type if field is not None else JSON, out)
+            bindings += _take_fields(c, each.nested, held, field.type if field is not None else t.JSON, out)
         elif each.symbol is not None:
             out.append(emit.make_assignment(held, value, place))
             bindings.append((each.symbol, held))
@@ -159,10 +149,10 @@ def _has_private_symbol(field: n.PatternField) -> bool:
     return field.symbol is not None and field.symbol.is_private
 
 
-def _is_scalar(type_: Type) -> bool:
-    if isinstance(strip_ai_result(type_), Union):
+def _is_scalar(type_: t.Type) -> bool:
+    if isinstance(t.strip_ai_result(type_), t.Union):
         return all(map(_is_scalar, inhabited_options(type_)))
-    kind = get_base_type(type_)
-    if isinstance(kind, Literal):
+    kind = t.get_base_type(type_)
+    if isinstance(kind, t.Literal):
         return True
-    return isinstance(kind, SimpleType) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")
+    return isinstance(kind, t.SimpleType) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")

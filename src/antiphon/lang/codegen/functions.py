@@ -7,14 +7,12 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from antiphon.lang.codegen import python_ast as emit
-from antiphon.lang.codegen.compiler import STATEMENT_RULES, Compiler
+from antiphon.lang.codegen.compiler import STATEMENT_RULES, Compiler, FunctionScope, mangle_name
 from antiphon.lang.codegen.loops import capture_iteration, make_loop_cells
-from antiphon.lang.codegen.name_mangling import FunctionScope, mangle_name
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import Array
-from antiphon.lang.typecheck.types import CallableType as Signature
 
 
 def compile_block(c: Compiler, statements: list[n.Statement]) -> list[ast.stmt]:
@@ -95,7 +93,7 @@ def _compile_function(c: Compiler, node: n.Function) -> list[ast.stmt]:
 def _compile_definition(c: Compiler, node: n.Function, symbol: Symbol, name: str, place: SourceLocation) -> ast.stmt:
     asked, c.asked = c.asked, False
     with function_scope(c, node) as scope:
-        if isinstance(symbol.type, Signature):
+        if isinstance(symbol.type, t.CallableType):
             scope.returns = symbol.type.returns
         prologue, names, defaults = _compile_parameters(c, node.parameters)
         prologue = [*c.before, *prologue]
@@ -168,7 +166,7 @@ def compile_async_body(c: Compiler, node: n.AsyncFor) -> str:
     c.asked = True
     with function_scope(c, node) as scope:
         scope.result_list = c.make_temporary()
-        scope.yields = node.type.item if isinstance(node.type, Array) else None
+        scope.yields = node.type.item if isinstance(node.type, t.Array) else None
         parameter = "_vunused"
         if node.symbol is not None:
             c.declare_symbol(node.symbol, node.start)

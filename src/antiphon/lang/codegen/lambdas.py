@@ -21,11 +21,17 @@ from antiphon.lang.codegen.loops import capture_iteration
 from antiphon.lang.codegen.purity import is_ask_free
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.method_calls import METHODS_WITH_POSITION
-from antiphon.lang.typecheck.methods import ARRAY_METHODS, K, T, U, parse_signature_type, substitute_type
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.methods import (
+    ARRAY_METHODS,
+    METHODS_WITH_POSITION,
+    K,
+    T,
+    U,
+    parse_signature_type,
+    substitute_type,
+)
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Type
-from antiphon.lang.typecheck.types import CallableType as Signature
 
 #: Methods that become comprehensions if their function asks no model.
 _COMPREHENSION_METHODS = frozenset(("map", "filter"))
@@ -60,14 +66,14 @@ def compile_function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr
         return emit.make_name(f"_vb_{symbol.name}", place)
     value = c.read(symbol, place)
     signature = get_expression_type(node)
-    if symbol.kind in ("tool", "import") and isinstance(signature, Signature):
+    if symbol.kind in ("tool", "import") and isinstance(signature, t.CallableType):
         returns = c.make_type_name(signature.returns, place)
         return emit.make_runtime_call("wrap_function", [value, returns], place)
     return value
 
 
 def compile_array_method(
-    c: Compiler, node: n.Call, name: str, value: ast.expr, item: Type, place: SourceLocation
+    c: Compiler, node: n.Call, name: str, value: ast.expr, item: t.Type, place: SourceLocation
 ) -> ast.expr:
     """Compile a method of an array that takes a function."""
     first = node.arguments[0]
@@ -79,25 +85,25 @@ def compile_array_method(
     ):
         return _compile_comprehension(c, node, first, name, value, place)
     arguments = compile_method_arguments(c, node, name, item)
-    key_type = first.type.returns if isinstance(first.type, Signature) else JSON
-    if name == "sortBy" and (is_plain_type(key_type, NUMBER) or is_plain_type(key_type, TEXT)):
+    key_type = first.type.returns if isinstance(first.type, t.CallableType) else t.JSON
+    if name == "sortBy" and (is_plain_type(key_type, t.NUMBER) or is_plain_type(key_type, t.TEXT)):
         key = set_location(ast.keyword("key", arguments[0]), place)
         return set_location(ast.Call(emit.make_name("_v_sorted", place), [value], [key]), place)
     return emit.make_global_call(f"_vm_array_{name}", [value, *arguments], place)
 
 
-def compile_method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[ast.expr]:
+def compile_method_arguments(c: Compiler, node: n.Call, name: str, item: t.Type) -> list[ast.expr]:
     """Compile the arguments of a method that takes a function, which it calls immediately."""
     out: list[ast.expr] = []
     for argument, kind in zip(node.arguments, ARRAY_METHODS[name].parameters, strict=False):
         type_, found = parse_signature_type(kind), get_expression_type(argument)
-        if not isinstance(type_, Signature):
+        if not isinstance(type_, t.CallableType):
             # Its type follows from the type of the whole call.
             out.append(c.cast(argument, node.type if type_ is U else None))
             continue
         value = _define_lambda(c, argument) if isinstance(argument, n.Lambda) else c.expr(argument)
         place = c.place(argument)
-        if isinstance(found, Signature):
+        if isinstance(found, t.CallableType):
             value = _adapt_function(c, value, argument, found, type_, item, node.type)
             if name in METHODS_WITH_POSITION and found.required == len(type_.parameters) + 1:
                 value = emit.make_call("pass_positions", [value], place)
@@ -106,19 +112,25 @@ def compile_method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -
 
 
 def _adapt_function(
-    c: Compiler, value: ast.expr, argument: n.Expr, found: Signature, wanted: Signature, item: Type, result: Type | None
+    c: Compiler,
+    value: ast.expr,
+    argument: n.Expr,
+    found: t.CallableType,
+    wanted: t.CallableType,
+    item: t.Type,
+    result: t.Type | None,
 ) -> ast.expr:
     """Wrap a function whose signature is looser than the method needs, so that arguments and results are checked."""
-    made = result.item if isinstance(result, Array) and len(wanted.parameters) == 1 else result
-    known: dict[Type, Type] = {T: item, U: made or JSON, K: found.returns}
+    made = result.item if isinstance(result, t.Array) and len(wanted.parameters) == 1 else result
+    known: dict[t.Type, t.Type] = {T: item, U: made or t.JSON, K: found.returns}
     returns = substitute_type(wanted.returns, known)
     if isinstance(argument, n.Lambda):
         # Its result fits already; its parameters may have declared types.
         returns = found.returns
         if not any(each.declared for each in argument.parameters):
             return value
-    called = (*wanted.parameters, NUMBER)[: max(found.required, len(wanted.parameters))]
-    goal = Signature(tuple(substitute_type(each, known) for each in called), len(called), returns)
+    called = (*wanted.parameters, t.NUMBER)[: max(found.required, len(wanted.parameters))]
+    goal = t.CallableType(tuple(substitute_type(each, known) for each in called), len(called), returns)
     return c.convert_value(value, found, goal, c.place(argument))
 
 
@@ -128,8 +140,11 @@ def _define_lambda(c: Compiler, node: n.Lambda) -> ast.expr:
     asked, c.asked = c.asked, False
     signature = node.type
     with function_scope(c, node) as scope:
-        scope.returns = signature.returns if isinstance(signature, Signature) else None
-        names = _declare_parameters(c, node)
+        scope.returns = signature.returns if isinstance(signature, t.CallableType) else None
+        for each in node.parameters:
+            if each.symbol is not None:
+                c.declare_symbol(each.symbol, each.start)
+        names = [each.symbol.python for each in node.parameters if each.symbol is not None]
         body = _compile_body(c, node)
         if c.asked:
             body = wrap_with_history(c, body, place)
@@ -138,13 +153,6 @@ def _define_lambda(c: Compiler, node: n.Lambda) -> ast.expr:
     c.asked = asked
     c.before.append(emit.make_function(name, emit.make_arguments(names, (), place), body, place))
     return emit.make_name(name, place)
-
-
-def _declare_parameters(c: Compiler, node: n.Lambda) -> list[str]:
-    for each in node.parameters:
-        if each.symbol is not None:
-            c.declare_symbol(each.symbol, each.start)
-    return [each.symbol.python for each in node.parameters if each.symbol is not None]
 
 
 def _compile_body(c: Compiler, node: n.Lambda) -> list[ast.stmt]:
@@ -167,10 +175,10 @@ def _compile_comprehension(
     record_counter(c, symbols[0], n.get_step_receiver(call))
     each = _make_comprehension_clause(c, node, symbols, value, place)
     signature = node.type
-    assert isinstance(signature, Signature)
+    assert isinstance(signature, t.CallableType)
     if name == "map":
         return set_location(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
-    each.ifs.append(compile_condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body))
+    each.ifs.append(compile_condition(c, node.body) if signature.returns == t.BOOLEAN else c.expr(node.body))
     item = emit.make_name(symbols[0].python, c.place(node.parameters[0]))
     return set_location(ast.ListComp(item, [each]), place)
 

@@ -11,32 +11,13 @@ from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expressi
 from antiphon.lang.codegen.members import drop_null_fields, make_exact_fields_test
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.invariance import can_share, has_immutable_items, is_fresh_value
-from antiphon.lang.typecheck.types import (
-    JSON,
-    NUMBER,
-    TEXT,
-    TOOL,
-    Array,
-    Map,
-    Object,
-    ObjectField,
-    SimpleType,
-    Type,
-    get_base_type,
-    is_mutable,
-)
-from antiphon.lang.typecheck.types import CallableType as Signature
 
 
-def compile_literal(c: Compiler, node: n.NumberLit | n.BoolLit) -> ast.expr:
-    """Compile `3` or `true`."""
-    return emit.make_constant(node.value, c.place(node))
-
-
-def compile_null(c: Compiler, node: n.NullLit) -> ast.expr:
-    """Compile `null`."""
-    return emit.make_constant(None, c.place(node))
+def compile_literal(c: Compiler, node: n.NumberLit | n.BoolLit | n.NullLit) -> ast.expr:
+    """Compile `3`, `true` or `null`."""
+    return emit.make_constant(None if isinstance(node, n.NullLit) else node.value, c.place(node))
 
 
 def compile_text(c: Compiler, node: n.TextLit) -> ast.expr:
@@ -62,9 +43,9 @@ def compile_as_text(c: Compiler, node: n.Expr, is_interpolated: bool = False) ->
     In an interpolation (`is_interpolated`), integers are left to Python's own formatting.
     """
     value, place = c.expr(node), c.place(node)
-    if has_plain_type(node, TEXT):
+    if has_plain_type(node, t.TEXT):
         return value
-    if has_plain_type(node, NUMBER):
+    if has_plain_type(node, t.NUMBER):
         return compile_number_text(c, node, value, place, is_interpolated)
     return emit.make_call("to_text", [value], place)
 
@@ -87,7 +68,7 @@ def compile_name(c: Compiler, node: n.Name) -> ast.expr:
     symbol, place = node.symbol, c.place(node)
     if symbol is None:
         return emit.make_constant(None, place)
-    if isinstance(symbol.type, Signature) and node.type is not TOOL:
+    if isinstance(symbol.type, t.CallableType) and node.type is not t.TOOL:
         from antiphon.lang.codegen.lambdas import compile_function_name
 
         value = compile_function_name(c, node, symbol)
@@ -95,7 +76,7 @@ def compile_name(c: Compiler, node: n.Name) -> ast.expr:
     value = emit.make_name(f"_vb_{symbol.name}", place) if symbol.kind == "builtin" else c.read(symbol, place)
     if symbol.is_async:
         value = emit.make_call("wait_for_value", [value], place)
-    if symbol.type == JSON and node.type not in (JSON, None):
+    if symbol.type == t.JSON and node.type not in (t.JSON, None):
         # The type was narrowed: of an AI result, take its value.
         return emit.make_call("unwrap_answer", [value], place)
     return value
@@ -103,7 +84,7 @@ def compile_name(c: Compiler, node: n.Name) -> ast.expr:
 
 def compile_array(c: Compiler, node: n.ArrayLit) -> ast.expr:
     """Compile `[a, ...b]`."""
-    inner = node.type.item if isinstance(node.type, Array) else None
+    inner = node.type.item if isinstance(node.type, t.Array) else None
     items = [
         _compile_spread_items(c, each, inner) if isinstance(each, n.Spread) else c.cast(each, inner)
         for each in node.items
@@ -111,29 +92,33 @@ def compile_array(c: Compiler, node: n.ArrayLit) -> ast.expr:
     return set_location(ast.List(items, ast.Load()), c.place(node))
 
 
-def _compile_spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
+def _compile_spread_items(c: Compiler, node: n.Spread, inner: t.Type | None) -> ast.expr:
     """Compile `...value` in an array."""
     place, type_ = c.place(node), get_expression_type(node.value)
     # Only the items are kept, not the array.
     take = c.compile_borrowed if has_immutable_items(type_) else c.cast
-    value = take(node.value, Array(inner) if inner is not None else None)
+    value = take(node.value, t.Array(inner) if inner is not None else None)
     if (
-        inner == JSON
-        and isinstance(type_, Array)
-        and not can_share(type_.item, JSON)
+        inner == t.JSON
+        and isinstance(type_, t.Array)
+        and not can_share(type_.item, t.JSON)
         and not is_fresh_value(node.value)
     ):
         value = emit.make_call("copy_value", [value], place)
-    if not isinstance(type_, Array) or not isinstance(get_base_type(type_.item), SimpleType) or type_.item == JSON:
+    if (
+        not isinstance(type_, t.Array)
+        or not isinstance(t.get_base_type(type_.item), t.SimpleType)
+        or type_.item == t.JSON
+    ):
         value = emit.make_call("spread_array", [value], place)
     return set_location(ast.Starred(value, ast.Load()), place)
 
 
 def compile_object(c: Compiler, node: n.ObjectLit) -> ast.expr:
     """Compile `{ key: value, ...other }`."""
-    if isinstance(node.type, Map):
+    if isinstance(node.type, t.Map):
         return _compile_map(c, node, node.type)
-    fields = node.type.fields if isinstance(node.type, Object) else {}
+    fields = node.type.fields if isinstance(node.type, t.Object) else {}
     keys: list[ast.expr | None] = []
     values: list[ast.expr] = []
     spreads = any(isinstance(each, n.Spread) for each in node.entries)
@@ -151,7 +136,7 @@ def compile_object(c: Compiler, node: n.ObjectLit) -> ast.expr:
     return set_location(ast.Dict(keys, values), c.place(node))
 
 
-def _compile_map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
+def _compile_map(c: Compiler, node: n.ObjectLit, type_: t.Map) -> ast.expr:
     keys: list[ast.expr | None] = []
     values: list[ast.expr] = []
     for entry in node.entries:
@@ -164,12 +149,12 @@ def _compile_map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
     return set_location(ast.Dict(keys, values), c.place(node))
 
 
-def _compile_map_spread(c: Compiler, node: n.Spread, wanted: Map) -> ast.expr:
+def _compile_map_spread(c: Compiler, node: n.Spread, wanted: t.Map) -> ast.expr:
     """Compile what is spread into a map: another map, or an object whose fields all fit."""
-    kind = get_base_type(get_expression_type(node.value))
-    if isinstance(kind, Object):
-        fields = {name: ObjectField(wanted.value, each.optional) for name, each in kind.fields.items()}
-        return drop_null_fields(c.cast(node.value, Object(fields)), kind, c.place(node))
+    kind = t.get_base_type(get_expression_type(node.value))
+    if isinstance(kind, t.Object):
+        fields = {name: t.ObjectField(wanted.value, each.optional) for name, each in kind.fields.items()}
+        return drop_null_fields(c.cast(node.value, t.Object(fields)), kind, c.place(node))
     return c.cast(node.value, wanted)
 
 
@@ -177,30 +162,32 @@ def _list_certain_names(node: n.ObjectEntry | n.Spread) -> Iterable[str]:
     """Return the fields that an entry always sets."""
     if isinstance(node, n.ObjectEntry):
         return (node.key,)
-    given = get_base_type(get_expression_type(node.value))
-    return (name for name, each in given.fields.items() if not each.optional) if isinstance(given, Object) else ()
+    given = t.get_base_type(get_expression_type(node.value))
+    return (name for name, each in given.fields.items() if not each.optional) if isinstance(given, t.Object) else ()
 
 
 def _compile_spread_fields(
-    c: Compiler, node: n.Spread, fields: dict[str, ObjectField]
+    c: Compiler, node: n.Spread, fields: dict[str, t.ObjectField]
 ) -> list[tuple[ast.expr | None, ast.expr]]:
     """Compile `...value` in an object; only fields that are not overwritten later are type-checked."""
-    given = get_base_type(get_expression_type(node.value))
-    own = given.fields if isinstance(given, Object) else {}
-    wanted = Object(
-        {name: ObjectField(fields[name].type, field.optional) for name, field in own.items() if name in fields}
+    given = t.get_base_type(get_expression_type(node.value))
+    own = given.fields if isinstance(given, t.Object) else {}
+    wanted = t.Object(
+        {name: t.ObjectField(fields[name].type, field.optional) for name, field in own.items() if name in fields}
     )
     value = c.cast(node.value, wanted if own else None)
     place = c.place(node)
-    if isinstance(get_expression_type(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
+    if isinstance(get_expression_type(node.value), t.Object) and not any(
+        t.is_mutable(each.type) for each in own.values()
+    ):
         return _copy_fields_individually(c, value, own, place) or [(None, drop_null_fields(value, given, place))]
     spread = emit.make_call("spread_object", [drop_null_fields(value, given, place)], place)
-    test = make_exact_fields_test(value, given, place) if isinstance(given, Object) else None
+    test = make_exact_fields_test(value, given, place) if isinstance(given, t.Object) else None
     return [(None, spread if test is None else emit.make_conditional(test, value, spread, place))]
 
 
 def _copy_fields_individually(
-    c: Compiler, value: ast.expr, fields: dict[str, ObjectField], place: SourceLocation
+    c: Compiler, value: ast.expr, fields: dict[str, t.ObjectField], place: SourceLocation
 ) -> list[tuple[ast.expr | None, ast.expr]]:
     """Return the fields of an object one by one, if all of them are required; else nothing."""
     if any(each.optional for each in fields.values()):
@@ -211,8 +198,3 @@ def _copy_fields_individually(
         out.append((emit.make_constant(name, place), emit.make_item(value, emit.make_constant(name, place), place)))
         value = again
     return out
-
-
-def reject_bad_expression(_: Compiler, node: n.BadExpr) -> ast.expr:
-    """Raise an `AssertionError`: a program with syntax errors is never compiled."""
-    raise AssertionError(f"compiling what could not be read, at {node.start}")

@@ -16,9 +16,9 @@ from antiphon.lang.codegen.compiler import Compiler, get_expression_type, needs_
 from antiphon.lang.codegen.members import hide_extra_fields
 from antiphon.lang.codegen.python_ast import SourceLocation
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.method_calls import METHODS_WITH_FUNCTION
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.methods import METHODS_WITH_FUNCTION
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import JSON, AIResultType, Array, Map, Object, get_base_type
 
 
 def compile_iterable(c: Compiler, node: n.Expr) -> ast.expr:
@@ -26,12 +26,12 @@ def compile_iterable(c: Compiler, node: n.Expr) -> ast.expr:
     type_ = get_expression_type(node)
     if isinstance(node, n.Range):
         return compile_range_iterable(c, node)
-    if isinstance(type_, Array):
+    if isinstance(type_, t.Array):
         return c.expr(node)
     value = c.expr(node)
     if is_integer(c, node):
         return emit.make_call("range", [value], c.place(node))
-    if isinstance(type_, AIResultType):
+    if isinstance(type_, t.AIResultType):
         # An answer declared as an array is one; the type checker has rejected all others.
         value = emit.make_call("unwrap_answer", [value], c.place(node))
     return emit.make_call("iterate_value", [value], c.place(node))
@@ -44,14 +44,14 @@ def compile_entries(c: Compiler, node: n.For) -> ast.expr:
     """
     place, type_ = c.place(node.iterable), get_expression_type(node.iterable)
     value = c.expr(node.iterable)
-    if isinstance(type_, Map):
+    if isinstance(type_, t.Map):
         value = emit.make_method_call(value, "items", [], place)
     else:
-        value = hide_extra_fields(value, get_base_type(type_), place)
-        if node.value is not None and node.value.symbol is not None and node.value.symbol.type == JSON:
+        value = hide_extra_fields(value, t.get_base_type(type_), place)
+        if node.value is not None and node.value.symbol is not None and node.value.symbol.type == t.JSON:
             # The values have the type `json` in the loop.
-            value = emit.make_call("copy_value", [value], place) if needs_json_copy(node.iterable, JSON) else value
-        is_known = isinstance(type_, Object)
+            value = emit.make_call("copy_value", [value], place) if needs_json_copy(node.iterable, t.JSON) else value
+        is_known = isinstance(type_, t.Object)
         value = (
             emit.make_method_call(value, "items", [], place)
             if is_known

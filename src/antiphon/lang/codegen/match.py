@@ -16,20 +16,8 @@ from antiphon.lang.codegen.functions import compile_suite
 from antiphon.lang.codegen.operators import compile_condition
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    NULL,
-    TEXT,
-    Array,
-    Literal,
-    Object,
-    Type,
-    get_base_type,
-    remove_null,
-    strip_ai_result,
-)
-from antiphon.lang.typecheck.unions import (
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import (
     find_discriminator,
     inhabited_options,
     intersect_type,
@@ -103,7 +91,7 @@ def _chain_arms(arms: list[tuple[ast.expr | None, ast.expr]], place: SourceLocat
     return out
 
 
-def _make_arm_test(c: Compiler, arm: n.Arm, type_: Type, first: ast.expr, again: ast.expr) -> ast.expr | None:
+def _make_arm_test(c: Compiler, arm: n.Arm, type_: t.Type, first: ast.expr, again: ast.expr) -> ast.expr | None:
     """Return a test that an arm matches, None for `else`; `first` evaluates the value.
 
     `type_` is what the arms before it have left.
@@ -116,22 +104,22 @@ def _make_arm_test(c: Compiler, arm: n.Arm, type_: Type, first: ast.expr, again:
     )
 
 
-def _get_remaining_type(type_: Type, arm: n.Arm) -> Type:
+def _get_remaining_type(type_: t.Type, arm: n.Arm) -> t.Type:
     """Return the type of values that an arm does not match."""
     for each in arm.patterns:
         type_ = subtract_type(type_, _get_pattern_type(each))
     return type_
 
 
-def _compile_arm_value(c: Compiler, arm: n.Arm, wanted: Type) -> ast.expr:
+def _compile_arm_value(c: Compiler, arm: n.Arm, wanted: t.Type) -> ast.expr:
     if isinstance(arm.body, n.Throw):
         return emit.make_call("throw_value", [c.expr(arm.body.value)], c.place(arm.body))
     assert not isinstance(arm.body, n.Block)
     return c.cast(arm.body, wanted)
 
 
-def _get_pattern_type(node: n.TypeNode) -> Type:
-    return node.type if node.type is not None else JSON
+def _get_pattern_type(node: n.TypeNode) -> t.Type:
+    return node.type if node.type is not None else t.JSON
 
 
 def _compile_unwrapped(c: Compiler, node: n.Expr) -> ast.expr:
@@ -144,33 +132,33 @@ def _make_disjunction(tests: list[ast.expr], place: SourceLocation) -> ast.expr:
 
 
 def _make_type_tests(
-    c: Compiler, type_: Type, tested: list[Type], first: ast.expr, again: ast.expr, place: SourceLocation
+    c: Compiler, type_: t.Type, tested: list[t.Type], first: ast.expr, again: ast.expr, place: SourceLocation
 ) -> list[ast.expr]:
     """Return tests that a value has one of these types; the first of them evaluates it."""
     parts = [each for one in tested for each in inhabited_options(one)]
-    literals = [each for each in parts if isinstance(each, Literal)]
+    literals = [each for each in parts if isinstance(each, t.Literal)]
     out: list[ast.expr] = []
     value = first
     if literals:
         out.append(_make_literal_test(type_, literals, value, place))
         value = again
     for each in parts:
-        if not isinstance(each, Literal):
+        if not isinstance(each, t.Literal):
             out.append(_make_type_test(c, type_, each, value, again, place))
             value = again
     return out
 
 
-def _make_literal_test(type_: Type, literals: list[Literal], value: ast.expr, place: SourceLocation) -> ast.expr:
+def _make_literal_test(type_: t.Type, literals: list[t.Literal], value: ast.expr, place: SourceLocation) -> ast.expr:
     """Return a test that a value is one of some literals.
 
     It is Python's own comparison unless a value of another kind could be equal: for Python, true is 1.
     """
     constants = [emit.make_constant(each.value, place) for each in literals]
-    kinds = {get_base_type(each) for each in literals}
-    if kinds != {TEXT} and {get_base_type(each) for each in inhabited_options(type_)} - {NULL, TEXT} - kinds:
+    kinds = {t.get_base_type(each) for each in literals}
+    if kinds != {t.TEXT} and {t.get_base_type(each) for each in inhabited_options(type_)} - {t.NULL, t.TEXT} - kinds:
         return emit.make_call("is_one_of", [value, *constants], place)
-    if len(kinds - {TEXT}) > 1:
+    if len(kinds - {t.TEXT}) > 1:
         return emit.make_call("is_one_of", [value, *constants], place)
     if len(constants) == 1:
         return emit.make_comparison(value, _EQUAL, constants[0], place)
@@ -178,55 +166,51 @@ def _make_literal_test(type_: Type, literals: list[Literal], value: ast.expr, pl
 
 
 def _make_type_test(
-    c: Compiler, type_: Type, tested: Type, first: ast.expr, again: ast.expr, place: SourceLocation
+    c: Compiler, type_: t.Type, tested: t.Type, first: ast.expr, again: ast.expr, place: SourceLocation
 ) -> ast.expr:
-    if tested == NULL:
+    if tested == t.NULL:
         return emit.make_comparison(first, _IS, emit.make_constant(None, place), place)
     if (other := _find_only_other_type(type_, tested)) is not None:
-        return _make_not_type_test(first, other, place)
-    if isinstance(tested, Object) and NULL in inhabited_options(type_):
+        if other == t.NULL:
+            return emit.make_comparison(first, _IS_NOT, emit.make_constant(None, place), place)
+        return emit.make_class_comparison(first, PYTHON_CLASSES[other][0], place, _IS_NOT)
+    if isinstance(tested, t.Object) and t.NULL in inhabited_options(type_):
         there = emit.make_comparison(first, _IS_NOT, emit.make_constant(None, place), place)
-        test = _make_type_test(c, remove_null(strip_ai_result(type_)), tested, again, again, place)
+        test = _make_type_test(c, t.remove_null(t.strip_ai_result(type_)), tested, again, again, place)
         return set_location(ast.BoolOp(ast.And(), [there, test]), place)
-    kind = get_base_type(tested)
+    kind = t.get_base_type(tested)
     if kind in PYTHON_CLASSES:
         classes = zip(PYTHON_CLASSES[kind], (first, again), strict=False)
         return _make_disjunction([emit.make_class_comparison(value, each, place) for each, value in classes], place)
-    if isinstance(tested, Array | Object) and _is_only_container(type_, tested):
-        name = "_v_list" if isinstance(tested, Array) else "_v_dict"
+    if isinstance(tested, t.Array | t.Object) and _is_only_container(type_, tested):
+        name = "_v_list" if isinstance(tested, t.Array) else "_v_dict"
         return emit.make_call("isinstance", [first, emit.make_name(name, place)], place)
-    if isinstance(tested, Object) and (found := find_discriminator(type_, tested)) is not None:
+    if isinstance(tested, t.Object) and (found := find_discriminator(type_, tested)) is not None:
         name, literals = found
         field = emit.make_item(first, emit.make_constant(name, place), place)
         return _make_literal_test(make_union(literals), literals, field, place)
     return emit.make_call("is_of_type", [first, c.make_type_name(tested, place)], place)
 
 
-def _find_only_other_type(type_: Type, tested: Type) -> Type | None:
+def _find_only_other_type(type_: t.Type, tested: t.Type) -> t.Type | None:
     """Return the only type a value has if it is not of the tested type: text, boolean or null; else None."""
-    others = {get_base_type(each) for each in inhabited_options(type_) if each != tested}
+    others = {t.get_base_type(each) for each in inhabited_options(type_) if each != tested}
     if (
         len(others) != 1
         or is_never(intersect_type(type_, tested))
-        or strip_ai_result(type_) == JSON
-        or isinstance(tested, Literal)
+        or t.strip_ai_result(type_) == t.JSON
+        or isinstance(tested, t.Literal)
     ):
         return None
     (other,) = others
-    return other if other in (NULL, TEXT, BOOLEAN) else None
+    return other if other in (t.NULL, t.TEXT, t.BOOLEAN) else None
 
 
-def _make_not_type_test(value: ast.expr, other: Type, place: SourceLocation) -> ast.expr:
-    if other == NULL:
-        return emit.make_comparison(value, _IS_NOT, emit.make_constant(None, place), place)
-    return emit.make_class_comparison(value, PYTHON_CLASSES[other][0], place, _IS_NOT)
-
-
-def _is_only_container(type_: Type, tested: Array | Object) -> bool:
+def _is_only_container(type_: t.Type, tested: t.Array | t.Object) -> bool:
     """Return True if the tested type is the only array, or the only object, among those a value may have."""
     alike = [each for each in inhabited_options(type_) if isinstance(each, type(tested))]
     return (
-        strip_ai_result(type_) != JSON
+        t.strip_ai_result(type_) != t.JSON
         and len(alike) == 1
         and alike[0] == tested
         and not is_never(intersect_type(type_, tested))

@@ -30,25 +30,9 @@ from antiphon.lang.codegen.members import hide_extra_fields
 from antiphon.lang.codegen.postfix import compile_lenient
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.invariance import is_fresh_value
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    NULL,
-    NUMBER,
-    TEXT,
-    AIResultType,
-    Array,
-    Map,
-    Object,
-    Type,
-    get_base_type,
-    is_mutable,
-    is_nullable,
-    remove_null,
-    union_options,
-)
 
 _PYTHON_OPERATORS = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
 _PYTHON_COMPARISONS = {
@@ -80,7 +64,7 @@ def compile_unary(c: Compiler, node: n.Unary) -> ast.expr:
     if node.op == "not":
         return emit.make_not(compile_condition(c, node.operand), place)
     value = c.expr(node.operand)
-    if get_base_type(get_expression_type(node.operand)) == NUMBER:
+    if t.get_base_type(get_expression_type(node.operand)) == t.NUMBER:
         return set_location(ast.UnaryOp(ast.USub(), value), place)
     return emit.make_call("negate", [value], place)
 
@@ -112,38 +96,38 @@ def compile_operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast
     if op == "in":
         return _compile_containment(c, node, c.expr(node.left) if left is None else left, place)
     left = c.expr(node.left) if left is None else left
-    one, two = get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))
-    if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
+    one, two = t.get_base_type(get_expression_type(node.left)), t.get_base_type(get_expression_type(node.right))
+    if op == "%" and one in (t.NUMBER, t.JSON) and two in (t.NUMBER, t.JSON):
         return compile_modulo(c, node, left, place)
-    if op in ("/", "**") and one == two == NUMBER:
+    if op in ("/", "**") and one == two == t.NUMBER:
         return (compile_division if op == "/" else compile_power)(c, node, left, place)
-    if op == "+" and TEXT in (one, two) and one != two:
-        left = left if one == TEXT else emit.make_call("to_text", [left], place)
-        right = c.expr(node.right) if two == TEXT else compile_as_text(c, node.right)
+    if op == "+" and t.TEXT in (one, two) and one != two:
+        left = left if one == t.TEXT else emit.make_call("to_text", [left], place)
+        right = c.expr(node.right) if two == t.TEXT else compile_as_text(c, node.right)
         return emit.make_binary(left, _PYTHON_OPERATORS["+"], right, place)
     right = (compile_float_quotient(c, node.right, node.left) if op in _PYTHON_OPERATORS else None) or c.expr(
         node.right
     )
-    if op == "+" and (JSON in (one, two) or (isinstance(node.type, Array) and node.type.item == JSON)):
+    if op == "+" and (t.JSON in (one, two) or (isinstance(node.type, t.Array) and node.type.item == t.JSON)):
         left, right = (
             _copy_typed_items(each, value, place) for each, value in ((node.left, left), (node.right, right))
         )
     if op == "+" and _has_array_type(node.left) and _has_array_type(node.right):
         return emit.make_binary(left, _PYTHON_OPERATORS[op], right, place)
-    if one == two and op in _PYTHON_OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
+    if one == two and op in _PYTHON_OPERATORS and (one == t.NUMBER or (op == "+" and one == t.TEXT)):
         return emit.make_binary(left, _PYTHON_OPERATORS[op], right, place)
-    if one == two and one in (NUMBER, TEXT) and op in _PYTHON_COMPARISONS:
+    if one == two and one in (t.NUMBER, t.TEXT) and op in _PYTHON_COMPARISONS:
         return emit.make_comparison(left, _PYTHON_COMPARISONS[op], right, place)
     return _compile_guarded(c, node, left, right, place)
 
 
 def _has_array_type(node: n.Expr) -> bool:
-    return isinstance(get_expression_type(node), Array)
+    return isinstance(get_expression_type(node), t.Array)
 
 
 def _copy_typed_items(node: n.Expr, value: ast.expr, place: SourceLocation) -> ast.expr:
-    kind = get_base_type(get_expression_type(node))
-    typed = isinstance(kind, Array) and kind.item != JSON and is_mutable(kind.item) and not is_fresh_value(node)
+    kind = t.get_base_type(get_expression_type(node))
+    typed = isinstance(kind, t.Array) and kind.item != t.JSON and t.is_mutable(kind.item) and not is_fresh_value(node)
     return emit.make_call("copy_value", [value], place) if typed else value
 
 
@@ -151,9 +135,9 @@ def _compile_guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.exp
     """Compile an operation on operands of unknown type: Python's own for integers, else the runtime's."""
     op = node.op
     direct = _PYTHON_OPERATORS.get(op) or _PYTHON_COMPARISONS.get(op)
-    known = {get_base_type(get_expression_type(node.left)), get_base_type(get_expression_type(node.right))} - {
-        JSON,
-        NUMBER,
+    known = {t.get_base_type(get_expression_type(node.left)), t.get_base_type(get_expression_type(node.right))} - {
+        t.JSON,
+        t.NUMBER,
     }
     if direct is None or known:
         return emit.make_call(_RUNTIME_FUNCTIONS[op], [left, right], place)
@@ -179,7 +163,7 @@ def _make_both_integers_test(
 
 def record_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
     """Record a loop variable as an integer if it iterates over a range or a number."""
-    if isinstance(iterable, n.Range) or get_base_type(get_expression_type(iterable)) == NUMBER:
+    if isinstance(iterable, n.Range) or t.get_base_type(get_expression_type(iterable)) == t.NUMBER:
         c.integer_variables.add(symbol)
         if not isinstance(iterable, n.Range) or is_nonnegative_integer(c, iterable.first):
             c.nonnegative_variables.add(symbol)
@@ -188,7 +172,7 @@ def record_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
 def _compile_logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
     operator = ast.And() if node.op == "and" else ast.Or()
     first = compile_condition(c, node.left) if left is None else left
-    if left is not None and not has_plain_type(node.left, BOOLEAN):
+    if left is not None and not has_plain_type(node.left, t.BOOLEAN):
         first = emit.make_call("evaluate_condition", [left], c.place(node.left))
     if isinstance(first, ast.BoolOp) and type(first.op) is type(operator):
         # A long chain is one operation, so that the tree stays flat.
@@ -199,10 +183,10 @@ def _compile_logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: 
 
 def compile_condition(c: Compiler, node: n.Expr) -> ast.expr:
     """Compile a condition of `if`, `while`, `and`, `or` or `not`."""
-    if has_plain_type(node, BOOLEAN):
+    if has_plain_type(node, t.BOOLEAN):
         return c.expr(node)
     type_ = get_expression_type(node)
-    is_boolean = type_ == JSON or isinstance(type_, AIResultType) or BOOLEAN in union_options(type_)
+    is_boolean = type_ == t.JSON or isinstance(type_, t.AIResultType) or t.BOOLEAN in t.union_options(type_)
     function = "evaluate_condition" if is_boolean else "is_present"
     return emit.make_call(function, [compile_lenient(c, node)], c.place(node))
 
@@ -246,32 +230,32 @@ def _is_required_map_value(node: n.Expr) -> bool:
     if not isinstance(node, n.Index) or node.optional:
         return False
     type_ = get_expression_type(node.object)
-    if not isinstance(type_, Map) or not has_plain_type(node.index, TEXT):
+    if not isinstance(type_, t.Map) or not has_plain_type(node.index, t.TEXT):
         return False
-    return type_.value != JSON and not is_nullable(type_.value)
+    return type_.value != t.JSON and not t.is_nullable(type_.value)
 
 
 def _is_required_field(node: n.Expr) -> bool:
     """Return True if the field exists and is not null whenever its object is not null."""
     if not isinstance(node, n.Member) or not node.optional:
         return False
-    kind = get_base_type(remove_null(get_expression_type(node.object)))
-    field = kind.fields.get(node.name) if isinstance(kind, Object) else None
-    return field is not None and field.type != JSON and not is_nullable(field.read)
+    kind = t.get_base_type(t.remove_null(get_expression_type(node.object)))
+    field = kind.fields.get(node.name) if isinstance(kind, t.Object) else None
+    return field is not None and field.type != t.JSON and not t.is_nullable(field.read)
 
 
-def _copy_into_json(node: n.Expr, value: ast.expr, type_: Type | None, place: SourceLocation) -> ast.expr:
+def _copy_into_json(node: n.Expr, value: ast.expr, type_: t.Type | None, place: SourceLocation) -> ast.expr:
     """Return an operand that becomes part of the result, copied if the result is `json`."""
     return emit.make_call("copy_value", [value], place) if needs_json_copy(node, type_) else value
 
 
 def _compile_equality(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
     one, two = get_expression_type(node.left), get_expression_type(node.right)
-    if NULL in (one, two):
+    if t.NULL in (one, two):
         return _compile_null_test(c, node, left, place)
     left = c.expr(node.left) if left is None else left
     right = c.expr(node.right)
-    if get_base_type(one) == get_base_type(two) and get_base_type(one) in (NUMBER, TEXT, BOOLEAN):
+    if t.get_base_type(one) == t.get_base_type(two) and t.get_base_type(one) in (t.NUMBER, t.TEXT, t.BOOLEAN):
         return emit.make_comparison(left, _PYTHON_COMPARISONS[node.op], right, place)
     if isinstance(right, ast.Constant) and right.value.__class__ in (int, str):
         kind = "int" if right.value.__class__ is int else "str"
@@ -287,21 +271,21 @@ def _compile_equality(c: Compiler, node: n.Binary, left: ast.expr | None, place:
 def _compile_containment(c: Compiler, node: n.Binary, left: ast.expr, place: SourceLocation) -> ast.expr:
     """Compile `x in xs`: Python's own if it compares as the language does."""
     one, two = get_expression_type(node.left), get_expression_type(node.right)
-    if isinstance(node.right, n.Range) and is_plain_type(one, NUMBER):
+    if isinstance(node.right, n.Range) and is_plain_type(one, t.NUMBER):
         return emit.make_comparison(left, _IN, compile_range_iterable(c, node.right), place)
     right = c.expr(node.right)
-    kind = one if isinstance(one, AIResultType) else get_base_type(one)
-    plain_items = isinstance(two, Array) and get_base_type(two.item) == kind and kind in (NUMBER, TEXT)
-    if plain_items or (kind == TEXT and (is_plain_type(two, TEXT) or isinstance(two, Object | Map))):
-        is_field = isinstance(left, ast.Constant) and isinstance(two, Object) and left.value in two.fields
+    kind = one if isinstance(one, t.AIResultType) else t.get_base_type(one)
+    plain_items = isinstance(two, t.Array) and t.get_base_type(two.item) == kind and kind in (t.NUMBER, t.TEXT)
+    if plain_items or (kind == t.TEXT and (is_plain_type(two, t.TEXT) or isinstance(two, t.Object | t.Map))):
+        is_field = isinstance(left, ast.Constant) and isinstance(two, t.Object) and left.value in two.fields
         return emit.make_comparison(
-            left, _IN, right if is_field else hide_extra_fields(right, get_base_type(two), place), place
+            left, _IN, right if is_field else hide_extra_fields(right, t.get_base_type(two), place), place
         )
-    return emit.make_call("contains_item", [left, hide_extra_fields(right, get_base_type(two), place)], place)
+    return emit.make_call("contains_item", [left, hide_extra_fields(right, t.get_base_type(two), place)], place)
 
 
 def _compile_null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: SourceLocation) -> ast.expr:
-    other = node.right if get_expression_type(node.left) == NULL and type(node.left) is n.NullLit else node.left
+    other = node.right if get_expression_type(node.left) == t.NULL and type(node.left) is n.NullLit else node.left
     value = left if left is not None and other is node.left else compile_lenient(c, other)
     value = unwrap_if_answer(other, value, place)
     if isinstance(value, ast.Constant):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from antiphon.lang.codegen.compiler import Compiler, get_expression_type
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.method_calls import find_field_function
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import JSON, NUMBER, TEXT, Array, Map
-from antiphon.lang.typecheck.types import CallableType as Signature
 
 _ASKING_NODES = frozenset((n.ModelCall, n.AskHuman, n.AsyncFor, n.PyBlock, n.AsyncAsk))
-#: Declarations that may be `async`, and loops that may have a mode.
-_CONDITIONALLY_ASKING_NODES = frozenset((n.Let, n.Destructure, n.For, n.While))
 
 
 def is_ask_free(c: Compiler, root: n.Node) -> bool:
-    """Return True if neither a node nor a function it names asks anyone or changes the history models see."""
+    """Return True if neither a node nor a function it names asks anyone who sees variables, or notes anything."""
     seen: set[Symbol] = set()
     todo: list[n.Node] = [root]
     reached: list[Symbol] = []
@@ -23,7 +20,7 @@ def is_ask_free(c: Compiler, root: n.Node) -> bool:
         for node in n.walk(todo.pop()):
             if not _is_ask_free_node(node):
                 return False
-            if isinstance(node, n.Name) and node.symbol is not None and isinstance(node.symbol.type, Signature):
+            if isinstance(node, n.Name) and node.symbol is not None and isinstance(node.symbol.type, t.CallableType):
                 reached.append(node.symbol)
         for symbol in reached:
             if symbol in seen or symbol in c.ask_free_functions or symbol.kind == "builtin":
@@ -45,10 +42,10 @@ def is_pure_expression(c: Compiler, node: n.Expr | None) -> bool:
 def _is_pure_node(node: n.Node) -> bool:
     if isinstance(node, n.Call):
         callee = node.callee
-        kind = get_expression_type(callee.object) if isinstance(callee, n.Member) else JSON
-        return kind in (TEXT, NUMBER) or isinstance(kind, Array | Map)
+        kind = get_expression_type(callee.object) if isinstance(callee, n.Member) else t.JSON
+        return kind in (t.TEXT, t.NUMBER) or isinstance(kind, t.Array | t.Map)
     if isinstance(node, n.Name):
-        return node.symbol is None or not isinstance(node.symbol.type, Signature)
+        return node.symbol is None or not isinstance(node.symbol.type, t.CallableType)
     return node.__class__ not in _ASKING_NODES and node.__class__ is not n.Lambda
 
 
@@ -56,8 +53,8 @@ def _is_ask_free_node(node: n.Node) -> bool:
     kind = node.__class__
     if kind in _ASKING_NODES:
         return False
-    if kind in _CONDITIONALLY_ASKING_NODES:
-        return not getattr(node, "is_async", False) and getattr(node, "mode", None) is None
+    if isinstance(node, n.Let | n.Destructure):
+        return not node.is_async
     if isinstance(node, n.Name):
         return node.symbol is None or node.symbol.kind != "builtin" or node.symbol.name != "note"
     if not isinstance(node, n.Call):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import NoReturn
 
 from antiphon.lang.codegen import python_ast as emit
 from antiphon.lang.codegen.compiler import Compiler, evaluate_once, get_expression_type, has_plain_type
@@ -14,7 +15,7 @@ from antiphon.lang.codegen.operators import compile_condition, record_counter
 from antiphon.lang.codegen.purity import is_ask_free
 from antiphon.lang.codegen.python_ast import SourceLocation, set_location
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.types import JSON, TEXT, Array
+from antiphon.lang.typecheck import types as t
 
 
 def compile_if(c: Compiler, node: n.If) -> list[ast.stmt]:
@@ -59,7 +60,7 @@ def _compile_for_pattern(
     """Compile `for {name} in iterable { … }`: each item is destructured before the body."""
     here, held = c.place(pattern), c.make_temporary()
     type_ = get_expression_type(node.iterable)
-    given = type_.item if isinstance(type_, Array) else JSON
+    given = type_.item if isinstance(type_, t.Array) else t.JSON
     c.scope.loops += 1
     for symbol in list_pattern_symbols(pattern):
         c.declare_symbol(symbol, symbol.start)
@@ -138,8 +139,8 @@ def compile_yield(c: Compiler, node: n.Yield) -> list[ast.stmt]:
 
 def compile_throw(c: Compiler, node: n.Throw) -> list[ast.stmt]:
     """Compile `throw value`."""
-    place, value = c.place(node), c.cast(node.value, JSON)
-    if has_plain_type(node.value, TEXT):
+    place, value = c.place(node), c.cast(node.value, t.JSON)
+    if has_plain_type(node.value, t.TEXT):
         # A thrown text is its own message.
         thrown = emit.make_call("UserError", [*evaluate_once(c, value, place)], place)
     else:
@@ -196,6 +197,6 @@ def compile_inner_block(c: Compiler, node: n.Block) -> list[ast.stmt]:
     return compile_block(c, node.statements)
 
 
-def reject_bad_statement(_: Compiler, node: n.BadStatement) -> list[ast.stmt]:
+def reject_unreadable(_: Compiler, node: n.BadExpr | n.BadStatement) -> NoReturn:
     """Raise an `AssertionError`: a program with syntax errors is never compiled."""
     raise AssertionError(f"compiling what could not be read, at {node.start}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import takewhile
 
+from antiphon._base.gc_pause import gc_paused
 from antiphon.lang.formatter.fast_path import SingleLineRenderer
 from antiphon.lang.formatter.layout import (
     HARD_BREAK,
@@ -23,7 +24,6 @@ from antiphon.lang.formatter.line_breaks import layout_bracket, layout_tokens
 from antiphon.lang.formatter.token_roles import TokenRoles
 from antiphon.lang.formatter.tokens import AMBIGUOUS_KINDS, COMMENT_KINDS, FormatToken, FormatTokens
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.lang.syntax.gc_pause import gc_paused
 from antiphon.lang.syntax.lexer import tokenize_program
 from antiphon.lang.syntax.parser.source_parser import parse_source
 from antiphon.lang.syntax.source import Source
@@ -32,13 +32,9 @@ from antiphon.lang.syntax.tokens import BRACKET_PAIRS
 _STATEMENT_ENDS = frozenset(("}", "end", ";"))
 
 
+@gc_paused()
 def format_source(source: Source) -> str:
     """Return the formatted program; raise `ProgramErrors` if it has syntax errors."""
-    with gc_paused():
-        return _format_source(source)
-
-
-def _format_source(source: Source) -> str:
     text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     tokens = tokenize_program(text)
     program, diagnostics = parse_source(Source(source.name, text), tokens)
@@ -105,11 +101,9 @@ class _StatementFormatter:
     def _comment(self) -> list[LayoutDoc]:
         at = self._at
         self._at += 1
-        return (
-            [self._pieces.comment(at)]
-            if self._pieces.kinds[at] == "//"
-            else self._pieces.piece(at).layout_comment_line()
-        )
+        if self._pieces.kinds[at] == "//":
+            return [self._pieces.comment(at)]
+        return self._pieces.piece(at).layout_comment_line()
 
     def _statement(self, starts: frozenset[int], room: int) -> list[LayoutDoc]:
         """Format the statement that begins here, without the comments after it; `room` is left on its line."""

@@ -19,8 +19,7 @@ from antiphon.lang.runtime.system import MISSING_ARGUMENT, call_with_wanted_type
 from antiphon.lang.runtime.tracebacks import CODE_GLOBAL
 from antiphon.lang.runtime.type_conversion import convert_to_type
 from antiphon.lang.runtime.values import copy_value
-from antiphon.lang.typecheck.types import JSON, Type
-from antiphon.lang.typecheck.types import CallableType as Signature
+from antiphon.lang.typecheck import types as t
 
 Function = Callable[..., Any]
 
@@ -52,12 +51,12 @@ def _copy_cell(cell: CellType) -> CellType:
         return cell
 
 
-def _convert_argument(value: Any, given: Type, wanted: Type) -> Any:
+def _convert_argument(value: Any, given: t.Type, wanted: t.Type) -> Any:
     """Convert an argument to the parameter's type; a typed value passed as `json` is copied."""
-    return copy_value(value) if given == JSON and wanted != JSON else convert_to_type(value, given)
+    return copy_value(value) if given == t.JSON and wanted != t.JSON else convert_to_type(value, given)
 
 
-def adapt_function(function: Function, given: Signature, wanted: Signature) -> Function:
+def adapt_function(function: Function, given: t.CallableType, wanted: t.CallableType) -> Function:
     """Wrap a function that takes or returns `json` where types are wanted: arguments and results are checked."""
 
     def called(*arguments: Any) -> Any:

@@ -12,6 +12,8 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from antiphon.effects import instrumentation
+from antiphon.effects.instrumentation import observe_session
 from antiphon.effects.pipeline import EffectCall, EffectContext, PathCounter, current_context, perform, use_context
 from antiphon.effects.types import CallTool
 from antiphon.errors import SessionAborted, Suspended
@@ -142,7 +144,8 @@ class ProgramExecution:
         if self._node is None:
             # A program that runs inside another numbered run counts as one step of it.
             self._node = PathCounter(f"{outside.node.next()}/") if outside.performers else PathCounter()
-        with use_context(EffectContext(self._node, self.host.compose_middleware(outside.performers))):
+        place = EffectContext(self._node, self.host.compose_middleware(outside.performers))
+        with use_context(place), observe_session("invoke_workflow", self.title, place):
             yield
 
     def perform(self, effect: Effect, do: Callable[[], Any], subject: Any = None) -> Any:
@@ -151,7 +154,7 @@ class ProgramExecution:
         Errors are translated to the program's own, so that a replay raises the same ones.
         """
         where = current_context()
-        if not where.performers:
+        if not where.performers and instrumentation.installed is None:
             return _translate_cancellation(do)
 
         def done() -> Any:

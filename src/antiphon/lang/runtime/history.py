@@ -171,20 +171,16 @@ def _with_free_ids(
     """Return a turn whose call ids and result handles are unused here; `taken` and `held` are updated."""
     names: dict[str, str] = {}
     for call in turn.calls:
-        names[call.id] = _make_free_id(call.id, taken)
+        number, name = 2, call.id
+        while name in taken:
+            name, number = f"{call.id[:36]}-{number}", number + 1
+        names[call.id] = name
         taken.add(names[call.id])
     results = [_with_free_handle(replace(each, call_id=names[each.call_id]), held, kept) for each in turn.results]
     if all(old == new for old, new in names.items()) and results == list(turn.results):
         return turn
     parts = [replace(part, id=names[part.id]) if part in turn.calls else part for part in cast(Any, turn.parts)]
     return AssistantTurn(tuple(parts)).answered(results)
-
-
-def _make_free_id(id: str, taken: set[str]) -> str:
-    number, name = 2, id
-    while name in taken:
-        name, number = f"{id[:36]}-{number}", number + 1
-    return name
 
 
 def _with_free_handle(result: ToolResult, held: dict[str, str], kept: Mapping[str, str]) -> ToolResult:

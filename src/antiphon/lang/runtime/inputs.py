@@ -18,8 +18,8 @@ from antiphon.lang.runtime.errors import StackFrame, VibeError
 from antiphon.lang.runtime.tools_and_types import annotate_description, make_parameter, to_python_type
 from antiphon.lang.runtime.type_conversion import describe_mismatch
 from antiphon.lang.runtime.values import from_python, unwrap_answer
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.type_printer import format_type
-from antiphon.lang.typecheck.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, union_options
 
 #: At most so many characters of an invalid value are quoted.
 _MAX_QUOTED_LENGTH = 60
@@ -63,7 +63,9 @@ def parse_inputs(code: ModuleCode, given: Mapping[str, Any]) -> dict[str, Any]:
     return convert_inputs(code, given, parse_input)
 
 
-def convert_inputs(code: ModuleCode, given: Mapping[str, Any], take: Callable[[str, Type, Any], Any]) -> dict[str, Any]:
+def convert_inputs(
+    code: ModuleCode, given: Mapping[str, Any], take: Callable[[str, t.Type, Any], Any]
+) -> dict[str, Any]:
     """Convert all inputs with `take`; raise an `InputError` with all that are missing, unknown or wrong."""
     known = list_inputs(code)
     out: dict[str, Any] = {}
@@ -87,29 +89,33 @@ def convert_inputs(code: ModuleCode, given: Mapping[str, Any], take: Callable[[s
     return out
 
 
-def parse_input(name: str, wanted: Type, value: Any) -> Any:
+def parse_input(name: str, wanted: t.Type, value: Any) -> Any:
     """Parse a text as a type; check any other value as it is."""
     return parse_text_input(name, wanted, value) if isinstance(value, str) else check_input_value(name, wanted, value)
 
 
-def parse_text_input(name: str, wanted: Type, text: str) -> Any:
+def parse_text_input(name: str, wanted: t.Type, text: str) -> Any:
     """Parse a text as a value of a type."""
-    options = union_options(wanted)
-    if TEXT in options or PROMPT in options or Literal(text) in options:
+    options = t.union_options(wanted)
+    if t.TEXT in options or t.PROMPT in options or t.Literal(text) in options:
         return text
-    if NULL in options and not text.strip():
+    if t.NULL in options and not text.strip():
         return None
     try:
         value = decode_json(text)
     except (ValueError, RecursionError):
-        how = " as JSON" if wanted == JSON or any(isinstance(each, Array | Map | Object) for each in options) else ""
+        how = (
+            " as JSON"
+            if wanted == t.JSON or any(isinstance(each, t.Array | t.Map | t.Object) for each in options)
+            else ""
+        )
         raise InputMismatch(f"`{name}`: expected {format_type(wanted)}{how}, found {_quote_text(text)}") from None
     if isinstance(value, str | int | float | bool | None) and describe_mismatch(value, wanted, name):
         raise InputMismatch(f"`{name}`: expected {format_type(wanted)}, found {_quote_text(text)}")
     return check_input_value(name, wanted, value)
 
 
-def check_input_value(name: str, wanted: Type, value: Any) -> Any:
+def check_input_value(name: str, wanted: t.Type, value: Any) -> Any:
     """Return a Python or JSON value if it has the type; else raise `InputMismatch`."""
     value = unwrap_answer(from_python(value, "the input"))
     if fault := describe_mismatch(value, wanted, name):
@@ -145,7 +151,7 @@ def make_inputs_schema(inputs: Mapping[str, ProgramInput]) -> dict[str, Any]:
     return FunctionSchema.of(whole, Nobody).schema
 
 
-def make_type_schema(type_: Type) -> dict[str, Any]:
+def make_type_schema(type_: t.Type) -> dict[str, Any]:
     """Return the JSON Schema of one type."""
     from pydantic import TypeAdapter
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.lang.codegen import compile_repl_input
 from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.codegen.name_mangling import MAIN_FUNCTION
+from antiphon.lang.codegen.compiler import MAIN_FUNCTION
 from antiphon.lang.runtime.builtins_table import make_module_globals
 from antiphon.lang.runtime.errors import ProgramAborted
 from antiphon.lang.runtime.execution import ProgramExecution
@@ -20,17 +20,16 @@ from antiphon.lang.runtime.recursion import run_with_deep_stack
 from antiphon.lang.runtime.tracebacks import translate_error
 from antiphon.lang.runtime.visible_variables import format_variable_value
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.dedupe_diagnostics import merge_diagnostics
-from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
-from antiphon.lang.syntax.parser.source_parser import is_incomplete_source, parse_source
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors, merge_diagnostics
+from antiphon.lang.syntax.parser.source_parser import CONTEXTUAL_KEYWORDS, is_incomplete_source, parse_source
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import RESERVED_WORDS
 from antiphon.lang.typecheck import check_program
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.methods import get_methods, list_method_names
 from antiphon.lang.typecheck.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type
-from antiphon.lang.typecheck.types import AIResultType, Object, Type, get_base_type, widen_type
 
 REPL_SOURCE_NAME = "<repl>"
 _LAST_WORD = re.compile(r"((?:[^\W\d]\w*\.)*)(\w*)$")
@@ -151,7 +150,7 @@ class ReplSession:
         last = program.statements[-1] if program.statements else None
         if not isinstance(last, n.ExprStatement) or last.value.type is None:
             return None
-        return format_type(widen_type(last.value.type))
+        return format_type(t.widen_type(last.value.type))
 
     def preview_prompt(self, text: str) -> PromptShown | None:
         """Return the first request that an expression would send, without sending it; None if it asks no model."""
@@ -176,7 +175,9 @@ class ReplSession:
         for name, symbol in self._scope.names.items():
             if symbol.kind in ("let", "const") and symbol.python in self._globals:
                 value = self._globals[symbol.python]
-                out.append((name, format_type(widen_type(_unwrap_ai_type(symbol.type))), format_variable_value(value)))
+                out.append(
+                    (name, format_type(t.widen_type(t.strip_ai_result(symbol.type))), format_variable_value(value))
+                )
         return out
 
     def complete(self, text: str) -> list[str]:
@@ -186,31 +187,24 @@ class ReplSession:
         if path:
             options = [f"{path}{name}" for name in self._members(path.rstrip(".").split("."))]
             return sorted(each for each in options if each.startswith(path + start))
-        known = {*self._scope.names, *BUILTIN_SCOPE.names, *RESERVED_WORDS, *_CONTEXTUAL_WORDS}
+        known = {*self._scope.names, *BUILTIN_SCOPE.names, *RESERVED_WORDS, *CONTEXTUAL_KEYWORDS}
         return sorted(each for each in known if each.startswith(start))
 
     def _members(self, path: list[str]) -> set[str]:
         symbol: Symbol | None = self._scope.names.get(path[0])
         if symbol is None:
             return set()
-        kind, own = symbol.type, _ANSWER_MEMBERS if isinstance(symbol.type, AIResultType) else set[str]()
+        kind, own = symbol.type, set(t.AI_MEMBER_NAMES) if isinstance(symbol.type, t.AIResultType) else set[str]()
         for name in path[1:]:
-            inner = get_base_type(_unwrap_ai_type(kind))
-            if not isinstance(inner, Object) or name not in inner.fields:
+            inner = t.get_base_type(t.strip_ai_result(kind))
+            if not isinstance(inner, t.Object) or name not in inner.fields:
                 return set(list_method_names())
             kind, own = inner.fields[name].type, set[str]()
-        inner = get_base_type(_unwrap_ai_type(kind))
+        inner = t.get_base_type(t.strip_ai_result(kind))
         methods = get_methods(inner)
         names = set(list_method_names()) if methods is None else set(methods)
-        return names | own | (set(inner.fields) if isinstance(inner, Object) else set[str]())
+        return names | own | (set(inner.fields) if isinstance(inner, t.Object) else set[str]())
 
 
-#: Contextual keywords.
-_CONTEXTUAL_WORDS = {"async", "input", "model", "private", "returns", "test", "tool", "type"}
-_ANSWER_MEMBERS = {"value", "toolCalls", "run"}
 #: Warnings that make no sense in a session, where bare values are shown and names are used later.
 _IGNORED_WARNINGS = frozenset(("V0702", "V0704"))
-
-
-def _unwrap_ai_type(type_: Type) -> Type:
-    return type_.inner if isinstance(type_, AIResultType) else type_

@@ -15,9 +15,8 @@ from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.operators import is_equal, is_number
 from antiphon.lang.runtime.type_conversion import describe_mismatch
 from antiphon.lang.runtime.values import from_python, get_kind_name, is_python_object, to_text, unwrap_answer
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import exposes_hidden_field, is_assignable
-from antiphon.lang.typecheck.types import AI_MEMBER_NAMES, Array, Map, Object, Type, Union
-from antiphon.lang.typecheck.types import strip_ai_result as plain_type
 from antiphon.results.plain_json import NestableResult
 from antiphon.session.result import AIResult
 
@@ -25,7 +24,7 @@ from antiphon.session.result import AIResult
 def get_member(value: Any, name: str) -> Any:
     """Return `value.name` of a value of unknown type."""
     if type(value) is AIResult:
-        if name in AI_MEMBER_NAMES:
+        if name in t.AI_MEMBER_NAMES:
             return get_answer_member(value, name)
         value = value.value
     if isinstance(value, NestableResult):
@@ -42,8 +41,11 @@ def get_member(value: Any, name: str) -> Any:
     if value is None:
         raise VibeError("V0907", f"null has no `{name}`", f"`?? …` gives a default: `x.{name} ?? …`")
     if is_python_object(value) or isinstance(value, type):
-        return _read_python_attribute(value, name)
-    if name in AI_MEMBER_NAMES:
+        found = get_python_attribute(value, name)
+        if callable(found):
+            raise VibeError("V0907", f"`{name}` is a method and must be called", f"write `.{name}(…)`")
+        return from_python(found, f"`{name}`")
+    if name in t.AI_MEMBER_NAMES:
         raise VibeError("V0907", f"{get_kind_name(value)} has no `{name}`: it is not the answer of a model")
     raise VibeError("V0907", f"{get_kind_name(value)} has no `{name}`", _hint_missing_member(value, name))
 
@@ -59,20 +61,13 @@ def _hint_missing_member(value: Any, name: str) -> str:
 
 def get_optional_member(value: Any, name: str) -> Any:
     """Return `value.name` before `??` or in a comparison with null: a missing field is null."""
-    if type(value) is AIResult and name not in AI_MEMBER_NAMES:
+    if type(value) is AIResult and name not in t.AI_MEMBER_NAMES:
         value = value.value
     if isinstance(value, NestableResult):
         value = value.to_json()
     if isinstance(value, dict):
         return cast(dict[str, Any], value).get(name)
     return None if value is None else get_member(value, name)
-
-
-def _read_python_attribute(value: Any, name: str) -> Any:
-    found = get_python_attribute(value, name)
-    if callable(found):
-        raise VibeError("V0907", f"`{name}` is a method and must be called", f"write `.{name}(…)`")
-    return from_python(found, f"`{name}`")
 
 
 def get_python_attribute(value: Any, name: str) -> Any:
@@ -266,27 +261,27 @@ def require_known_field(key: Any, names: tuple[str, ...]) -> Any:
     return key
 
 
-def narrow_to_known_fields(value: Any, given: Type, wanted: Type) -> Any:
+def narrow_to_known_fields(value: Any, given: t.Type, wanted: t.Type) -> Any:
     """Return a value without fields that its own type does not know and the wanted type would reveal.
 
     It is the value itself if it has no such fields.
     """
-    value, given, wanted = unwrap_answer(value), plain_type(given), plain_type(wanted)
+    value, given, wanted = unwrap_answer(value), t.strip_ai_result(given), t.strip_ai_result(wanted)
     if not exposes_hidden_field(given, wanted):
         return value
-    if isinstance(given, Union):
+    if isinstance(given, t.Union):
         given = next((each for each in given.options if not describe_mismatch(value, each, "")), given)
-    if isinstance(wanted, Union):
+    if isinstance(wanted, t.Union):
         wanted = next((each for each in wanted.options if is_assignable(given, each)), wanted)
     match given, wanted:
-        case (Array(), Array()):
+        case (t.Array(), t.Array()):
             items = [narrow_to_known_fields(each, given.item, wanted.item) for each in value]
             return value if all(map(is_, items, value)) else items
-        case (Map(), Map()):
+        case (t.Map(), t.Map()):
             return _keep_if_unchanged(
                 value, {key: narrow_to_known_fields(each, given.value, wanted.value) for key, each in value.items()}
             )
-        case (Object(), Object()):
+        case (t.Object(), t.Object()):
             if not any(name not in given.fields and name in wanted.fields for name in value):
                 inside = {name: _narrow_field(name, each, given, wanted) for name, each in value.items()}
                 return _keep_if_unchanged(value, inside)
@@ -296,7 +291,7 @@ def narrow_to_known_fields(value: Any, given: Type, wanted: Type) -> Any:
             return value
 
 
-def _narrow_field(name: str, value: Any, given: Object, wanted: Object) -> Any:
+def _narrow_field(name: str, value: Any, given: t.Object, wanted: t.Object) -> Any:
     if name not in given.fields or name not in wanted.fields:
         return value
     return narrow_to_known_fields(value, given.fields[name].type, wanted.fields[name].type)

@@ -23,6 +23,7 @@ from antiphon.lang.runtime.values import (
     to_text,
     unwrap_answer,
 )
+from antiphon.lang.typecheck.calls import format_argument_count
 from antiphon.lang.typecheck.methods import (
     ARRAY_METHODS,
     BOOLEAN_METHODS,
@@ -269,14 +270,18 @@ def call_method(value: Any, name: str, *arguments: Any, **named: Any) -> Any:
         if value is None:
             raise VibeError("V0907", f"null has no method `{name}`", "`?? …` gives a default, `x?.name` is null then")
         if is_python_object(value) or isinstance(value, type):
-            return _call_python_method(value, name, arguments, named)
+            method = get_python_attribute(value, name) if name != "toString" else lambda: to_text(value)
+            if not callable(method):
+                raise VibeError("V0902", f"`{name}` of {get_kind_name(value)} is not a method", f"write `.{name}`")
+            return from_python(method(*map(to_plain_value, arguments), **named), f"`{name}`")
         raise VibeError(
             "V0907", f"{get_kind_name(value)} has no method `{name}`", _hint_missing_method(value, name, signatures)
         )
     if named:
         raise VibeError("V0912", f"`{name}` of {get_kind_name(value)} has no parameter `{next(iter(named))}`")
     if not signature.required <= len(arguments) <= len(signature.parameters):
-        raise VibeError("V0912", f"`{name}` expects {_format_argument_count(signature)}, got {len(arguments)}")
+        expected = format_argument_count(signature.required, len(signature.parameters))
+        raise VibeError("V0912", f"`{name}` expects {expected}, got {len(arguments)}")
     given = [
         _require_function(each, name)
         if "=>" in kind
@@ -286,14 +291,6 @@ def call_method(value: Any, name: str, *arguments: Any, **named: Any) -> Any:
         for each, kind in zip(arguments, signature.parameters, strict=False)
     ]
     return functions[name](value, *given)
-
-
-def _call_python_method(value: Any, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Call a method of a Python object, with arguments and result converted as for Python functions."""
-    method = get_python_attribute(value, name) if name != "toString" else lambda: to_text(value)
-    if not callable(method):
-        raise VibeError("V0902", f"`{name}` of {get_kind_name(value)} is not a method", f"write `.{name}`")
-    return from_python(method(*map(to_plain_value, arguments), **named), f"`{name}`")
 
 
 def _require_function(value: Any, name: str) -> Any:
@@ -314,13 +311,6 @@ def _get_method_tables(value: Any) -> tuple[dict[str, MethodSignature], dict[str
     if isinstance(value, int | float):
         return NUMBER_METHODS, NUMBER_FUNCTIONS
     return {}, {}
-
-
-def _format_argument_count(signature: MethodSignature) -> str:
-    most = len(signature.parameters)
-    if signature.required == most:
-        return f"{most} argument{'s' * (most != 1)}"
-    return f"{signature.required} to {most} arguments"
 
 
 def get_length(value: Any) -> int:

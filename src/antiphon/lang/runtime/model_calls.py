@@ -32,7 +32,9 @@ def ask_model(
     tools = [
         each.tool() if isinstance(each, VibeTool) else each for each in _flatten_tools(chosen.settings.get("tools", ()))
     ]
-    returns = None if site.wanted is None else to_python_type(site.wanted)
+    from antiphon.session import TextOrJson
+
+    returns = TextOrJson if site.wanted is None else to_python_type(site.wanted)
     mode = "do" if site.kind == "do" else "vibe"
     if site.context == "none":
         from antiphon.conversation import Conversation

@@ -30,7 +30,7 @@ from antiphon.lang.runtime.values import (
     unwrap_answer,
 )
 from antiphon.lang.runtime.visible_variables import collect_frames
-from antiphon.lang.typecheck.types import TEXT, Type
+from antiphon.lang.typecheck import types as t
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ModuleRuntime:
 
     def ask_human(self, site: int, prompt: str) -> Any:
         """Run `ask`: return the answer as the wanted type, and ask again if it does not fit."""
-        wanted: Type = self.code.ask_sites[site].wanted or TEXT
+        wanted: t.Type = self.code.ask_sites[site].wanted or t.TEXT
         question = prompt
         for _ in range(5):
             answer = self._ask_person(question)
@@ -79,7 +79,7 @@ class ModuleRuntime:
         chosen = self.code.ask_sites[site]
         return start_async(self.execution, lambda: ask_model(self.execution, chosen, prompt, model, 2), around)
 
-    def start_call(self, wanted: Type, function: Callable[..., Any], *arguments: Any) -> PendingValue:
+    def start_call(self, wanted: t.Type, function: Callable[..., Any], *arguments: Any) -> PendingValue:
         """Run `async let x = f(…)`."""
         around = collect_frames(2, False, self.execution.state.around)
         return start_async(self.execution, lambda: convert_to_type(function(*arguments), wanted), around)
@@ -171,7 +171,7 @@ class ModuleRuntime:
         called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
         return self._call_python(called, f"{getattr(function, '__module__', '')}.{name}", given, by_name)
 
-    def wrap_function(self, function: Any, returns: Type) -> Callable[..., Any]:
+    def wrap_function(self, function: Any, returns: t.Type) -> Callable[..., Any]:
         """Wrap a tool or a Python function as a function whose result is type-checked."""
         return lambda *arguments: convert_to_type(self.call(function, *arguments), returns)
 

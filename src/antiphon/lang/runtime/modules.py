@@ -10,10 +10,11 @@ from typing import Any
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.files import open_named_file
+from antiphon._base.gc_pause import gc_paused
 from antiphon.lang.analysis import analyse
 from antiphon.lang.codegen import compile_program
 from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.codegen.name_mangling import MAIN_FUNCTION
+from antiphon.lang.codegen.compiler import MAIN_FUNCTION
 from antiphon.lang.python_files import PythonSources, collect_python_files
 from antiphon.lang.runtime import system
 from antiphon.lang.runtime.builtins_table import make_module_globals
@@ -31,7 +32,6 @@ from antiphon.lang.runtime.values import copy_value
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.foreign_syntax.table import EQUIVALENT_MODULES
-from antiphon.lang.syntax.gc_pause import gc_paused
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck.symbols import ModuleExports
 
@@ -135,7 +135,13 @@ class ModuleLoader:
         if path == "system/tools":
             return make_system_tool_exports()
         if path.startswith(system.SYSTEM_PREFIX):
-            return _resolve_system_exports(path)
+            if (module := system.parse_system_path(path)) is not None:
+                return system.make_system_exports(module)
+            known = [f"{system.SYSTEM_PREFIX}{each}" for each in ("tools", *system.SYSTEM_MODULES)]
+            near = suggest_name(path, known)
+            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
+            hint = _hint_module(path) if path in EQUIVALENT_MODULES else hint
+            return ModuleExports(problem=f"there is no module `{path}`", hint=hint)
         if path.startswith("py:"):
             return ModuleExports(complete=False)
         if path.startswith("mcp:"):
@@ -219,7 +225,16 @@ class ModuleInstances:
         if (module := system.parse_system_path(path)) is not None:
             return system.bind_system_function(self.execution, module, name)
         if path.startswith("mcp:"):
-            return self._get_server_tool(path.removeprefix("mcp:"), name)
+            server = path.removeprefix("mcp:")
+            if self.servers is None:
+                raise ImportFailed("V0606", f"there is no MCP server `{server}` here")
+            if server not in self.values:
+                self.values[server] = self.servers(server)
+            tools: dict[str, Any] = self.values[server]
+            if name not in tools:
+                given = ", ".join(list(tools)[:12]) or "none"
+                raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
+            return tools[name]
         if path.startswith("py:") or path.endswith(".py"):
             file = resolve_import_path(path, importer.source) if path.endswith(".py") else None
             return self.python.get(path, file and file.resolve(), name, self.modules.python)
@@ -234,17 +249,6 @@ class ModuleInstances:
         symbol = code.names[name]
         value = space[symbol.python]
         return copy_value(value) if symbol.kind == "const" else value
-
-    def _get_server_tool(self, server: str, name: str) -> Any:
-        if self.servers is None:
-            raise ImportFailed("V0606", f"there is no MCP server `{server}` here")
-        if server not in self.values:
-            self.values[server] = self.servers(server)
-        tools: dict[str, Any] = self.values[server]
-        if name not in tools:
-            given = ", ".join(list(tools)[:12]) or "none"
-            raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
-        return tools[name]
 
 
 #: The longest path, and part of a path, in bytes, that every system accepts.
@@ -288,16 +292,6 @@ def _hint_nearby_file(path: str, file: Path) -> str:
     return f"did you mean `{path.removesuffix(file.name)}{near}`?" if near else "paths begin at the file that imports"
 
 
-def _resolve_system_exports(path: str) -> ModuleExports:
-    if (module := system.parse_system_path(path)) is not None:
-        return system.make_system_exports(module)
-    known = [f"{system.SYSTEM_PREFIX}{each}" for each in ("tools", *system.SYSTEM_MODULES)]
-    near = suggest_name(path, known)
-    hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
-    hint = _hint_module(path) if path in EQUIVALENT_MODULES else hint
-    return ModuleExports(problem=f"there is no module `{path}`", hint=hint)
-
-
 def resolve_import_path(path: str, importer: Source) -> Path:
     """Return the path of an imported file, relative to the file that imports it."""
     return Path(importer.name).parent / path
@@ -325,6 +319,8 @@ def _is_link_to_other_kind(file: Path) -> bool:
 
 def _hint_file(file: Path) -> str:
     """Return a hint which file was likely meant by one that cannot be read; empty if none is near."""
+    if file.is_dir():
+        return f"name a program in it, such as `{file / 'main.vibe'}`"
     try:
         known = [] if file.exists() else sorted(each.name for each in file.parent.glob("*.vibe"))
     except (OSError, ValueError):

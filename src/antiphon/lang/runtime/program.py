@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from antiphon.lang.codegen.code_object import ModuleCode, ProgramInput
-from antiphon.lang.codegen.name_mangling import MAIN_FUNCTION
+from antiphon.lang.codegen.compiler import MAIN_FUNCTION
 from antiphon.lang.runtime.builtins_table import MISSING_ARGUMENT
 from antiphon.lang.runtime.errors import ProgramAborted, VibeError
 from antiphon.lang.runtime.execution import ProgramExecution
@@ -26,8 +26,7 @@ from antiphon.lang.runtime.type_conversion import convert_to_type, describe_mism
 from antiphon.lang.runtime.values import from_python, to_plain_value, unwrap_answer
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source, extract_first_comment
-from antiphon.lang.typecheck.types import BOOLEAN, NUMBER, AIResultType, Array, Type, TypeReference, has_function
-from antiphon.lang.typecheck.types import CallableType as Signature
+from antiphon.lang.typecheck import types as t
 
 
 @dataclass(slots=True)
@@ -168,7 +167,7 @@ class Program:
         for name, symbol in shown.items():
             if symbol.python in space:
                 value = space[symbol.python]
-                if has_function(symbol.type):
+                if t.has_function(symbol.type):
                     # Functions belong to the run, which has ended.
                     continue
                 if hasattr(value, "done") and hasattr(value, "result"):
@@ -235,7 +234,7 @@ def _read_live_globals(space: dict[str, Any]) -> dict[str, Any]:
 
 def _make_python_callable(function: Callable[..., Any], name: str, signature: Any) -> Callable[..., Any]:
     """Wrap a function of the language for Python: arguments are checked, and errors are the program's own."""
-    known = signature if isinstance(signature, Signature) else None
+    known = signature if isinstance(signature, t.CallableType) else None
 
     def called(*args: Any, **named: Any) -> Any:
         given = list(args)
@@ -265,14 +264,14 @@ def _make_python_callable(function: Callable[..., Any], name: str, signature: An
     return called
 
 
-def _convert_python_argument(value: Any, wanted: Type, name: str) -> Any:
+def _convert_python_argument(value: Any, wanted: t.Type, name: str) -> Any:
     value = unwrap_answer(from_python(value))
     if fault := describe_mismatch(value, wanted, name):
         raise VibeError("V0902", fault)
     return convert_to_type(value, wanted)
 
 
-def _describe_bad_arguments(name: str, known: Signature, given: list[Any], named: Mapping[str, Any]) -> str:
+def _describe_bad_arguments(name: str, known: t.CallableType, given: list[Any], named: Mapping[str, Any]) -> str:
     """Return what is wrong with the number or the names of arguments."""
     if named:
         return f"{name}() has no parameter {', '.join(map(repr, named))}; it has {', '.join(known.names) or 'none'}"
@@ -284,12 +283,12 @@ def _describe_bad_arguments(name: str, known: Signature, given: list[Any], named
     return f"{name}() is not given {', '.join(missing)}"
 
 
-def _make_annotation(type_: Type) -> Any:
+def _make_annotation(type_: t.Type) -> Any:
     """Convert a type to the annotation that people write in Python."""
-    inner = type_.inner if isinstance(type_, AIResultType) else type_
-    if isinstance(inner, Array) and not isinstance(inner.inner, TypeReference):
+    inner = type_.inner if isinstance(type_, t.AIResultType) else type_
+    if isinstance(inner, t.Array) and not isinstance(inner.inner, t.TypeReference):
         return list[_make_annotation(inner.item)]  # type: ignore[misc]
-    return float if inner == NUMBER else bool if inner == BOOLEAN else to_python_type(inner)
+    return float if inner == t.NUMBER else bool if inner == t.BOOLEAN else to_python_type(inner)
 
 
 def default_host() -> Host:

@@ -16,23 +16,10 @@ from antiphon.lang.python_files import PythonSources, read_python_source, run_py
 from antiphon.lang.runtime.errors import ImportFailed
 from antiphon.lang.runtime.system.process import FINISHED
 from antiphon.lang.runtime.values import from_python
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    NULL,
-    NUMBER,
-    TEXT,
-    TOOL,
-    Array,
-    Object,
-    ObjectField,
-    Type,
-    make_nullable,
-)
-from antiphon.lang.typecheck.types import CallableType as Signature
 
-_UNCHECKED_SIGNATURE = Signature((), 0, JSON, is_unchecked=True)
+_UNCHECKED_SIGNATURE = t.CallableType((), 0, t.JSON, is_unchecked=True)
 #: The system tools, by their names in programs; the values are their names in `antiphon.tools.builtin`.
 SYSTEM_TOOLS = {
     "readFile": "read_file",
@@ -50,31 +37,33 @@ SYSTEM_TOOLS = {
     "currentTime": "now",
 }
 #: The return types of those that do not return text.
-_TOOL_RETURN_TYPES: dict[str, Type] = {
-    "listFiles": Array(TEXT),
-    "globFiles": Array(TEXT),
-    "grepFiles": Array(
-        Object({"file": ObjectField(TEXT), "line": ObjectField(NUMBER), "text": ObjectField(TEXT)}, "Found")
+_TOOL_RETURN_TYPES: dict[str, t.Type] = {
+    "listFiles": t.Array(t.TEXT),
+    "globFiles": t.Array(t.TEXT),
+    "grepFiles": t.Array(
+        t.Object(
+            {"file": t.ObjectField(t.TEXT), "line": t.ObjectField(t.NUMBER), "text": t.ObjectField(t.TEXT)}, "Found"
+        )
     ),
-    "gitStatus": Object(
+    "gitStatus": t.Object(
         {
-            "branch": ObjectField(TEXT),
-            "ahead": ObjectField(NUMBER),
-            "behind": ObjectField(NUMBER),
-            "staged": ObjectField(Array(TEXT)),
-            "modified": ObjectField(Array(TEXT)),
-            "untracked": ObjectField(Array(TEXT)),
-            "conflicted": ObjectField(Array(TEXT)),
+            "branch": t.ObjectField(t.TEXT),
+            "ahead": t.ObjectField(t.NUMBER),
+            "behind": t.ObjectField(t.NUMBER),
+            "staged": t.ObjectField(t.Array(t.TEXT)),
+            "modified": t.ObjectField(t.Array(t.TEXT)),
+            "untracked": t.ObjectField(t.Array(t.TEXT)),
+            "conflicted": t.ObjectField(t.Array(t.TEXT)),
         },
         "Status",
     ),
-    "gitLog": Array(
-        Object(
+    "gitLog": t.Array(
+        t.Object(
             {
-                "hash": ObjectField(TEXT),
-                "date": ObjectField(TEXT),
-                "author": ObjectField(TEXT),
-                "subject": ObjectField(TEXT),
+                "hash": t.ObjectField(t.TEXT),
+                "date": t.ObjectField(t.TEXT),
+                "author": t.ObjectField(t.TEXT),
+                "subject": t.ObjectField(t.TEXT),
             },
             "Commit",
         )
@@ -86,9 +75,11 @@ TOOL_BUNDLES = ("readonlyTools", "allTools")
 
 def make_system_tool_exports() -> ModuleExports:
     """Return the exports of `system/tools`."""
-    types = {name: Signature((), 0, _TOOL_RETURN_TYPES.get(name, TEXT), is_unchecked=True) for name in SYSTEM_TOOLS}
+    types = {
+        name: t.CallableType((), 0, _TOOL_RETURN_TYPES.get(name, t.TEXT), is_unchecked=True) for name in SYSTEM_TOOLS
+    }
     names = {name: Symbol(name, "tool", type_, exported=True) for name, type_ in types.items()}
-    names |= {name: Symbol(name, "const", Array(TOOL), exported=True) for name in TOOL_BUNDLES}
+    names |= {name: Symbol(name, "const", t.Array(t.TOOL), exported=True) for name in TOOL_BUNDLES}
     return ModuleExports(names)
 
 
@@ -150,7 +141,7 @@ def read_python_exports(file: Path, path: str, files: PythonSources) -> ModuleEx
             names[node.name] = Symbol(node.name, "import", _infer_function_type(node), exported=True)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             for name in _list_assigned_names(node):
-                names[name] = Symbol(name, "import", JSON, exported=True)
+                names[name] = Symbol(name, "import", t.JSON, exported=True)
         elif isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names):
             complete = False
         elif isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef | ast.If | ast.Try):
@@ -173,45 +164,51 @@ def _list_bound_names(node: Any) -> list[str]:
     return []
 
 
-def _infer_function_type(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Type:
+def _infer_function_type(node: ast.FunctionDef | ast.AsyncFunctionDef) -> t.Type:
     given = node.args
     if given.vararg or given.kwarg or given.kwonlyargs or node.decorator_list:
         return _UNCHECKED_SIGNATURE
     parameters = [*given.posonlyargs, *given.args]
     types = tuple(_convert_annotation(each.annotation) for each in parameters)
     names = tuple(each.arg for each in parameters)
-    return Signature(types, len(parameters) - len(given.defaults), _convert_annotation(node.returns), names=names)
+    return t.CallableType(types, len(parameters) - len(given.defaults), _convert_annotation(node.returns), names=names)
 
 
-_ANNOTATION_TYPES: dict[str, Type] = {"str": TEXT, "int": NUMBER, "float": NUMBER, "bool": BOOLEAN, "None": NULL}
+_ANNOTATION_TYPES: dict[str, t.Type] = {
+    "str": t.TEXT,
+    "int": t.NUMBER,
+    "float": t.NUMBER,
+    "bool": t.BOOLEAN,
+    "None": t.NULL,
+}
 
 
-def _convert_annotation(annotation: ast.expr | None) -> Type:
+def _convert_annotation(annotation: ast.expr | None) -> t.Type:
     """Convert an annotation to a type; `json` if there is no better one."""
     match annotation:
         case ast.Name(id=name) if name in _ANNOTATION_TYPES:
             return _ANNOTATION_TYPES[name]
         case ast.Constant(value=None):
-            return NULL
+            return t.NULL
         case ast.Constant(value=str(text)):
             try:
                 return _convert_annotation(ast.parse(text, mode="eval").body)
             except (SyntaxError, ValueError):
-                return JSON
+                return t.JSON
         case ast.Name(id="list" | "tuple"):
-            return Array(JSON)
+            return t.Array(t.JSON)
         case ast.Subscript(value=ast.Name(id="list" | "List" | "Sequence" | "Iterable"), slice=inner):
-            return Array(_convert_annotation(inner))
+            return t.Array(_convert_annotation(inner))
         case ast.Subscript(value=ast.Name(id="Optional"), slice=inner):
             return _make_nullable(_convert_annotation(inner))
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             return _make_nullable(_convert_annotation(left))
         case _:
-            return JSON
+            return t.JSON
 
 
-def _make_nullable(type_: Type) -> Type:
-    return type_ if type_ == JSON else make_nullable(type_)
+def _make_nullable(type_: t.Type) -> t.Type:
+    return type_ if type_ == t.JSON else t.make_nullable(type_)
 
 
 @dataclass(slots=True)

@@ -29,23 +29,6 @@ def run_with_deep_stack(work: Callable[[], Any]) -> Any:
     if threading.current_thread() is threading.main_thread():
         # Ctrl-C reaches only the main thread, so stay in it, with Python's default recursion limit.
         return work()
-    return _run_in_deep_thread(work)
-
-
-def _raise_recursion_limit() -> None:
-    if sys.getrecursionlimit() < _FRAMES:
-        threading.stack_size(_STACK_BYTES)
-        sys.setrecursionlimit(_FRAMES)
-
-
-def _has_deep_stack() -> bool:
-    if sys.version_info >= (3, 12) or getattr(_thread_flags, "is_deep", False):
-        return True
-    at_home = sys.platform == "linux" and threading.current_thread() is threading.main_thread()
-    return at_home and _raise_stack_limit()
-
-
-def _run_in_deep_thread(work: Callable[[], Any]) -> Any:
     done: list[Any] = []
     failed: list[BaseException] = []
 
@@ -63,6 +46,19 @@ def _run_in_deep_thread(work: Callable[[], Any]) -> Any:
     if failed:
         raise failed[0]
     return done[0]
+
+
+def _raise_recursion_limit() -> None:
+    if sys.getrecursionlimit() < _FRAMES:
+        threading.stack_size(_STACK_BYTES)
+        sys.setrecursionlimit(_FRAMES)
+
+
+def _has_deep_stack() -> bool:
+    if sys.version_info >= (3, 12) or getattr(_thread_flags, "is_deep", False):
+        return True
+    at_home = sys.platform == "linux" and threading.current_thread() is threading.main_thread()
+    return at_home and _raise_stack_limit()
 
 
 def _raise_stack_limit() -> bool:

@@ -24,7 +24,10 @@ def round_number(value: float, digits: Any = 0) -> Any:
     if type(value) is float and not math.isfinite(value):
         return value
     if places < 0:
-        return _round_to_multiple(value, 10 ** min(-places, 400))
+        tens = 10 ** min(-places, 400)
+        from fractions import Fraction
+
+        return math.floor(Fraction(repr(value)) / tens + Fraction(1, 2)) * tens
     if type(value) is not float:
         # Integers are exact, and larger ones than a float can hold.
         return value
@@ -73,9 +76,3 @@ def _scale_to_integer(value: float, factor: int) -> int:
 
     exactly = Context(prec=1000)
     return math.floor(exactly.add(exactly.multiply(Decimal(repr(value)), factor), Decimal("0.5")))
-
-
-def _round_to_multiple(value: float, tens: int) -> int:
-    from fractions import Fraction
-
-    return math.floor(Fraction(repr(value)) / tens + Fraction(1, 2)) * tens

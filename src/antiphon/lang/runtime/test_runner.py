@@ -12,7 +12,7 @@ from antiphon._base.files import open_named_file
 from antiphon.effects.pipeline import Middleware
 from antiphon.effects.types import CallTool
 from antiphon.lang.codegen.code_object import ModuleCode
-from antiphon.lang.codegen.name_mangling import MAIN_FUNCTION
+from antiphon.lang.codegen.compiler import MAIN_FUNCTION
 from antiphon.lang.runtime.errors import ImportFailed, ProgramAborted, VibeError
 from antiphon.lang.runtime.execution import ProgramExecution
 from antiphon.lang.runtime.host import Host

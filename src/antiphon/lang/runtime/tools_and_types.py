@@ -10,20 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as PythonLiteral
 
-from antiphon.lang.syntax.nodes import BoolLit, Expr, Function, NumberLit, TextLit
-from antiphon.lang.typecheck.types import (
-    NULL,
-    AIResultType,
-    Array,
-    Literal,
-    Map,
-    Object,
-    SimpleType,
-    Type,
-    TypeReference,
-    Union,
-)
-from antiphon.lang.typecheck.types import CallableType as Signature
+from antiphon.lang.syntax.nodes import BoolLit, Expr, Function, NumberLit, get_plain_text
+from antiphon.lang.typecheck import types as t
 
 if TYPE_CHECKING:
     from antiphon.tools import Tool
@@ -61,7 +49,7 @@ class VibeTool:
     def _make_callable(self) -> Callable[..., Any]:
         function, run = self.function, self.run
         signature = self.node.symbol.type if self.node.symbol else None
-        types = signature.parameters if isinstance(signature, Signature) else ()
+        types = signature.parameters if isinstance(signature, t.CallableType) else ()
         parameters: list[inspect.Parameter] = []
         annotations: dict[str, Any] = {}
         for each, type_ in zip(self.node.parameters, types, strict=False):
@@ -97,9 +85,8 @@ def _make_default(node: Expr) -> Any:
 
     if isinstance(node, NumberLit | BoolLit):
         return node.value
-    if isinstance(node, TextLit) and all(isinstance(part, str) for part in node.parts):
-        return "".join(part for part in node.parts if isinstance(part, str))
-    return Field(default_factory=lambda: OMITTED_ARGUMENT)
+    text = get_plain_text(node)
+    return text if text is not None else Field(default_factory=lambda: OMITTED_ARGUMENT)
 
 
 def annotate_description(annotation: Any, description: str) -> Any:
@@ -109,14 +96,14 @@ def annotate_description(annotation: Any, description: str) -> Any:
     return Annotated[annotation, Field(description=description)] if description else annotation
 
 
-def to_python_type(type_: Type) -> Any:
+def to_python_type(type_: t.Type) -> Any:
     """Convert a type to a Python annotation, from which pydantic makes a schema and validates values."""
     return _convert_type(type_, {})
 
 
-def _convert_type(type_: Type, made: dict[int, Any]) -> Any:
+def _convert_type(type_: t.Type, made: dict[int, Any]) -> Any:
     match type_:
-        case SimpleType(name):
+        case t.SimpleType(name):
             simple: dict[str, Any] = {
                 "text": str,
                 "prompt": str,
@@ -125,25 +112,34 @@ def _convert_type(type_: Type, made: dict[int, Any]) -> Any:
                 "number": _make_number_type(),
             }
             return simple.get(name, Any)
-        case Array(inner=inner):
+        case t.Array(inner=inner):
             return list[_convert_inner_type(inner, made)]  # type: ignore[misc]
-        case Map(inner=inner):
+        case t.Map(inner=inner):
             return dict[str, _convert_inner_type(inner, made)]  # type: ignore[misc]
-        case Literal(value):
+        case t.Literal(value):
             return PythonLiteral[value]  # type: ignore[valid-type]
-        case Union(options):
-            return _convert_union(options, made)
-        case AIResultType(inner):
+        case t.Union(options):
+            literals = tuple(each.value for each in options if isinstance(each, t.Literal))
+            kinds: list[Any] = [PythonLiteral[literals]] if literals else []  # type: ignore[misc]
+            kinds += [
+                _convert_type(each, made) for each in options if not isinstance(each, t.Literal) and each != t.NULL
+            ]
+            kinds += [None] if t.NULL in options else []
+            out: Any = kinds[0]
+            for kind in kinds[1:]:
+                out = out | kind
+            return out
+        case t.AIResultType(inner):
             return _convert_type(inner, made)
-        case Object():
+        case t.Object():
             return _make_typed_dict(type_, made)
         case _:
             return Any
 
 
-def _convert_inner_type(type_: Type | TypeReference, made: dict[int, Any]) -> Any:
+def _convert_inner_type(type_: t.Type | t.TypeReference, made: dict[int, Any]) -> Any:
     """Convert the item type of an array or a map; a recursive one is a named type in the schema."""
-    if not isinstance(type_, TypeReference):
+    if not isinstance(type_, t.TypeReference):
         return _convert_type(type_, made)
     if id(type_) not in made:
         from typing_extensions import TypeAliasType
@@ -164,17 +160,6 @@ class _DeferredAnnotation:
         return handler.generate_schema(self.annotation)
 
 
-def _convert_union(options: tuple[Type, ...], made: dict[int, Any]) -> Any:
-    literals = tuple(each.value for each in options if isinstance(each, Literal))
-    kinds: list[Any] = [PythonLiteral[literals]] if literals else []  # type: ignore[misc]
-    kinds += [_convert_type(each, made) for each in options if not isinstance(each, Literal) and each != NULL]
-    kinds += [None] if NULL in options else []
-    out: Any = kinds[0]
-    for kind in kinds[1:]:
-        out = out | kind
-    return out
-
-
 #: The name of an unnamed object in a schema.
 _DEFAULT_TYPE_NAME = "Answer"
 
@@ -190,7 +175,7 @@ def _make_free_name(wish: str, made: dict[int, Any]) -> str:
     return next(each for each in free if each not in taken)
 
 
-def _make_typed_dict(type_: Object, made: dict[int, Any]) -> Any:
+def _make_typed_dict(type_: t.Object, made: dict[int, Any]) -> Any:
     from typing import NotRequired
 
     from typing_extensions import TypedDict

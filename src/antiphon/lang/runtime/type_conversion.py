@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.values import get_kind_name, to_json_text, unwrap_answer
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.type_printer import format_type
-from antiphon.lang.typecheck.types import NUMBER, AIResultType, Array, Literal, Map, Object, SimpleType, Type, Union
 
 
-def convert_to_type(value: Any, wanted: Type) -> Any:
+def convert_to_type(value: Any, wanted: t.Type) -> Any:
     """Return a copy of a value, taken out of its AI result, if it fits the type; else raise V0902.
 
     It is a copy so that an untyped alias cannot change a typed value.
@@ -34,27 +34,27 @@ _EXACT_CLASSES: dict[str, frozenset[type]] = {
 }
 
 
-def _copy_if_exact(value: Any, wanted: Type) -> Any:
+def _copy_if_exact(value: Any, wanted: t.Type) -> Any:
     """Return a copy of a value that obviously fits, else `_NOT_EXACT`: a fast path for most values."""
     kind, given = wanted.__class__, value.__class__
-    if kind is SimpleType:
-        return value if given in _EXACT_CLASSES.get(cast(SimpleType, wanted).name, ()) else _NOT_EXACT
-    if kind is Array and given is list:
-        return _copy_exact_items(value, cast(Array, wanted).item)
-    if kind is Object and given is dict:
-        return _copy_exact_fields(value, cast(Object, wanted))
+    if kind is t.SimpleType:
+        return value if given in _EXACT_CLASSES.get(cast(t.SimpleType, wanted).name, ()) else _NOT_EXACT
+    if kind is t.Array and given is list:
+        return _copy_exact_items(value, cast(t.Array, wanted).item)
+    if kind is t.Object and given is dict:
+        return _copy_exact_fields(value, cast(t.Object, wanted))
     return _NOT_EXACT
 
 
-def _copy_exact_items(items: list[Any], wanted: Type) -> Any:
-    if wanted.__class__ is SimpleType:
-        classes = _EXACT_CLASSES.get(cast(SimpleType, wanted).name)
+def _copy_exact_items(items: list[Any], wanted: t.Type) -> Any:
+    if wanted.__class__ is t.SimpleType:
+        classes = _EXACT_CLASSES.get(cast(t.SimpleType, wanted).name)
         return list(items) if classes is not None and classes.issuperset(map(type, items)) else _NOT_EXACT
     out = [_copy_if_exact(each, wanted) for each in items]
     return _NOT_EXACT if _NOT_EXACT in out else out
 
 
-def _copy_exact_fields(value: dict[str, Any], wanted: Object) -> Any:
+def _copy_exact_fields(value: dict[str, Any], wanted: t.Object) -> Any:
     out = dict(value)
     for name, field in wanted.fields.items():
         if name in value:
@@ -69,33 +69,33 @@ def _copy_exact_fields(value: dict[str, Any], wanted: Object) -> Any:
     return out
 
 
-def require_fit(value: Any, wanted: Type) -> Any:
+def require_fit(value: Any, wanted: t.Type) -> Any:
     """Return the value itself if it fits the type; else raise V0902."""
     fault = describe_mismatch(value, wanted, "")
     if fault:
-        is_numeral = wanted is NUMBER and isinstance(value, str) and value.strip().isdigit()
+        is_numeral = wanted is t.NUMBER and isinstance(value, str) and value.strip().isdigit()
         raise VibeError("V0902", fault, "`x.toNumber()` makes a number of a text" if is_numeral else "")
     return value
 
 
-def _copy_typed(value: Any, wanted: Type) -> Any:
+def _copy_typed(value: Any, wanted: t.Type) -> Any:
     """Copy a fitting value's arrays and objects, as deep as its type describes them."""
     value = unwrap_answer(value)
     if value is None:
         # An optional field may also be null.
         return None
     match wanted:
-        case Array(item=inner):
+        case t.Array(item=inner):
             return [_copy_typed(each, inner) for each in value]
-        case Object():
+        case t.Object():
             fields = wanted.fields
             return {key: _copy_typed(each, fields[key].type) if key in fields else each for key, each in value.items()}
-        case Map(value=inner):
+        case t.Map(value=inner):
             return {key: _copy_typed(each, inner) for key, each in value.items()}
-        case Union(options):
+        case t.Union(options):
             fitting = next((each for each in options if not describe_mismatch(value, each, "")), None)
             return value if fitting is None else _copy_typed(value, fitting)
-        case AIResultType(inner):
+        case t.AIResultType(inner):
             return _copy_typed(value, inner)
         case _:
             return value
@@ -110,45 +110,45 @@ _SIMPLE_CLASSES: dict[str, Any] = {
 }
 
 
-def describe_mismatch(value: Any, wanted: Type, path: str) -> str:
+def describe_mismatch(value: Any, wanted: t.Type, path: str) -> str:
     """Return why a value does not fit a type; empty if it does."""
     value = unwrap_answer(value)
     match wanted:
-        case SimpleType(name):
+        case t.SimpleType(name):
             if name not in _SIMPLE_CLASSES or (
                 isinstance(value, _SIMPLE_CLASSES[name]) and not (name == "number" and isinstance(value, bool))
             ):
                 return ""
-        case Array(item=inner):
+        case t.Array(item=inner):
             if isinstance(value, list):
                 items = enumerate(cast(list[Any], value))
                 return next(
                     (fault for at, each in items if (fault := describe_mismatch(each, inner, f"{path}[{at}]"))), ""
                 )
-        case Literal():
+        case t.Literal():
             # 1.0 is 1, as it is for `==`, and true is not.
             if value == wanted.value and isinstance(value, bool) == isinstance(wanted.value, bool):
                 return ""
-        case Union(options):
+        case t.Union(options):
             if any(not describe_mismatch(value, option, path) for option in options):
                 return ""
-        case Object():
+        case t.Object():
             if isinstance(value, dict):
                 return _describe_field_mismatch(cast(dict[str, Any], value), wanted, path)
-        case Map(value=inner):
+        case t.Map(value=inner):
             if isinstance(value, dict):
                 pairs = cast(dict[Any, Any], value).items()
                 return next(
                     (fault for key, each in pairs if (fault := _describe_entry_mismatch(key, each, inner, path))), ""
                 )
-        case AIResultType(inner):
+        case t.AIResultType(inner):
             return describe_mismatch(value, inner, path)
         case _:
             return ""
     return f"{_format_path(path)}expected {format_type(wanted)}, found {_describe_value(value)}"
 
 
-def is_of_type(value: Any, tested: Type) -> bool:
+def is_of_type(value: Any, tested: t.Type) -> bool:
     """Return the value of `value is tested`."""
     return not describe_mismatch(value, tested, "")
 
@@ -158,13 +158,13 @@ def _format_path(path: str) -> str:
     return f"`{inside}`: " if inside else ""
 
 
-def _describe_entry_mismatch(key: Any, value: Any, inner: Type, path: str) -> str:
+def _describe_entry_mismatch(key: Any, value: Any, inner: t.Type, path: str) -> str:
     if not isinstance(key, str):
         return f"{_format_path(path)}the keys of a map are text, not {get_kind_name(key)}"
     return describe_mismatch(value, inner, f"{path}[{to_json_text(key)}]")
 
 
-def _describe_field_mismatch(value: dict[str, Any], wanted: Object, path: str) -> str:
+def _describe_field_mismatch(value: dict[str, Any], wanted: t.Object, path: str) -> str:
     for name, each in wanted.fields.items():
         if name not in value or (value[name] is None and each.optional):
             if not each.optional:

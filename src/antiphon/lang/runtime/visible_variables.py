@@ -15,8 +15,8 @@ from antiphon.lang.runtime.models import ModelValue
 from antiphon.lang.runtime.tools_and_types import VibeTool
 from antiphon.lang.runtime.tracebacks import CODE_GLOBAL, find_source_span
 from antiphon.lang.runtime.values import VariableCell, to_json_text, unwrap_answer
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.type_printer import format_type
-from antiphon.lang.typecheck.types import strip_ai_result, widen_type
 
 #: At most so many characters about variables are sent at once.
 _MAX_CHARACTERS = 40_000
@@ -180,7 +180,7 @@ def _make_frame(frame: FrameType, code: ModuleCode) -> VariableFrame:
                 value = frame.f_globals.get(each.python, _MISSING)
             value = _resolve_value(value)
             if value is not _MISSING and not isinstance(value, _NOT_DATA):
-                type_ = format_type(widen_type(strip_ai_result(each.type)))
+                type_ = format_type(t.widen_type(t.strip_ai_result(each.type)))
                 seen[each.name] = VariableLine(type_, format_variable_value(value))
     return VariableFrame(0, _make_frame_title(python.co_name), seen)
 

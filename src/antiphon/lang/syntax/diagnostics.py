@@ -1,10 +1,10 @@
-"""Errors and warnings of a program as values, rendered for the terminal, for JSON and for editors."""
+"""Errors and warnings of a program as values: merged, and rendered for the terminal, for JSON and for editors."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from antiphon._base.escape import escape_unprintable, escape_unprintable_line
@@ -112,3 +112,33 @@ def _display_width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def merge_diagnostics(source: Source, unread: Iterable[Diagnostic], found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Merge the diagnostics of the parser and the checker, ordered by position.
+
+    On a line with a syntax error the checker's diagnostics are guesses and left out. Several diagnostics of
+    foreign syntax on one line become one, with the others as labels.
+    """
+    lines: dict[int, list[Diagnostic]] = {}
+    for each in unread:
+        lines.setdefault(source.place(each.start)[0], []).append(each)
+    others: list[Diagnostic] = []
+    for each in found:
+        if each.is_habit:
+            lines.setdefault(source.place(each.start)[0], []).append(each)
+        else:
+            others.append(each)
+    judged = [each for each in others if source.place(each.start)[0] not in lines] if lines else others
+    # At one position the first diagnostic is enough.
+    judged = list({(each.start, each.end): each for each in reversed(judged)}.values())
+    return sorted([*map(_merge_line, lines.values()), *judged], key=lambda each: (each.start, each.end, each.code))
+
+
+def _merge_line(found: list[Diagnostic]) -> Diagnostic:
+    found.sort(key=lambda each: each.start)
+    first, *others = [each for each in found if each.is_habit] or found
+    # At one position the first diagnostic is enough.
+    apart = {each.start: each for each in reversed(others) if each.is_habit and each.hint and each.start != first.start}
+    labels = (DiagnosticLabel(each.start, each.end, each.hint) for _, each in sorted(apart.items()))
+    return replace(first, labels=(*first.labels, *labels))

@@ -97,11 +97,6 @@ class StringReader:
         self._report_unclosed_interpolation(self.stack[self._one_line[0] if self._one_line else -1].hole)
         self._close(0, size)
 
-    def _push(self, quote: str, start: int, hole: int) -> None:
-        if quote != "`":
-            self._one_line.append(len(self.stack))
-        self.stack.append(_OpenString(quote, start, hole))
-
     def _pop(self) -> None:
         if self.stack.pop().quote != "`":
             self._one_line.pop()
@@ -141,7 +136,9 @@ class StringReader:
                 self._piece(buffer, first, match.start())
                 if group == _DOLLAR:
                     tokens.add("${", "${", match.start(), at)
-                    self._push(quote, start, match.start())
+                    if quote != "`":
+                        self._one_line.append(len(self.stack))
+                    self.stack.append(_OpenString(quote, start, match.start()))
                     return at
                 self._path(match.start(), at)
                 first = at
@@ -201,23 +198,20 @@ class StringReader:
         if simple is not None:
             return simple
         if escape[1] == "u":
-            return self._read_unicode_escape(escape, at)
+            match = _UNICODE.fullmatch(escape)
+            code = int(match[1], 16) if match else -1
+            if 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
+                return chr(code)
+            problem = "no character has this number" if match else r"`\u` is followed by a number in braces"
+            hint = r"write the character's number in hexadecimal, as in `\u{1F600}`"
+            self._tokens.report("V0104", problem, at, at + len(escape), hint)
+            return "\ufffd"
         shown = "a line end" if escape[1] in "\r\n" else f"`{escape}`"
         hint = r"there are \n \t \r \\ \" \' \` \{ \} \$ and \u{1F600}; a `\` itself is `\\`"
         if escape[1] == "(":
             hint = "what is put in stands in braces: `{name}`, or `${f(x)}`; " + hint
         self._tokens.report("V0104", f"{shown} is no escape", at, at + len(escape), hint)
         return escape[1:]
-
-    def _read_unicode_escape(self, escape: str, at: int) -> str:
-        match = _UNICODE.fullmatch(escape)
-        code = int(match[1], 16) if match else -1
-        if 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
-            return chr(code)
-        problem = "no character has this number" if match else r"`\u` is followed by a number in braces"
-        hint = r"write the character's number in hexadecimal, as in `\u{1F600}`"
-        self._tokens.report("V0104", problem, at, at + len(escape), hint)
-        return "\ufffd"
 
 
 def _normalize_line_ends(text: str) -> str:

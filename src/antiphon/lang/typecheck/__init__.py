@@ -24,7 +24,6 @@ from antiphon.lang.typecheck import (
     operators,
     statements,
 )
-from antiphon.lang.typecheck import lambdas as function_values
 from antiphon.lang.typecheck import match as choices
 from antiphon.lang.typecheck import model_calls as asks
 from antiphon.lang.typecheck import model_settings as models
@@ -89,13 +88,13 @@ def _warn_of_divisions(c: Checker, program: nodes.Program) -> None:
 
 EXPRESSION_RULES.update(
     {
-        nodes.NumberLit: literals.infer_number,
+        nodes.NumberLit: literals.infer_scalar,
         nodes.TextLit: literals.infer_text,
-        nodes.BoolLit: literals.infer_boolean,
-        nodes.NullLit: literals.infer_null,
+        nodes.BoolLit: literals.infer_scalar,
+        nodes.NullLit: literals.infer_scalar,
         nodes.ArrayLit: literals.infer_array,
         nodes.ObjectLit: literals.infer_object,
-        nodes.BadExpr: literals.infer_bad_expression,
+        nodes.BadExpr: literals.infer_scalar,
         nodes.Name: names.infer_name,
         nodes.Unary: operators.infer_unary,
         nodes.Binary: operators.infer_binary,
@@ -111,7 +110,7 @@ EXPRESSION_RULES.update(
         nodes.Conditional: choices.infer_conditional,
         nodes.Is: choices.infer_is_test,
         nodes.Match: choices.infer_match,
-        nodes.Lambda: function_values.infer_lambda,
+        nodes.Lambda: blocks.infer_lambda,
     }
 )
 STATEMENT_RULES.update(

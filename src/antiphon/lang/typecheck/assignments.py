@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import find_common_field, is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.element_types import check_keyed_assignment
 from antiphon.lang.typecheck.fix_hints import report_mismatch
@@ -20,20 +21,6 @@ from antiphon.lang.typecheck.scopes import Scope
 from antiphon.lang.typecheck.side_effects import ALL_ITEMS, members_changed_by_index
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general
-from antiphon.lang.typecheck.types import (
-    AI_MEMBER_NAMES,
-    JSON,
-    TEXT,
-    AIResultType,
-    Array,
-    Object,
-    Type,
-    Union,
-    get_operand_type,
-    is_json_data,
-    strip_ai_result,
-)
-from antiphon.lang.typecheck.unions import find_common_field
 
 
 def check_assignment(c: Checker, node: n.Assign) -> bool:
@@ -54,7 +41,7 @@ def _report_undeclared(c: Checker, node: n.Assign, target: n.Name) -> None:
     if node.op != "=" or c.scopes.current.find_later_declaration(target.name) is not None:
         resolve_name(c, target)
     else:
-        target.type = JSON
+        target.type = t.JSON
         hint = f"declare it: `let {target.name} = {c.quote(node.value)}`"
         near = c.find_similar(target.name, _iterate_module_names(c))
         hint += f"; or did you mean `{near}`?" if near else ""
@@ -87,18 +74,14 @@ def _check_name_assignment(c: Checker, node: n.Assign, target: n.Name) -> None:
         c.report("V0505", message, target, "its iterations run at the same time; `yield` what each of them gives")
     if node.op == "=" and type(node.value) is n.Name and node.value.name == target.name:
         c.warn("V0706", f"`{target.name}` is assigned to itself", node)
-    _mark_assigned(c, symbol)
-    c.narrowing.record_assignment(symbol, _check_assigned_value(c, node, wanted, target.name))
-
-
-def _mark_assigned(c: Checker, symbol: Symbol) -> None:
     symbol.is_assigned = True
     where = c.scopes.frame.node
     if where is not symbol.owner and (not symbol.assigned_in or symbol.assigned_in[-1] is not where):
         symbol.assigned_in += (where,)
+    c.narrowing.record_assignment(symbol, _check_assigned_value(c, node, wanted, target.name))
 
 
-def _check_assigned_value(c: Checker, node: n.Assign, wanted: Type, name: str) -> Type:
+def _check_assigned_value(c: Checker, node: n.Assign, wanted: t.Type, name: str) -> t.Type:
     if node.op == "=":
         before = len(c.diagnostics)
         found = c.check_value(node.value, wanted, name)
@@ -107,7 +90,7 @@ def _check_assigned_value(c: Checker, node: n.Assign, wanted: Type, name: str) -
     target = node.target
     held = c.narrowing.get_type(target, wanted)
     target.type = held = c.require_non_null(target, held)
-    if node.op == "+=" and isinstance(kind := get_operand_type(held), Array):
+    if node.op == "+=" and isinstance(kind := t.get_operand_type(held), t.Array):
         given = c.infer(node.value, kind)
         if is_assignable(given, kind.item) and not is_assignable(given, kind):
             message = f"`+=` puts another array behind `{name}`, found `{format_type_general(given)}`"
@@ -123,13 +106,13 @@ def _check_assigned_value(c: Checker, node: n.Assign, wanted: Type, name: str) -
     return result
 
 
-def _hint_union_type(c: Checker, node: n.Assign, wanted: Type, before: int) -> None:
+def _hint_union_type(c: Checker, node: n.Assign, wanted: t.Type, before: int) -> None:
     """Add a hint to a mismatch that has none: how to declare the variable for both types."""
     last = c.diagnostics[-1] if len(c.diagnostics) == before + 1 else None
     if last is None or last.code != "V0301" or last.hint or not isinstance(node.target, n.Name):
         return
     given = node.value.type
-    if given is not None and is_json_data(given) and last.start == node.value.start:
+    if given is not None and t.is_json_data(given) and last.start == node.value.start:
         name, both = node.target.name, f"{format_type_general(wanted)} | {format_type_general(given)}"
         hint = f"take another variable, or declare it for both: `let {name}: {both} = …`"
         c.diagnostics[-1] = replace(last, hint=hint)
@@ -183,54 +166,52 @@ def _changed_members(target: n.Member | n.Index) -> set[str]:
     if isinstance(target, n.Member):
         return {target.name}
     owner = target.object.type
-    return (
-        {ALL_ITEMS}
-        if owner is not None and isinstance(get_operand_type(owner), Array)
-        else members_changed_by_index(target.index)
-    )
+    if owner is not None and isinstance(t.get_operand_type(owner), t.Array):
+        return {ALL_ITEMS}
+    return members_changed_by_index(target.index)
 
 
-def _infer_slot(c: Checker, target: n.Member | n.Index, owner: Type) -> Type:
+def _infer_slot(c: Checker, target: n.Member | n.Index, owner: t.Type) -> t.Type:
     """Return the type that may be assigned to a member or index."""
     if isinstance(target, n.Member):
         owner = c.require_non_null(target.object, owner)
-    kind = get_operand_type(owner)
+    kind = t.get_operand_type(owner)
     if isinstance(target, n.Index):
-        if kind is TEXT:
+        if kind is t.TEXT:
             c.infer(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
-            return JSON
+            return t.JSON
         wanted = infer_item_slot(c, target, owner)
-        if isinstance(kind := get_operand_type(owner), Object):
+        if isinstance(kind := t.get_operand_type(owner), t.Object):
             check_keyed_assignment(c, target, kind)
         return wanted
     where = get_name_span(target)
-    if isinstance(owner, AIResultType) and target.name in AI_MEMBER_NAMES:
+    if isinstance(owner, t.AIResultType) and target.name in t.AI_MEMBER_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)
-        return JSON
-    if isinstance(kind, Object) and (field := kind.fields.get(target.name)) is not None:
+        return t.JSON
+    if isinstance(kind, t.Object) and (field := kind.fields.get(target.name)) is not None:
         return field.read
-    if isinstance(kind, Object):
+    if isinstance(kind, t.Object):
         hint = c.hint_similar(target.name, kind.fields)
         if not hint and not kind.name:
             hint = "declare the variable as `json` to add fields later"
         c.report("V0306", f"`{format_type_general(kind)}` has no field `{target.name}`", where, hint)
-        return JSON
-    if isinstance(kind, Union) and find_common_field(kind, target.name) is not None:
+        return t.JSON
+    if isinstance(kind, t.Union) and find_common_field(kind, target.name) is not None:
         return _infer_common_slot(c, target, kind, where)
     if target.name == "length":
         c.report("V0403", "`length` cannot be assigned", where)
-        return JSON
-    return strip_ai_result(infer_member(c, target, owner))
+        return t.JSON
+    return t.strip_ai_result(infer_member(c, target, owner))
 
 
-def _infer_common_slot(c: Checker, target: n.Member, kind: Union, where: tuple[int, int]) -> Type:
+def _infer_common_slot(c: Checker, target: n.Member, kind: t.Union, where: tuple[int, int]) -> t.Type:
     """Return the type that may be assigned to a field of a union of objects, if it is the same in each."""
-    types = list(dict.fromkeys(each.fields[target.name].read for each in kind.options if isinstance(each, Object)))
+    types = list(dict.fromkeys(each.fields[target.name].read for each in kind.options if isinstance(each, t.Object)))
     if len(types) > 1:
         hint = f"assign a whole one: `{c.quote_receiver(target.object)} = {{ … }}`"
         c.report(
             "V0306", f"the field `{target.name}` is not the same in every `{format_type_general(kind)}`", where, hint
         )
-        return JSON
+        return t.JSON
     return types[0]

@@ -1,4 +1,7 @@
-"""Blocks: functions and types are declared first, then the statements checked, then the bodies of functions."""
+"""Blocks, functions and lambdas.
+
+In a block, functions and types are declared first, then the statements checked, then the bodies of functions.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ from collections.abc import Iterable
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
-from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import is_assignable, join_or_widen
 from antiphon.lang.typecheck.checker import STATEMENT_RULES, Checker
 from antiphon.lang.typecheck.declarations import hoist_imported_types
+from antiphon.lang.typecheck.invariance import widen_fresh
 from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_short
-from antiphon.lang.typecheck.types import JSON, NULL, CallableType, Type, has_function, is_nullable
 
 #: Declared in the whole block, so never unreachable; nor is a test, which runs separately.
 _HOISTED_NODES: frozenset[type] = frozenset((n.Function, n.TypeDecl))
@@ -66,7 +70,7 @@ def _hoist_declarations(c: Checker, statements: Iterable[n.Statement]) -> None:
     for each in statements:
         if isinstance(each, n.TypeDecl):
             since = c.scopes.current.start
-            symbol = each.symbol = c.scopes.make_symbol(each.name, "type", JSON, each.name_start, since, node=each)
+            symbol = each.symbol = c.scopes.make_symbol(each.name, "type", t.JSON, each.name_start, since, node=each)
             c.scopes.declare(symbol)
             types.append(symbol)
     c.types.resolve_declared(types)
@@ -77,13 +81,13 @@ def _hoist_declarations(c: Checker, statements: Iterable[n.Statement]) -> None:
 
 def _declare_function(c: Checker, node: n.Function) -> None:
     """Declare a function or tool by its signature."""
-    types = tuple(c.types.resolve(each.declared) if each.declared is not None else JSON for each in node.parameters)
+    types = tuple(c.types.resolve(each.declared) if each.declared is not None else t.JSON for each in node.parameters)
     required = next((i for i, each in enumerate(node.parameters) if each.default is not None), len(types))
     if node.returns is not None:
         returns = c.types.resolve(node.returns)
     else:
-        returns = JSON if _returns_value(node.body.statements) else NULL
-    type_ = CallableType(types, required, returns, names=tuple(each.name for each in node.parameters))
+        returns = t.JSON if _returns_value(node.body.statements) else t.NULL
+    type_ = t.CallableType(types, required, returns, names=tuple(each.name for each in node.parameters))
     kind = "tool" if node.is_tool else "function"
     symbol = node.symbol = c.scopes.make_symbol(
         node.name, kind, type_, node.name_start, c.scopes.current.start, node=node
@@ -110,7 +114,7 @@ def _check_function_body(c: Checker, node: n.Function) -> None:
     ends = check_block(c, node.body, symbols)
     c.scopes.leave_frame()
     c.narrowing.restore(outside)
-    if returns is not None and not ends and returns != JSON and not is_nullable(returns):
+    if returns is not None and not ends and returns != t.JSON and not t.is_nullable(returns):
         where = get_name_span(node)
         hint = (
             f"end every way through it with `return …`; if there may be none, declare"
@@ -123,12 +127,12 @@ def _check_function_body(c: Checker, node: n.Function) -> None:
         c.report("V0501", f"`{node.name}` does not always return `{format_type_short(returns)}`", where, hint)
 
 
-def _find_unreturned_value(node: n.Function, returns: Type) -> n.Expr | None:
+def _find_unreturned_value(node: n.Function, returns: t.Type) -> n.Expr | None:
     """Return the value that a function ends with but does not return, or None."""
     last = node.body.statements[-1] if node.body.statements else None
     if not isinstance(last, n.ExprStatement) or last.value.type is None:
         return None
-    return last.value if is_assignable(last.value.type, returns) and last.value.type is not NULL else None
+    return last.value if is_assignable(last.value.type, returns) and last.value.type is not t.NULL else None
 
 
 def _declare_parameters(c: Checker, node: n.Function) -> list[Symbol]:
@@ -136,7 +140,7 @@ def _declare_parameters(c: Checker, node: n.Function) -> list[Symbol]:
     first: dict[str, Symbol] = {}
     optional: n.Parameter | None = None
     for each in node.parameters:
-        type_ = each.declared.type if each.declared is not None and each.declared.type is not None else JSON
+        type_ = each.declared.type if each.declared is not None and each.declared.type is not None else t.JSON
         if each.default is not None:
             optional = each
             _check_parameter_default(c, each, type_, first)
@@ -155,7 +159,7 @@ def _declare_parameters(c: Checker, node: n.Function) -> list[Symbol]:
     return symbols
 
 
-def _check_parameter_default(c: Checker, node: n.Parameter, type_: Type, before: dict[str, Symbol]) -> None:
+def _check_parameter_default(c: Checker, node: n.Parameter, type_: t.Type, before: dict[str, Symbol]) -> None:
     """Check the default of a parameter, which may use the parameters before it."""
     assert node.default is not None
     c.scopes.enter_scope(node, [], before)
@@ -178,14 +182,14 @@ def _check_tool(c: Checker, node: n.Function) -> None:
             node.body.statements[0] = n.BadStatement(node.body.start, node.body.start)
         message = f"the tool `{node.name}` has no description: a model would not know what it does"
         c.report("V0412", message, where, hint)
-    if node.returns is not None and node.returns.type is not None and has_function(node.returns.type):
+    if node.returns is not None and node.returns.type is not None and t.has_function(node.returns.type):
         message = f"a model cannot be given a `{format_type_short(node.returns.type)}`; what tools return is data"
         c.report("V0413", message, node.returns, "make it a `function`, which only the program calls")
     for each in node.parameters:
         if each.declared is None:
             hint = f'write `{each.name}: text "what it is"`, or another type'
             c.report("V0413", f"the parameter `{each.name}` of a tool needs a type", get_name_span(each), hint)
-        elif each.declared.type is not None and not is_assignable(each.declared.type, JSON):
+        elif each.declared.type is not None and not is_assignable(each.declared.type, t.JSON):
             message = f"a model cannot give a `{format_type_short(each.declared.type)}`; parameters of tools are data"
             c.report("V0413", message, each.declared, "take a `text`, or make it a `function`")
 
@@ -215,3 +219,98 @@ def _returns_value(statements: list[n.Statement]) -> bool:
                 if branch is not None:
                     todo.append(branch.statements)
     return False
+
+
+def infer_lambda(c: Checker, node: n.Lambda, wanted: t.Type | None) -> t.Type:
+    """Infer the type of `(a, b) => …`; an expected type determines the parameters."""
+    goal = _find_wanted_callable(wanted)
+    if goal is not None and len(goal.parameters) != len(node.parameters):
+        report_wrong_arity(c, node, len(goal.parameters))
+        goal = None
+    if goal is None:
+        found = check_lambda(c, node, (), None)
+        return wanted if wanted is not None and _find_wanted_callable(wanted) is not None else found
+    return check_lambda(c, node, goal.parameters, goal.returns)
+
+
+def check_lambda(
+    c: Checker,
+    node: n.Lambda,
+    parameters: tuple[t.Type, ...],
+    returns: t.Type | None,
+    *,
+    now: bool = False,
+    private: bool = False,
+) -> t.CallableType:
+    """Check a lambda and return its type; parameters without a declared type have the types in `parameters`.
+
+    `now` means that it is called immediately and not stored; `private`, that its arguments are private.
+    """
+    if now:
+        c.narrowing.invalidate_by_node(node)
+    outside = c.narrowing.begin_branch() if now else c.narrowing.begin_function(is_lambda=True)
+    frame = FunctionFrame(node, returns=returns, is_called_immediately=now)
+    c.scopes.enter_frame(frame)
+    symbols = _declare_lambda_parameters(c, node, parameters, private)
+    if isinstance(node.body, n.Block):
+        ends = check_block(c, node.body, {each.name: each for each in symbols}.values())
+    else:
+        c.scopes.enter_scope(node.body, [], {each.name: each for each in symbols})
+        if c.scopes.frame.returns is None:
+            infer_returned_value(c, node.body)
+        else:
+            c.check_value(node.body, c.scopes.frame.returns, "")
+        c.scopes.leave_scope()
+        ends = True
+    c.scopes.leave_frame()
+    c.narrowing.restore(outside)
+    if returns is None:
+        returns = frame.inferred_returns or t.NULL
+        if not ends and returns != t.JSON:
+            returns = t.make_nullable(returns)
+        if isinstance(node.body, n.Block) and t.is_mutable(returns):
+            c.aliases.record_combined(node)
+    elif not ends and returns != t.JSON and not t.is_nullable(returns):
+        hint = "end every way through it with `return …`"
+        c.report("V0501", f"the function does not always return `{format_type_short(returns)}`", node, hint)
+    return t.CallableType(tuple(each.type for each in symbols), len(symbols), returns)
+
+
+def infer_returned_value(c: Checker, node: n.Expr | None) -> None:
+    """Add a returned value to the inferred return type of the current lambda."""
+    type_ = c.infer(node) if node is not None else t.NULL
+    type_ = widen_fresh(node, t.strip_ai_result(type_)) if node is not None and type_ is not t.NULL else t.NULL
+    c.scopes.frame.inferred_returns = (
+        type_ if c.scopes.frame.inferred_returns is None else join_or_widen(c.scopes.frame.inferred_returns, type_)
+    )
+
+
+def report_wrong_arity(c: Checker, node: n.Lambda, wanted: int) -> None:
+    """Report a lambda with another number of parameters than it is called with."""
+    names = ", ".join("abcdefgh"[:wanted])
+    hint = f"write `{names} => …`" if wanted == 1 else f"write `({names}) => …`; a name for one you do not need is `_`"
+    has = len(node.parameters)
+    message = f"this function is called with {wanted or 'no'} argument{'s' * (wanted != 1)}, and takes {has or 'none'}"
+    c.report("V0341", message, (node.start, node.body.start), hint)
+
+
+def _find_wanted_callable(wanted: t.Type | None) -> t.CallableType | None:
+    """Return the only function type among the expected options, or None."""
+    if wanted is None:
+        return None
+    fitting = [each for each in t.union_options(wanted) if isinstance(each, t.CallableType) and not each.is_unchecked]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _declare_lambda_parameters(c: Checker, node: n.Lambda, types: tuple[t.Type, ...], private: bool) -> list[Symbol]:
+    symbols: list[Symbol] = []
+    for i, each in enumerate(node.parameters):
+        type_ = types[i] if i < len(types) else t.JSON
+        type_ = c.types.resolve(each.declared) if each.declared is not None else type_
+        symbol = each.symbol = c.scopes.make_local(each.name, "parameter", type_, each.start, node.body, private)
+        first = next((other for other in symbols if other.name == each.name), None)
+        if first is not None and each.name != "_":
+            where = (DiagnosticLabel(first.start, first.end, "first here"),)
+            c.report("V0414", f"there are two parameters `{each.name}`", get_name_span(each), labels=where)
+        symbols.append(symbol)
+    return symbols

@@ -6,49 +6,27 @@ from itertools import islice
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import GLOBAL_NAME_HINTS, METHOD_ARGUMENT_HINTS
-from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import is_assignable, make_union
 from antiphon.lang.typecheck.checker import Checker
+from antiphon.lang.typecheck.constants import infer_match_result
 from antiphon.lang.typecheck.lint import warn_of_placeholders, warn_of_swapped_arguments
 from antiphon.lang.typecheck.methods import BUILTINS
 from antiphon.lang.typecheck.name_usage import label_declaration
 from antiphon.lang.typecheck.names import resolve_name
-from antiphon.lang.typecheck.regex_groups import infer_match_result
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    MODEL,
-    NEVER,
-    NULL,
-    NUMBER,
-    TEXT,
-    TOOL,
-    Array,
-    CallableType,
-    Map,
-    Type,
-    Union,
-    get_base_type,
-    get_operand_type,
-    is_json_data,
-    is_nullable,
-    remove_null,
-    strip_ai_result,
-    widen_type,
-)
-from antiphon.lang.typecheck.unions import make_union
 
-_TYPES_WITHOUT_LENGTH: tuple[Type, ...] = (NUMBER, BOOLEAN, NULL, MODEL, TOOL)
+_TYPES_WITHOUT_LENGTH: tuple[t.Type, ...] = (t.NUMBER, t.BOOLEAN, t.NULL, t.MODEL, t.TOOL)
 _WITHOUT_NAME = "give it without a name, in its place"
 
 
-def infer_name_call(c: Checker, node: n.Call, callee: n.Name, wanted: Type | None = None) -> Type:
+def infer_name_call(c: Checker, node: n.Call, callee: n.Name, wanted: t.Type | None = None) -> t.Type:
     """Return the type of `name(arguments)`."""
     symbol = resolve_name(c, callee)
-    type_ = c.narrowing.get_type(callee, symbol.type) if symbol is not None else JSON
-    callee.type = type_ = merge_callables(type_) if type(type_) is Union else type_
-    if type(type_) is CallableType and symbol is not None:
+    type_ = c.narrowing.get_type(callee, symbol.type) if symbol is not None else t.JSON
+    callee.type = type_ = merge_callables(type_) if type(type_) is t.Union else type_
+    if type(type_) is t.CallableType and symbol is not None:
         if (
             symbol.kind == "builtin"
             and not c.scopes.is_in_test()
@@ -68,43 +46,43 @@ def infer_name_call(c: Checker, node: n.Call, callee: n.Name, wanted: Type | Non
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"
         c.report("V0205", message, callee, f"write the object itself: `let x: {callee.name} = {{ … }}`")
-    elif symbol is not None and is_nullable(type_) and isinstance(remove_null(type_), CallableType):
+    elif symbol is not None and t.is_nullable(type_) and isinstance(t.remove_null(type_), t.CallableType):
         message = f"`{callee.name}` may be null, and cannot be called"
         c.report("V0311", message, callee, f"test `{callee.name} != null` before", label_declaration(symbol))
-    elif symbol is not None and strip_ai_result(type_) != JSON:
+    elif symbol is not None and t.strip_ai_result(type_) != t.JSON:
         message = f"`{callee.name}` is `{format_type_general(type_)}`, and cannot be called"
         c.report("V0311", message, callee, hint_not_callable(c, node, type_), label_declaration(symbol))
-    return JSON
+    return t.JSON
 
 
-def merge_callables(type_: Union) -> Type:
+def merge_callables(type_: t.Union) -> t.Type:
     """Merge a union of functions with the same parameters into one, whose result is the union of theirs."""
-    functions = [each for each in type_.options if isinstance(each, CallableType) and not each.is_unchecked]
+    functions = [each for each in type_.options if isinstance(each, t.CallableType) and not each.is_unchecked]
     taken = {(each.parameters, each.required) for each in functions}
     if len(functions) < len(type_.options) or len(taken) > 1:
         return type_
-    return CallableType(
+    return t.CallableType(
         functions[0].parameters, functions[0].required, make_union(tuple(each.returns for each in functions))
     )
 
 
-def hint_not_callable(c: Checker, node: n.Call, type_: Type) -> str:
+def hint_not_callable(c: Checker, node: n.Call, type_: t.Type) -> str:
     """Return the hint for a call of a value that cannot be called."""
-    kind, written = get_operand_type(type_), c.quote_receiver(node.callee)
+    kind, written = t.get_operand_type(type_), c.quote_receiver(node.callee)
     if written == "args":
         return GLOBAL_NAME_HINTS["getArg"]
-    if kind is MODEL:
+    if kind is t.MODEL:
         return f'a model stands behind the prompt: `do "…" {written}`'
-    if kind is TEXT and isinstance(node.callee, n.TextLit):
+    if kind is t.TEXT and isinstance(node.callee, n.TextLit):
         return 'write `+` to join texts; a model stands behind a prompt without parentheses: `do "…" m`'
-    if isinstance(kind, Union) and any(isinstance(each, CallableType) for each in kind.options):
+    if isinstance(kind, t.Union) and any(isinstance(each, t.CallableType) for each in kind.options):
         return "only functions that take the same can be called without knowing which it is"
-    if len(node.arguments) == 1 and (kind is TEXT or isinstance(kind, Array | Map)):
+    if len(node.arguments) == 1 and (kind is t.TEXT or isinstance(kind, t.Array | t.Map)):
         return f"an item is `{written}[{c.quote(node.arguments[0])}]`"
     return "leave out the parentheses" if not node.arguments else ""
 
 
-def infer_function_call(c: Checker, node: n.Call, type_: CallableType, name: str, where: tuple[int, int]) -> Type:
+def infer_function_call(c: Checker, node: n.Call, type_: t.CallableType, name: str, where: tuple[int, int]) -> t.Type:
     """Check a call of a function value and return its result type."""
     if type_.is_unchecked:
         infer_arguments(c, node)
@@ -115,8 +93,8 @@ def infer_function_call(c: Checker, node: n.Call, type_: CallableType, name: str
 
 
 def _infer_declared_call(
-    c: Checker, node: n.Call, type_: CallableType, symbol: Symbol, callee: n.Name, wanted: Type | None
-) -> Type:
+    c: Checker, node: n.Call, type_: t.CallableType, symbol: Symbol, callee: n.Name, wanted: t.Type | None
+) -> t.Type:
     if type_.is_unchecked:
         infer_arguments(c, node)
     else:
@@ -132,18 +110,18 @@ def _infer_declared_call(
     return _infer_dependent_result(node, type_, wanted) if type_.gives else type_.returns
 
 
-def _infer_dependent_result(node: n.Call, type_: CallableType, wanted: Type | None) -> Type:
+def _infer_dependent_result(node: n.Call, type_: t.CallableType, wanted: t.Type | None) -> t.Type:
     """Return a result type that depends on the expected type or on an argument."""
     if type_.gives == "wanted" and not node.named:
-        fits = wanted is not None and is_json_data(wanted) and is_assignable(type_.returns, wanted)
+        fits = wanted is not None and t.is_json_data(wanted) and is_assignable(type_.returns, wanted)
         return wanted if fits and wanted is not None else type_.returns
     if type_.gives == "found":
         return infer_match_result(node.arguments[1].type, type_.returns) if len(node.arguments) > 1 else type_.returns
-    first = get_base_type(node.arguments[0].type or JSON) if node.arguments else JSON
-    if type_.gives == "wanted" or not isinstance(first, Array) or first.item == NEVER:
+    first = t.get_base_type(node.arguments[0].type or t.JSON) if node.arguments else t.JSON
+    if type_.gives == "wanted" or not isinstance(first, t.Array) or first.item == t.NEVER:
         return type_.returns
-    item = widen_type(first.item)
-    return item if type_.gives == "item" else Array(item)
+    item = t.widen_type(first.item)
+    return item if type_.gives == "item" else t.Array(item)
 
 
 def check_call_arguments(
@@ -151,9 +129,9 @@ def check_call_arguments(
     node: n.Call,
     name: str,
     where: tuple[int, int],
-    types: tuple[Type, ...],
+    types: tuple[t.Type, ...],
     required: int,
-    callable_: CallableType | None = None,
+    callable_: t.CallableType | None = None,
     *,
     is_declared: bool = False,
 ) -> None:
@@ -189,7 +167,7 @@ def check_call_arguments(
 
 
 def _check_named_arguments(
-    c: Checker, node: n.Call, name: str, where: tuple[int, int], callable_: CallableType
+    c: Checker, node: n.Call, name: str, where: tuple[int, int], callable_: t.CallableType
 ) -> None:
     """Check named arguments: each at most once, and no required one missing."""
     names, types, required = callable_.names, callable_.parameters, callable_.required
@@ -238,7 +216,9 @@ def format_argument_count(required: int, most: int, variadic: bool = False) -> s
     return f"{required} to {most} arguments"
 
 
-def _hint_signature(name: str, callable_: CallableType | None, types: tuple[Type, ...] = (), required: int = 0) -> str:
+def _hint_signature(
+    name: str, callable_: t.CallableType | None, types: tuple[t.Type, ...] = (), required: int = 0
+) -> str:
     """Return a hint with the signature; parameters without names are shown by their types."""
     if callable_ is not None:
         types, required = callable_.parameters, callable_.required
@@ -256,6 +236,6 @@ def _check_len_argument(c: Checker, node: n.Expr) -> None:
     """Report `len` of a value without a length."""
     if node.type is None:
         return
-    kind = get_operand_type(c.require_non_null(node, node.type))
-    if kind in _TYPES_WITHOUT_LENGTH or isinstance(kind, CallableType):
+    kind = t.get_operand_type(c.require_non_null(node, node.type))
+    if kind in _TYPES_WITHOUT_LENGTH or isinstance(kind, t.CallableType):
         c.report("V0302", f"`len` counts characters, items or fields, found `{format_type_general(kind)}`", node)

@@ -7,6 +7,7 @@ from typing import Any
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.aliases import AliasChecker
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.fix_hints import report_mismatch
@@ -17,20 +18,9 @@ from antiphon.lang.typecheck.scopes import Scope, ScopeStack
 from antiphon.lang.typecheck.side_effects import SideEffectAnalysis
 from antiphon.lang.typecheck.symbols import ModuleExports
 from antiphon.lang.typecheck.type_annotations import TypeResolver
-from antiphon.lang.typecheck.types import (
-    JSON,
-    AIResultType,
-    Literal,
-    SimpleType,
-    Type,
-    Union,
-    has_more_parts,
-    is_nullable,
-    remove_null,
-)
 
 #: Infers the type of an expression; the last argument is the expected type, if any.
-ExpressionRule = Callable[["Checker", Any, Type | None], Type]
+ExpressionRule = Callable[["Checker", Any, t.Type | None], t.Type]
 #: Checks a statement and returns True if the code after it is unreachable.
 StatementRule = Callable[["Checker", Any], bool]
 EXPRESSION_RULES: dict[type, ExpressionRule] = {}
@@ -38,14 +28,14 @@ STATEMENT_RULES: dict[type, StatementRule] = {}
 #: Expressions that have the expected type, whatever types their branches have.
 _BRANCHING_NODES = frozenset((n.Conditional, n.Match))
 #: Classes of types whose values are immutable.
-_IMMUTABLE_CLASSES = frozenset((SimpleType, Literal))
+_IMMUTABLE_CLASSES = frozenset((t.SimpleType, t.Literal))
 #: Expressions with composed types, and how many parts such a type may have besides those written out.
 _COMPOSED_NODES: frozenset[type] = frozenset(
     (n.ArrayLit, n.ObjectLit, n.Conditional, n.Match, n.Binary, n.Call, n.Lambda, n.AsyncFor)
 )
 MAX_TYPE_PARTS = 1_000
 #: Classes of types that may include null.
-_NULLABLE_CLASSES = frozenset((Union, AIResultType))
+_NULLABLE_CLASSES = frozenset((t.Union, t.AIResultType))
 
 
 class Checker(Reporter):
@@ -72,7 +62,7 @@ class Checker(Reporter):
         self.usage = NameUsage(self, self.scopes)
         self.narrowing = Narrowing(SideEffectAnalysis(self.scopes, "async" in source.text), in_repl=in_repl)
 
-    def infer(self, node: n.Expr, wanted: Type | None = None) -> Type:
+    def infer(self, node: n.Expr, wanted: t.Type | None = None) -> t.Type:
         """Infer the type of an expression, record it on the node and return it."""
         type_ = EXPRESSION_RULES[type(node)](self, node, wanted)
         if type(node) in _COMPOSED_NODES and type(type_) not in _IMMUTABLE_CLASSES:
@@ -80,18 +70,18 @@ class Checker(Reporter):
         node.type = type_
         return type_
 
-    def _limit_type(self, node: n.Expr, type_: Type) -> Type:
+    def _limit_type(self, node: n.Expr, type_: t.Type) -> t.Type:
         """Return the type, or report it and return json if it has too many parts.
 
         Types composed of other types could grow without end.
         """
-        if not has_more_parts(type_, MAX_TYPE_PARTS + len(self.source.text)):
+        if not t.has_more_parts(type_, MAX_TYPE_PARTS + len(self.source.text)):
             return type_
         hint = "declare a type for it: `const x: T = …`, or `json`"
         self.report("V0364", "the type of this has too many parts to be followed", node, hint)
-        return JSON
+        return t.JSON
 
-    def check_value(self, node: n.Expr, wanted: Type, place: str) -> Type:
+    def check_value(self, node: n.Expr, wanted: t.Type, place: str) -> t.Type:
         """Check that a value fits a place that shares it, and return its type; `place` is its name in messages.
 
         Unlike `check_assignable`, this rejects aliases of mutable values under another type.
@@ -101,20 +91,20 @@ class Checker(Reporter):
             self.aliases.check(node, type_, wanted)
         return type_
 
-    def check_assignable(self, node: n.Expr, wanted: Type, place: str) -> Type:
+    def check_assignable(self, node: n.Expr, wanted: t.Type, place: str) -> t.Type:
         """Check that a value fits a place that copies or only reads it, and return its type."""
         type_ = self.infer(node, wanted)
         if type_ is not wanted and not is_assignable(type_, wanted):
             report_mismatch(self, node, type_, wanted, place)
         return type_
 
-    def require_non_null(self, node: n.Expr, type_: Type, member: str = "") -> Type:
+    def require_non_null(self, node: n.Expr, type_: t.Type, member: str = "") -> t.Type:
         """Return the type of a used value without null; report a nullable one. `member` is the member that follows."""
-        if type_.__class__ not in _NULLABLE_CLASSES or not is_nullable(type_):
+        if type_.__class__ not in _NULLABLE_CLASSES or not t.is_nullable(type_):
             return type_
         text = self.quote(node)
         what = f"`{text}`" if text == self.source.text[node.start : node.end] else "this"
         text = self.quote_receiver(node)
         first = f"write `{text}?.{member}`" if member else f"give a value for that case, `({text} ?? …)`"
         self.report("V0330", f"{what} may be null", node, f"{first}, or test before: `if {text} != null {{ … }}`")
-        return remove_null(type_)
+        return t.remove_null(type_)

@@ -1,14 +1,16 @@
-"""Constant expressions: numbers where an integer is required, and the defaults of inputs."""
+"""Constant expressions: numbers where an integer is required, defaults of inputs, and regular expressions."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.types import Literal
 
-_Part = TypeVar("_Part", n.Expr, n.ObjectEntry)  #: Limits on the depth and the size of constants that are evaluated.
+_Part = TypeVar("_Part", n.Expr, n.ObjectEntry)
+#: Limits on the depth and the size of constants that are evaluated.
 _MAX_DEPTH, _MAX_OPERAND = 20, 1e12
 
 
@@ -30,7 +32,7 @@ def check_integer(c: Checker, node: n.Expr, what: str) -> None:
 
 def evaluate_constant_number(node: n.Expr, depth: int = _MAX_DEPTH) -> int | float | None:
     """Return the number that an expression always evaluates to, or None."""
-    if isinstance(node.type, Literal) and isinstance(node.type.value, int | float):
+    if isinstance(node.type, t.Literal) and isinstance(node.type.value, int | float):
         return node.type.value
     if depth == 0:
         return None
@@ -42,11 +44,7 @@ def evaluate_constant_number(node: n.Expr, depth: int = _MAX_DEPTH) -> int | flo
     left, right = evaluate_constant_number(node.left, depth - 1), evaluate_constant_number(node.right, depth - 1)
     if left is None or right is None or max(abs(left), abs(right)) > _MAX_OPERAND:
         return None
-    return _evaluate_operator(node.op, left, right)
-
-
-def _evaluate_operator(op: str, left: float, right: float) -> int | float | None:
-    match op:
+    match node.op:
         case "+":
             return left + right
         case "-":
@@ -66,8 +64,8 @@ def evaluate_constant(node: n.Expr) -> Any:
             return node.value
         case n.NullLit():
             return None
-        case n.TextLit(parts=parts) if all(isinstance(part, str) for part in parts):
-            return "".join(part for part in parts if isinstance(part, str))
+        case n.TextLit() if (text := n.get_plain_text(node)) is not None:
+            return text
         case n.Unary(op="-", operand=n.NumberLit() as number):
             return -number.value
         case n.ArrayLit():
@@ -84,3 +82,55 @@ def _reject_spread(node: _Part | n.Spread) -> _Part:
     if isinstance(node, n.Spread):
         raise NotConstant(node.value)
     return node
+
+
+def _make_match_type(group: t.Type) -> t.Object:
+    fields = {"text": t.TEXT, "groups": t.Array(group), "names": t.Map(group), "start": t.NUMBER, "end": t.NUMBER}
+    return t.Object({name: t.ObjectField(type_) for name, type_ in fields.items()}, "Match")
+
+
+#: The type of a match, and of one in which every group takes part.
+MATCH_TYPE, _COMPLETE_MATCH_TYPE = _make_match_type(t.make_nullable(t.TEXT)), _make_match_type(t.TEXT)
+
+#: Escapes, character sets, brackets with their quantifiers, and `|`; compiled on first use.
+_REGEX_TOKEN = (
+    r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\|"
+    r"|(?P<open>\((?:\?(?:P<\w+>|:|<?=|[aimsu]+\)|[^)]?))?)|(?P<close>\)(?:[?*]|\{0|\{,)?)"
+)
+
+
+def infer_match_result(pattern: t.Type | None, found: t.Type) -> t.Type:
+    """Return the result type of a search: with non-null groups, if every group of the pattern takes part in a match."""
+    said = t.strip_ai_result(pattern) if pattern is not None else None
+    if not isinstance(said, t.Literal) or not isinstance(said.value, str) or not _has_only_required_groups(said.value):
+        return found
+    if isinstance(found, t.Array):
+        return t.Array(_COMPLETE_MATCH_TYPE)
+    return t.make_nullable(_COMPLETE_MATCH_TYPE) if isinstance(found, t.Union) else found
+
+
+def _has_only_required_groups(pattern: str) -> bool:
+    """Return True if no group can be skipped; False where that is not obvious."""
+    # For each open bracket: whether it is a group, whether it contains groups, whether it has a `|`.
+    levels = [[False, False, False]]
+    for piece in re.finditer(_REGEX_TOKEN, pattern):
+        text = piece[0]
+        if opened := piece["open"]:
+            if opened.startswith("(?") and opened[-1] == ")":
+                continue
+            if opened not in ("(", "(?:", "(?=", "(?<=") and not opened.startswith("(?P<"):
+                return False
+            levels.append([opened == "(" or opened.startswith("(?P<"), False, False])
+        elif piece["close"]:
+            if len(levels) == 1 or not _close_bracket(levels, optional=len(text) > 1):
+                return False
+        elif text == "|":
+            levels[-1][2] = True
+    return len(levels) == 1 and not (levels[0][1] and levels[0][2])
+
+
+def _close_bracket(levels: list[list[bool]], *, optional: bool) -> bool:
+    """Close a bracket. Return False if it, or a group in it, may be skipped."""
+    is_group, has_groups, has_choice = levels.pop()
+    levels[-1][1] = levels[-1][1] or is_group or has_groups
+    return not (has_groups and has_choice) and not (optional and (is_group or has_groups))

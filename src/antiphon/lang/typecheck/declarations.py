@@ -7,6 +7,7 @@ from itertools import islice
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import IMPORTED_NAME_HINTS, SYSTEM_MODULE_OF
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.constants import NotConstant, evaluate_constant
@@ -18,18 +19,6 @@ from antiphon.lang.typecheck.methods import BUILTINS
 from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.symbols import ModuleExports, Symbol
 from antiphon.lang.typecheck.type_printer import format_type_short
-from antiphon.lang.typecheck.types import (
-    JSON,
-    MODEL,
-    NULL,
-    AIResultType,
-    Type,
-    has_function,
-    is_json_data,
-    is_mutable,
-    is_nullable,
-    strip_ai_result,
-)
 
 
 def check_let(c: Checker, node: n.Let) -> bool:
@@ -37,24 +26,24 @@ def check_let(c: Checker, node: n.Let) -> bool:
     declared = c.types.resolve(node.declared) if node.declared is not None else None
     value = node.value
     if value is None:
-        type_ = declared or JSON
+        type_ = declared or t.JSON
         _check_missing_value(c, node, declared)
     elif declared is None:
         type_ = c.infer(value)
-        if type_ is NULL and isinstance(value, n.Call) and isinstance(value.callee, n.Member):
+        if type_ is t.NULL and isinstance(value, n.Call) and isinstance(value.callee, n.Member):
             c.warn("V0704", "nothing is given here: it is always null", value, hint_no_result(c, value))
-        type_ = type_ if node.is_const and not is_mutable(type_) else widen_fresh(value, type_)
+        type_ = type_ if node.is_const and not t.is_mutable(type_) else widen_fresh(value, type_)
     else:
         if type(value) is n.Lambda:
             # Declared first, since a lambda may call itself.
             _declare_variable(c, node, declared)
         c.check_value(value, declared, node.name)
         type_ = (
-            AIResultType(strip_ai_result(declared))
-            if type(value) is n.ModelCall and is_json_data(declared)
+            t.AIResultType(t.strip_ai_result(declared))
+            if type(value) is n.ModelCall and t.is_json_data(declared)
             else declared
         )
-    if not node.is_const and strip_ai_result(type_) is MODEL:
+    if not node.is_const and t.strip_ai_result(type_) is t.MODEL:
         hint = f"write `const {node.name} = …`"
         c.report("V0405", "model values are const only", get_name_span(node), hint)
     if node.is_async:
@@ -78,7 +67,7 @@ def check_async_ask(c: Checker, node: n.AsyncAsk) -> bool:
     return False
 
 
-def _declare_variable(c: Checker, node: n.Let, type_: Type) -> Symbol:
+def _declare_variable(c: Checker, node: n.Let, type_: t.Type) -> Symbol:
     kind = "const" if node.is_const else "let"
     symbol = node.symbol = c.scopes.make_symbol(
         node.name, kind, type_, node.name_start, node.end, private=node.is_private
@@ -115,7 +104,7 @@ def _export_constant(c: Checker, node: n.Let | n.Destructure, symbol: Symbol) ->
     c.scopes.export(node, symbol)
 
 
-def _check_missing_value(c: Checker, node: n.Let, declared: Type | None) -> None:
+def _check_missing_value(c: Checker, node: n.Let, declared: t.Type | None) -> None:
     if node.is_const:
         c.report(
             "V0404", f"the constant `{node.name}` has no value", get_name_span(node), f"write `const {node.name} = …`"
@@ -123,7 +112,7 @@ def _check_missing_value(c: Checker, node: n.Let, declared: Type | None) -> None
     elif declared is None:
         hint = f"write `let {node.name} = …`, or `let {node.name}: text | null` for one that is null at first"
         c.report("V0404", f"`{node.name}` has neither a value nor a type", get_name_span(node), hint)
-    elif declared is not JSON and not is_nullable(declared):
+    elif declared is not t.JSON and not t.is_nullable(declared):
         text = format_type_short(declared)
         hint = f"give it one, or let it be null at first: `let {node.name}: {text} | null`"
         if c.scopes.current is c.scopes.module:
@@ -202,7 +191,7 @@ def _make_import_symbol(c: Checker, node: n.ImportName, exports: ModuleExports, 
             hint = habit or c.hint_similar(node.name, exports.names) or _hint_exports(exports)
             where = node.start, node.start + len(node.name)
             c.report("V0602", f"`{of.path}` has no `{node.name}`", where, hint, is_habit=bool(habit))
-        symbol = c.scopes.make_symbol(name, "import", JSON, start, of.end)
+        symbol = c.scopes.make_symbol(name, "import", t.JSON, start, of.end)
     else:
         # Only the other module may assign its variables.
         kind = "import" if other.kind == "let" else other.kind
@@ -248,9 +237,9 @@ def check_input(c: Checker, node: n.Input) -> bool:
     return False
 
 
-def is_required_input(type_: Type, default: n.Expr | None) -> bool:
+def is_required_input(type_: t.Type, default: n.Expr | None) -> bool:
     """Return True if an input must be given: it has no default, and cannot be null."""
-    return default is None and not is_nullable(type_)
+    return default is None and not t.is_nullable(type_)
 
 
 def check_returns(c: Checker, node: n.Returns) -> bool:
@@ -266,9 +255,9 @@ def check_returns(c: Checker, node: n.Returns) -> bool:
     before = (each for each in c.scopes.module.statements if each.start < node.start)
     if not all(isinstance(each, _ALLOWED_BEFORE_RETURNS) for each in before):
         c.report("V0419", "`returns` stands at the head of a program, behind its inputs", where, "move it up")
-    if not is_assignable(type_, JSON):
+    if not is_assignable(type_, t.JSON):
         c.report("V0420", f"a program gives data, and no `{format_type_short(type_)}`", node.declared)
-        type_ = JSON
+        type_ = t.JSON
     c.scopes.frame.returns = type_
     return False
 
@@ -276,7 +265,7 @@ def check_returns(c: Checker, node: n.Returns) -> bool:
 def check_program_result(c: Checker, statements: list[n.Statement], ends: bool) -> None:
     """Check that a program with a declared result ends with a value."""
     wanted = c.scopes.frame.returns
-    if wanted is None or ends or wanted == JSON or is_nullable(wanted):
+    if wanted is None or ends or wanted == t.JSON or t.is_nullable(wanted):
         return
     if statements and isinstance(statements[-1], n.ExprStatement):
         return
@@ -285,23 +274,23 @@ def check_program_result(c: Checker, statements: list[n.Statement], ends: bool) 
     c.report("V0501", f"the program does not always return `{format_type_short(wanted)}`", node, hint)
 
 
-def _resolve_input_type(c: Checker, node: n.Input) -> Type:
+def _resolve_input_type(c: Checker, node: n.Input) -> t.Type:
     where = get_name_span(node)
     if node.declared is None:
         is_number, is_boolean = isinstance(node.default, n.NumberLit), isinstance(node.default, n.BoolLit)
         word = "number" if is_number else "boolean" if is_boolean else "text"
         hint = f"write `input {node.name}: {word}{' = …' if node.default is not None else ''}`, or another type"
         c.report("V0420", f"the input `{node.name}` has no type", where, hint)
-        return JSON
+        return t.JSON
     type_ = c.types.resolve(node.declared)
-    if is_assignable(type_, JSON):
+    if is_assignable(type_, t.JSON):
         return type_
     hint = f"take its name: `input {node.name}: text`, and `model chosen = {{ name: {node.name} }}`"
-    hint = "" if has_function(type_) else hint
+    hint = "" if t.has_function(type_) else hint
     c.report(
         "V0420", f"nobody can give a `{format_type_short(type_)}` from outside; inputs are data", node.declared, hint
     )
-    return JSON
+    return t.JSON
 
 
 def _check_default(c: Checker, default: n.Expr) -> None:

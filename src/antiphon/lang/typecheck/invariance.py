@@ -9,23 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import is_assignable
-from antiphon.lang.typecheck.types import (
-    JSON,
-    PROMPT,
-    TEXT,
-    Array,
-    CallableType,
-    Map,
-    Object,
-    ObjectField,
-    Type,
-    Union,
-    is_mutable,
-    strip_ai_result,
-    union_options,
-    widen_type,
-)
 
 #: Results for pairs of types; a pair in progress counts as agreeing.
 _PairResults = dict[tuple[int, ...], bool]
@@ -35,54 +20,58 @@ _MAX_PAIRS = 64
 _MAX_EXPRESSIONS = 200
 
 
-def can_share(source: Type, target: Type) -> bool:
+def can_share(source: t.Type, target: t.Type) -> bool:
     """Return True if a mutable value may have a name of each type.
 
     An optional field that an object lacks may be inserted: its own type does not know of that field.
     """
-    source, target = strip_ai_result(source), strip_ai_result(target)
-    return _can_share(source, _remove_missing_fields(source, target) if isinstance(source, Object) else target, {})
+    source, target = t.strip_ai_result(source), t.strip_ai_result(target)
+    return _can_share(source, _remove_missing_fields(source, target) if isinstance(source, t.Object) else target, {})
 
 
-def _remove_missing_fields(source: Object, target: Type) -> Type:
+def _remove_missing_fields(source: t.Object, target: t.Type) -> t.Type:
     """Return a type without the optional fields that an object lacks."""
-    if isinstance(target, Union):
-        return Union(tuple(_remove_missing_fields(source, each) for each in target.options))
-    if not isinstance(target, Object) or target.fields.keys() <= source.fields.keys():
+    if isinstance(target, t.Union):
+        return t.Union(tuple(_remove_missing_fields(source, each) for each in target.options))
+    if not isinstance(target, t.Object) or target.fields.keys() <= source.fields.keys():
         return target
     known = {name: each for name, each in target.fields.items() if name in source.fields or not each.optional}
-    return Object(known, target.name)
+    return t.Object(known, target.name)
 
 
-def _can_share(source: Type, target: Type, seen: _PairResults) -> bool:
-    if isinstance(source, CallableType) and isinstance(target, CallableType):
+def _can_share(source: t.Type, target: t.Type, seen: _PairResults) -> bool:
+    if isinstance(source, t.CallableType) and isinstance(target, t.CallableType):
         return _can_share_callables(source, target, seen)
-    if source is target or source == JSON or not is_mutable(source):
+    if source is target or source == t.JSON or not t.is_mutable(source):
         # A value from json is checked and copied.
         return True
-    if target == JSON:
+    if target == t.JSON:
         # An array or a map of json accepts whatever is inserted into it.
-        return (isinstance(source, Array) and source.item == JSON) or (isinstance(source, Map) and source.value == JSON)
-    if isinstance(source, Union):
+        return (isinstance(source, t.Array) and source.item == t.JSON) or (
+            isinstance(source, t.Map) and source.value == t.JSON
+        )
+    if isinstance(source, t.Union):
         return all(_can_share(each, target, seen) for each in source.options)
-    if isinstance(target, Union):
+    if isinstance(target, t.Union):
         return any(is_assignable(source, each) and _can_share(source, each, seen) for each in target.options)
-    if isinstance(source, Array) and isinstance(target, Array):
+    if isinstance(source, t.Array) and isinstance(target, t.Array):
         return _have_same_items(source.item, target.item, seen)
-    if isinstance(source, Object) and isinstance(target, Object):
+    if isinstance(source, t.Object) and isinstance(target, t.Object):
         return _have_same_fields(source, target, seen)
-    return isinstance(source, Map) and isinstance(target, Map) and _have_same_items(source.value, target.value, seen)
-
-
-def _can_share_callables(source: CallableType, target: CallableType, seen: _PairResults) -> bool:
-    """Return True if the arguments and the result of one function may be shared as those of the other."""
-    taken = zip(target.parameters, source.parameters, strict=False)
-    return all(_can_share(strip_ai_result(a), strip_ai_result(b), seen) for a, b in taken) and _can_share(
-        strip_ai_result(source.returns), strip_ai_result(target.returns), seen
+    return (
+        isinstance(source, t.Map) and isinstance(target, t.Map) and _have_same_items(source.value, target.value, seen)
     )
 
 
-def _have_same_items(source: Type, target: Type, seen: _PairResults) -> bool:
+def _can_share_callables(source: t.CallableType, target: t.CallableType, seen: _PairResults) -> bool:
+    """Return True if the arguments and the result of one function may be shared as those of the other."""
+    taken = zip(target.parameters, source.parameters, strict=False)
+    return all(_can_share(t.strip_ai_result(a), t.strip_ai_result(b), seen) for a, b in taken) and _can_share(
+        t.strip_ai_result(source.returns), t.strip_ai_result(target.returns), seen
+    )
+
+
+def _have_same_items(source: t.Type, target: t.Type, seen: _PairResults) -> bool:
     pair = id(source), id(target), 0
     if pair not in seen:
         seen[pair] = True
@@ -90,26 +79,22 @@ def _have_same_items(source: Type, target: Type, seen: _PairResults) -> bool:
     return seen[pair]
 
 
-def _are_same(source: Type, target: Type, seen: _PairResults) -> bool:
-    source, target = strip_ai_result(source), strip_ai_result(target)
-    if source == target or {source, target} == {TEXT, PROMPT}:
+def _are_same(source: t.Type, target: t.Type, seen: _PairResults) -> bool:
+    source, target = t.strip_ai_result(source), t.strip_ai_result(target)
+    if source == target or {source, target} == {t.TEXT, t.PROMPT}:
         return True
-    if source == JSON:
+    if source == t.JSON:
         return True
-    if target == JSON or not is_mutable(source) or not is_mutable(target):
-        return isinstance(source, Union) and isinstance(target, Union) and source.members == target.members
-    if isinstance(source, Union) or isinstance(target, Union):
-        return _have_same_options(source, target, seen)
+    if target == t.JSON or not t.is_mutable(source) or not t.is_mutable(target):
+        return isinstance(source, t.Union) and isinstance(target, t.Union) and source.members == target.members
+    if isinstance(source, t.Union) or isinstance(target, t.Union):
+        one, two = t.union_options(source), t.union_options(target)
+        return len(one) == len(two) and all(any(_are_same(a, b, seen) for b in two) for a in one)
     # A nested value can be replaced, also by an object with fewer fields than the other type expects.
-    return _can_share(source, target, seen) and (not isinstance(source, Object) or _can_share(target, source, seen))
+    return _can_share(source, target, seen) and (not isinstance(source, t.Object) or _can_share(target, source, seen))
 
 
-def _have_same_options(source: Type, target: Type, seen: _PairResults) -> bool:
-    one, two = union_options(source), union_options(target)
-    return len(one) == len(two) and all(any(_are_same(a, b, seen) for b in two) for a in one)
-
-
-def _have_same_fields(source: Object, target: Object, seen: _PairResults) -> bool:
+def _have_same_fields(source: t.Object, target: t.Object, seen: _PairResults) -> bool:
     pair = id(source), id(target)
     if pair in seen or len(seen) > _MAX_PAIRS:
         return seen.get(pair, True)
@@ -143,11 +128,11 @@ def is_fresh_value(node: n.Expr) -> bool:
         left -= 1
         each = todo.pop()
         type_ = None if isinstance(each, n.Spread) else each.type
-        if type_ is not None and (not is_mutable(type_) or type_ == JSON):
+        if type_ is not None and (not t.is_mutable(type_) or type_ == t.JSON):
             continue
         match each:
             case n.ArrayLit():
-                todo += [item for item in each.items if isinstance(item, n.Spread) or is_mutable(item.type or JSON)]
+                todo += [item for item in each.items if isinstance(item, n.Spread) or t.is_mutable(item.type or t.JSON)]
             case n.ObjectLit():
                 todo += [entry.value for entry in each.entries]
             case n.Spread():
@@ -171,31 +156,27 @@ def is_fresh_value(node: n.Expr) -> bool:
     return not todo
 
 
-def widen_fresh(node: n.Expr, type_: Type, *, whole: bool = True) -> Type:
+def widen_fresh(node: n.Expr, type_: t.Type, *, whole: bool = True) -> t.Type:
     """Return the type of a reassignable variable with this value; shared parts keep their types."""
-    if not is_mutable(type_) or is_fresh_value(node):
-        return widen_type(type_, whole=whole)
-    if isinstance(node, n.ObjectLit) and isinstance(type_, Object) and not type_.name:
-        return _widen_fields(node, type_, whole)
+    if not t.is_mutable(type_) or is_fresh_value(node):
+        return t.widen_type(type_, whole=whole)
+    if isinstance(node, n.ObjectLit) and isinstance(type_, t.Object) and not type_.name:
+        values: dict[str, n.Expr | None] = dict.fromkeys(type_.fields)
+        for entry in node.entries:
+            if isinstance(entry, n.Spread):
+                values = dict.fromkeys(values)
+            else:
+                values[entry.key] = entry.value
+        fields: dict[str, t.ObjectField] = {}
+        for name, field in type_.fields.items():
+            value = values[name]
+            kind = field.type if value is None and t.is_mutable(field.type) else t.widen_type(field.type, whole=whole)
+            kind = kind if value is None else widen_fresh(value, field.type, whole=whole)
+            fields[name] = t.ObjectField(kind, field.optional, field.description)
+        return t.Object(fields)
     if isinstance(node, n.Name | n.Member | n.Index | n.Call):
         return type_
-    return widen_type(type_, whole=whole, literals=False)
-
-
-def _widen_fields(node: n.ObjectLit, type_: Object, whole: bool) -> Type:
-    values: dict[str, n.Expr | None] = dict.fromkeys(type_.fields)
-    for entry in node.entries:
-        if isinstance(entry, n.Spread):
-            values = dict.fromkeys(values)
-        else:
-            values[entry.key] = entry.value
-    fields: dict[str, ObjectField] = {}
-    for name, field in type_.fields.items():
-        value = values[name]
-        kind = field.type if value is None and is_mutable(field.type) else widen_type(field.type, whole=whole)
-        kind = kind if value is None else widen_fresh(value, field.type, whole=whole)
-        fields[name] = ObjectField(kind, field.optional, field.description)
-    return Object(fields)
+    return t.widen_type(type_, whole=whole, literals=False)
 
 
 def returned_expressions(function: n.Lambda) -> list[n.Expr]:
@@ -223,10 +204,10 @@ def _iterate_own_nodes(block: n.Block) -> Iterator[n.Node]:
         todo += [child for child in n.children(each) if not isinstance(child, n.Lambda | n.Function | n.AsyncFor)]
 
 
-def has_immutable_items(type_: Type | None) -> bool:
+def has_immutable_items(type_: t.Type | None) -> bool:
     """Return True if the type is an array of immutable items."""
-    kind = strip_ai_result(type_) if type_ is not None else JSON
-    return isinstance(kind, Array) and not is_mutable(kind.item)
+    kind = t.strip_ai_result(type_) if type_ is not None else t.JSON
+    return isinstance(kind, t.Array) and not t.is_mutable(kind.item)
 
 
 #: Methods that return a new array: of new texts, or with the items of the old one.

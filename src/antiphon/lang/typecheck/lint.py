@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.checker import Checker
-from antiphon.lang.typecheck.types import CallableType
 
 #: A name in braces that is called or followed by an operator; compiled on first use.
 _EXPRESSION_IN_BRACES = (
@@ -84,7 +84,7 @@ def warn_of_placeholders(c: Checker, node: n.Call) -> None:
         )
 
 
-def warn_of_swapped_arguments(c: Checker, node: n.Call, name: str, callable_: CallableType) -> None:
+def warn_of_swapped_arguments(c: Checker, node: n.Call, name: str, callable_: t.CallableType) -> None:
     """Warn of a pattern in place of a text, of a text in place of a path, and of foreign time formats."""
     names, given = callable_.names, node.arguments
     if given and names[:1] == ("text",) and name.startswith("parse") and _looks_like_path(given[0]):
@@ -100,7 +100,7 @@ def warn_of_swapped_arguments(c: Checker, node: n.Call, name: str, callable_: Ca
         names[:2] == ("path", "text")
         and _looks_like_path(given[1])
         and not _looks_like_path(given[0])
-        and _get_literal_text(given[0])
+        and n.get_plain_text(given[0])
     ):
         hint = f"the path comes first: `{name}({c.quote(given[1])}, …)`"
         c.warn("V0709", f"the first argument of `{name}` is the path, and this reads like a text", given[0], hint)
@@ -109,10 +109,10 @@ def warn_of_swapped_arguments(c: Checker, node: n.Call, name: str, callable_: Ca
 
 
 def _warn_of_time_format(c: Checker, time: n.Expr, format_: n.Expr, name: str) -> None:
-    if "%" in _get_literal_text(time):
+    if "%" in (n.get_plain_text(time) or ""):
         hint = f"the time comes first: `{name}({c.quote(format_)}, {c.quote(time)})`"
         c.warn("V0709", f"the first argument of `{name}` is the time, and this reads like a format", time, hint)
-    elif (said := _get_literal_text(format_)) and "%" not in said:
+    elif (said := n.get_plain_text(format_)) and "%" not in said:
         message = "nothing of the time stands in this format"
         c.warn("V0709", message, format_, "write `%Y-%m-%d %H:%M:%S`, or what of it is wanted")
 
@@ -120,16 +120,8 @@ def _warn_of_time_format(c: Checker, time: n.Expr, format_: n.Expr, name: str) -
 def _looks_like_pattern(node: n.Expr) -> bool:
     if isinstance(node, n.Name):
         return _REGEX_NAME.search(node.name) is not None
-    return _REGEX_SIGN.search(_get_literal_text(node)) is not None
+    return _REGEX_SIGN.search(n.get_plain_text(node) or "") is not None
 
 
 def _looks_like_path(node: n.Expr) -> bool:
-    return _FILE_PATH.fullmatch(_get_literal_text(node)) is not None
-
-
-def _get_literal_text(node: n.Expr) -> str:
-    """Return the value of a string literal without interpolations, or ""."""
-    if not isinstance(node, n.TextLit) or len(node.parts) != 1:
-        return ""
-    only = node.parts[0]
-    return only if isinstance(only, str) else ""
+    return _FILE_PATH.fullmatch(n.get_plain_text(node) or "") is not None

@@ -9,27 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    NULL,
-    NUMBER,
-    TEXT,
-    Array,
-    CallableType,
-    Map,
-    Object,
-    ObjectField,
-    SimpleType,
-    Type,
-    Union,
-    get_base_type,
-    is_json_data,
-    make_nullable,
-)
+from antiphon.lang.typecheck import types as t
 
 #: The type parameters in signatures.
-T, U, K = SimpleType("T"), SimpleType("U"), SimpleType("K")
+T, U, K = t.SimpleType("T"), t.SimpleType("U"), t.SimpleType("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +150,12 @@ ARRAY_METHODS = {
         "The largest item, or that for which it gives the most; an error if there is none.", ("(T) => K",), 0, "T"
     ),
 }
+#: Methods that take a function.
+METHODS_WITH_FUNCTION = frozenset(
+    name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters)
+)
+#: Methods that pass each item, and its position if the function takes two parameters.
+METHODS_WITH_POSITION = METHODS_WITH_FUNCTION - {"reduce"}
 MAP_METHODS = {
     **_COMMON_METHODS,
     **_LENGTH_METHODS,
@@ -214,30 +203,30 @@ BUILTINS = {
     "answers": BuiltinSignature("The answers the models will give in this test.", ("json",), 1, in_tests=True),
 }
 #: Built-in names that are not functions.
-BUILTIN_VALUES: dict[str, Type] = {"args": Array(TEXT)}
+BUILTIN_VALUES: dict[str, t.Type] = {"args": t.Array(t.TEXT)}
 
-_SIGNATURE_TYPES: dict[str, Type] = {
-    "text": TEXT,
-    "number": NUMBER,
-    "boolean": BOOLEAN,
-    "json": JSON,
-    "null": NULL,
-    "text[]": Array(TEXT),
-    "json[]": Array(JSON),
+_SIGNATURE_TYPES: dict[str, t.Type] = {
+    "text": t.TEXT,
+    "number": t.NUMBER,
+    "boolean": t.BOOLEAN,
+    "json": t.JSON,
+    "null": t.NULL,
+    "text[]": t.Array(t.TEXT),
+    "json[]": t.Array(t.JSON),
     "T": T,
     "U": U,
-    "T[]": Array(T),
-    "U[]": Array(U),
-    "T | null": Union((T, NULL)),
-    "(T) => U": CallableType((T,), 1, U),
-    "(T) => K": CallableType((T,), 1, K),
-    "(T) => text": CallableType((T,), 1, TEXT),
-    "(T) => number": CallableType((T,), 1, NUMBER),
-    "(T) => boolean": CallableType((T,), 1, BOOLEAN),
-    "(U, T) => U": CallableType((U, T), 2, U),
-    "{ [text]: T[] }": Map(Array(T)),
-    "{ first: T, second: U }[]": Array(Object({"first": ObjectField(T), "second": ObjectField(U)})),
-    "{ key: text, value: T }[]": Array(Object({"key": ObjectField(TEXT), "value": ObjectField(T)})),
+    "T[]": t.Array(T),
+    "U[]": t.Array(U),
+    "T | null": t.Union((T, t.NULL)),
+    "(T) => U": t.CallableType((T,), 1, U),
+    "(T) => K": t.CallableType((T,), 1, K),
+    "(T) => text": t.CallableType((T,), 1, t.TEXT),
+    "(T) => number": t.CallableType((T,), 1, t.NUMBER),
+    "(T) => boolean": t.CallableType((T,), 1, t.BOOLEAN),
+    "(U, T) => U": t.CallableType((U, T), 2, U),
+    "{ [text]: T[] }": t.Map(t.Array(T)),
+    "{ first: T, second: U }[]": t.Array(t.Object({"first": t.ObjectField(T), "second": t.ObjectField(U)})),
+    "{ key: text, value: T }[]": t.Array(t.Object({"key": t.ObjectField(t.TEXT), "value": t.ObjectField(T)})),
 }
 
 
@@ -245,36 +234,38 @@ _SIGNATURE_TYPES: dict[str, Type] = {
 _FIXED_TYPES = {name: type_ for name, type_ in _SIGNATURE_TYPES.items() if not {T.name, U.name, K.name} & set(name)}
 
 
-def resolve_signature_type(name: str, receiver: Type = JSON) -> Type:
+def resolve_signature_type(name: str, receiver: t.Type = t.JSON) -> t.Type:
     """Return the type that a signature's notation means for this receiver."""
     if name == "self":
         return receiver
     if name in _FIXED_TYPES:
         return _FIXED_TYPES[name]
-    inner = receiver.item if isinstance(receiver, Array) else receiver.value if isinstance(receiver, Map) else JSON
-    return substitute_type(_SIGNATURE_TYPES[name], {T: inner, U: JSON})
+    inner = (
+        receiver.item if isinstance(receiver, t.Array) else receiver.value if isinstance(receiver, t.Map) else t.JSON
+    )
+    return substitute_type(_SIGNATURE_TYPES[name], {T: inner, U: t.JSON})
 
 
-def parse_signature_type(name: str) -> Type:
+def parse_signature_type(name: str) -> t.Type:
     """Return a type of a signature, with its type parameters."""
     return _SIGNATURE_TYPES[name]
 
 
-def substitute_type(type_: Type, known: dict[Type, Type]) -> Type:
+def substitute_type(type_: t.Type, known: dict[t.Type, t.Type]) -> t.Type:
     """Return a type of a signature with its type parameters replaced."""
-    if isinstance(type_, SimpleType):
+    if isinstance(type_, t.SimpleType):
         return known.get(type_, type_)
-    if isinstance(type_, Array):
-        return Array(substitute_type(type_.item, known))
-    if isinstance(type_, Map):
-        return Map(substitute_type(type_.value, known))
-    if isinstance(type_, Object):
-        return Object({name: ObjectField(substitute_type(each.type, known)) for name, each in type_.fields.items()})
-    if isinstance(type_, Union):
+    if isinstance(type_, t.Array):
+        return t.Array(substitute_type(type_.item, known))
+    if isinstance(type_, t.Map):
+        return t.Map(substitute_type(type_.value, known))
+    if isinstance(type_, t.Object):
+        return t.Object({name: t.ObjectField(substitute_type(each.type, known)) for name, each in type_.fields.items()})
+    if isinstance(type_, t.Union):
         first = substitute_type(type_.options[0], known)
-        return make_nullable(first) if first != JSON else JSON
-    if isinstance(type_, CallableType):
-        return CallableType(
+        return t.make_nullable(first) if first != t.JSON else t.JSON
+    if isinstance(type_, t.CallableType):
+        return t.CallableType(
             tuple(substitute_type(each, known) for each in type_.parameters),
             type_.required,
             substitute_type(type_.returns, known),
@@ -290,25 +281,25 @@ _METHOD_TABLES = {
     "map": MAP_METHODS,
     "object": OBJECT_METHODS,
 }
-_KIND_NAMES: dict[type[Type], str] = {Array: "array", Map: "map", Object: "object"}
+_KIND_NAMES: dict[type[t.Type], str] = {t.Array: "array", t.Map: "map", t.Object: "object"}
 
 
-def name_kind(kind: Type) -> str:
+def name_kind(kind: t.Type) -> str:
     """Return the key of a kind of values in method tables, or ""."""
-    return kind.name if isinstance(kind, SimpleType) else _KIND_NAMES.get(type(kind), "")
+    return kind.name if isinstance(kind, t.SimpleType) else _KIND_NAMES.get(type(kind), "")
 
 
-def get_methods(type_: Type) -> dict[str, MethodSignature] | None:
+def get_methods(type_: t.Type) -> dict[str, MethodSignature] | None:
     """Return the methods of a type; `None` for `json`, of which nothing is known."""
-    kind = get_base_type(type_)
-    return _common_methods(kind) if isinstance(kind, Union) else _METHOD_TABLES.get(name_kind(kind))
+    kind = t.get_base_type(type_)
+    return _common_methods(kind) if isinstance(kind, t.Union) else _METHOD_TABLES.get(name_kind(kind))
 
 
-def _common_methods(type_: Union) -> dict[str, MethodSignature]:
+def _common_methods(type_: t.Union) -> dict[str, MethodSignature]:
     """Return the methods that are the same for every option of a union."""
-    if any(isinstance(each, Object) for each in type_.options):
+    if any(isinstance(each, t.Object) for each in type_.options):
         # An object's fields beyond its type must stay hidden, so a union with objects has only the common methods.
-        return _COMMON_METHODS if is_json_data(type_) else {}
+        return _COMMON_METHODS if t.is_json_data(type_) else {}
     first, *others = [get_methods(each) or {} for each in type_.options]
     return {
         name: method

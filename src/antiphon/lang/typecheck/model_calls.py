@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.python_block import dedent_code
-from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import inhabited_options, is_assignable
 from antiphon.lang.typecheck.blocks import check_block
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.element_types import infer_loop_item, is_private_value
@@ -15,28 +16,9 @@ from antiphon.lang.typecheck.literals import check_prompt_values
 from antiphon.lang.typecheck.names import check_model_reference, resolve_name
 from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
-from antiphon.lang.typecheck.types import (
-    AI_MEMBER_NAMES,
-    BOOLEAN,
-    JSON,
-    MODEL,
-    NEVER,
-    PROMPT,
-    TEXT,
-    TOOL,
-    AIResultType,
-    Array,
-    Object,
-    Type,
-    get_operand_type,
-    has_function,
-    is_mutable,
-    strip_ai_result,
-)
-from antiphon.lang.typecheck.unions import inhabited_options
 
 
-def infer_ask_model(c: Checker, node: n.ModelCall, wanted: Type | None) -> Type:
+def infer_ask_model(c: Checker, node: n.ModelCall, wanted: t.Type | None) -> t.Type:
     """Infer the type of `do prompt model context`: an AI result of the expected type."""
     _check_prompt(c, node.prompt)
     if node.model is not None:
@@ -45,16 +27,16 @@ def infer_ask_model(c: Checker, node: n.ModelCall, wanted: Type | None) -> Type:
         c.usage.record_shown_variables()
     node.wanted = _resolve_answer_type(c, node, wanted)
     for each in inhabited_options(node.wanted) if node.wanted is not None else ():
-        if isinstance(each, Object) and each.name:
+        if isinstance(each, t.Object) and each.name:
             _check_answer_fields(c, node, each)
     # The model may call tools of the program, which may change values.
     c.narrowing.invalidate_by_node(node)
-    return wanted if wanted is not None and has_function(wanted) else AIResultType(node.wanted or JSON)
+    return wanted if wanted is not None and t.has_function(wanted) else t.AIResultType(node.wanted or t.JSON)
 
 
-def _check_answer_fields(c: Checker, node: n.ModelCall, wanted: Object) -> None:
+def _check_answer_fields(c: Checker, node: n.ModelCall, wanted: t.Object) -> None:
     """Report fields of an answer type that have the names of an AI result's own members."""
-    for name in AI_MEMBER_NAMES:
+    for name in t.AI_MEMBER_NAMES:
         if name in wanted.fields:
             message = (
                 f"an answer cannot be a `{wanted.name}`: its field `{name}` could not be told from the result's own"
@@ -64,69 +46,69 @@ def _check_answer_fields(c: Checker, node: n.ModelCall, wanted: Object) -> None:
             )
 
 
-def infer_ask_human(c: Checker, node: n.AskHuman, wanted: Type | None) -> Type:
+def infer_ask_human(c: Checker, node: n.AskHuman, wanted: t.Type | None) -> t.Type:
     """Infer the type of `ask prompt`: text, or the expected type."""
     _check_prompt(c, node.prompt)
     node.wanted = _resolve_answer_type(c, node, wanted)
-    return wanted if wanted is not None and has_function(wanted) else node.wanted or TEXT
+    return wanted if wanted is not None and t.has_function(wanted) else node.wanted or t.TEXT
 
 
-def infer_python_block(c: Checker, node: n.PyBlock, _: Type | None) -> Type:
+def infer_python_block(c: Checker, node: n.PyBlock, _: t.Type | None) -> t.Type:
     """Check `py(a, b) { … }`, whose result is json."""
     for each in node.parameters:
         symbol = resolve_name(c, each)
-        each.type = symbol.type if symbol is not None else JSON
-        if symbol is not None and (symbol.kind == "type" or not is_assignable(each.type, JSON)):
+        each.type = symbol.type if symbol is not None else t.JSON
+        if symbol is not None and (symbol.kind == "type" or not is_assignable(each.type, t.JSON)):
             c.report("V0609", f"`{each.name}` cannot be handed to Python: it is no data", each)
     if c.untrusted:
         c.report("V0603", "Python is not allowed by --untrusted", (node.start, node.start + (4 if node.is_pure else 2)))
-        return JSON
+        return t.JSON
     error = find_python_error(node.code, [each.name for each in node.parameters])
     if error is not None:
         message, offset = error
         start = min(node.code_start + offset, node.end)
         c.report("V0608", f"this is not Python: {message}", (start, min(start + 1, node.end)))
-    return JSON
+    return t.JSON
 
 
-def infer_async_for(c: Checker, node: n.AsyncFor, wanted: Type | None) -> Type:
+def infer_async_for(c: Checker, node: n.AsyncFor, wanted: t.Type | None) -> t.Type:
     """Infer the type of `async for x in xs { yield … }`: an array of the yielded values."""
     item = infer_loop_item(c, node.iterable, c.infer(node.iterable))
-    goal = strip_ai_result(wanted) if wanted is not None else None
-    frame = FunctionFrame(node, is_async_for=True, wanted_item=goal.item if isinstance(goal, Array) else None)
+    goal = t.strip_ai_result(wanted) if wanted is not None else None
+    frame = FunctionFrame(node, is_async_for=True, wanted_item=goal.item if isinstance(goal, t.Array) else None)
     c.scopes.enter_frame(frame)
     private = is_private_value(node.iterable)
     symbol = node.symbol = c.scopes.make_local(node.name, "loop", item, node.name_start, node.body, private)
     c.narrowing.invalidate_by_node(node.body)
     check_block(c, node.body, (symbol,))
     c.scopes.leave_frame()
-    if frame.wanted_item is None and frame.yields is not None and is_mutable(frame.yields):
+    if frame.wanted_item is None and frame.yields is not None and t.is_mutable(frame.yields):
         c.aliases.record_combined(node)
-    return Array(frame.yields or NEVER)
+    return t.Array(frame.yields or t.NEVER)
 
 
 def _check_prompt(c: Checker, node: n.Expr) -> None:
     type_ = c.require_non_null(node, c.infer(node))
     check_prompt_values(c, node)
-    kind = get_operand_type(type_)
-    if kind is not TEXT and kind is not JSON:
-        hint = f'put it into a text: `"${{{c.quote(node)}}}"`' if is_assignable(type_, JSON) else ""
-        if kind is BOOLEAN:
+    kind = t.get_operand_type(type_)
+    if kind is not t.TEXT and kind is not t.JSON:
+        hint = f'put it into a text: `"${{{c.quote(node)}}}"`' if is_assignable(type_, t.JSON) else ""
+        if kind is t.BOOLEAN:
             hint = 'a prompt that is chosen stands in parentheses: `do (c ? "…" : "…")`'
         c.report("V0314", f"a prompt is text, found `{format_type_general(kind)}`", node, hint)
 
 
-def _resolve_answer_type(c: Checker, node: n.ModelCall | n.AskHuman, wanted: Type | None) -> Type | None:
+def _resolve_answer_type(c: Checker, node: n.ModelCall | n.AskHuman, wanted: t.Type | None) -> t.Type | None:
     """Return the type that an answer must have; None where any answer is accepted."""
     if wanted is None:
         return None
-    type_ = strip_ai_result(wanted)
-    if type_ is PROMPT:
-        return TEXT
-    if has_function(type_):
+    type_ = t.strip_ai_result(wanted)
+    if type_ is t.PROMPT:
+        return t.TEXT
+    if t.has_function(type_):
         c.report("V0342", f"nobody can answer with a function, and `{format_type_short(type_)}` is wanted", node)
         return None
-    if type_ in (JSON, NEVER, MODEL, TOOL):
+    if type_ in (t.JSON, t.NEVER, t.MODEL, t.TOOL):
         return None
     return type_
 

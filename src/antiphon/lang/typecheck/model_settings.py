@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax import table as habits
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.fix_hints import report_mismatch
 from antiphon.lang.typecheck.literals import get_key_span
 from antiphon.lang.typecheck.names import infer_tool_name
 from antiphon.lang.typecheck.reporter import get_name_span
 from antiphon.lang.typecheck.type_printer import format_type_short
-from antiphon.lang.typecheck.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, strip_ai_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ModelSetting:
     `option` is its name in requests, `connect` its name in `antiphon.connect`.
     """
 
-    type: Type
+    type: t.Type
     doc: str
     least: float | None = None
     most: float | None = None
@@ -35,30 +35,30 @@ class ModelSetting:
 OUTPUT_STRATEGIES = ("native", "prompted", "tool")
 
 
-def _make_literals(*words: str) -> tuple[Type, ...]:
-    return tuple(map(Literal, words))
+def _make_literals(*words: str) -> tuple[t.Type, ...]:
+    return tuple(map(t.Literal, words))
 
 
 #: The settings in the braces of `model name = { … }`.
 MODEL_SETTINGS = {
-    "name": ModelSetting(TEXT, "What the provider calls it."),
-    "provider": ModelSetting(TEXT, "Whose it is, where the name does not say.", connect="provider"),
-    "url": ModelSetting(TEXT, "Where it is served.", connect="url"),
+    "name": ModelSetting(t.TEXT, "What the provider calls it."),
+    "provider": ModelSetting(t.TEXT, "Whose it is, where the name does not say.", connect="provider"),
+    "url": ModelSetting(t.TEXT, "Where it is served.", connect="url"),
     "apiKey": ModelSetting(
-        TEXT, "The key, where it is not in the provider's usual environment variable.", connect="key"
+        t.TEXT, "The key, where it is not in the provider's usual environment variable.", connect="key"
     ),
-    "tools": ModelSetting(Array(TOOL), "The tools it may call."),
-    "system": ModelSetting(TEXT, "What it is told before everything else."),
-    "temperature": ModelSetting(NUMBER, "How freely it chooses words.", 0, 2, option="temperature"),
-    "topP": ModelSetting(NUMBER, "From how much of the likely words it chooses.", 0, 1, option="top_p"),
-    "maxTokens": ModelSetting(NUMBER, "How long an answer may be, in tokens.", 1, whole=True, option="max_tokens"),
-    "maxTurns": ModelSetting(NUMBER, "How many requests a `vibe` may make.", 1, whole=True),
-    "maxCost": ModelSetting(NUMBER, "How many dollars one `do` or `vibe` may cost.", 0),
-    "timeout": ModelSetting(NUMBER, "How long the server may be silent, in seconds.", 0, connect="timeout"),
-    "strategy": ModelSetting(Union(_make_literals(*OUTPUT_STRATEGIES)), "How typed answers are asked for."),
-    "attempts": ModelSetting(NUMBER, "How often a typed answer that does not fit is asked for again.", 1, whole=True),
+    "tools": ModelSetting(t.Array(t.TOOL), "The tools it may call."),
+    "system": ModelSetting(t.TEXT, "What it is told before everything else."),
+    "temperature": ModelSetting(t.NUMBER, "How freely it chooses words.", 0, 2, option="temperature"),
+    "topP": ModelSetting(t.NUMBER, "From how much of the likely words it chooses.", 0, 1, option="top_p"),
+    "maxTokens": ModelSetting(t.NUMBER, "How long an answer may be, in tokens.", 1, whole=True, option="max_tokens"),
+    "maxTurns": ModelSetting(t.NUMBER, "How many requests a `vibe` may make.", 1, whole=True),
+    "maxCost": ModelSetting(t.NUMBER, "How many dollars one `do` or `vibe` may cost.", 0),
+    "timeout": ModelSetting(t.NUMBER, "How long the server may be silent, in seconds.", 0, connect="timeout"),
+    "strategy": ModelSetting(t.Union(_make_literals(*OUTPUT_STRATEGIES)), "How typed answers are asked for."),
+    "attempts": ModelSetting(t.NUMBER, "How often a typed answer that does not fit is asked for again.", 1, whole=True),
     "reasoning": ModelSetting(
-        Union((*_make_literals("none", "minimal", "low", "medium", "high", "xhigh", "max"), NUMBER)),
+        t.Union((*_make_literals("none", "minimal", "low", "medium", "high", "xhigh", "max"), t.NUMBER)),
         "How much it thinks: a word, or a number of tokens.",
         1,
         whole=True,
@@ -86,8 +86,8 @@ def check_model_declaration(c: Checker, node: n.ModelDecl) -> bool:
     where = get_name_span(node)
     if "name" not in seen:
         c.report("V0411", f"the model `{node.name}` has no `name`", where, 'add `name: "provider/model"`')
-    node.settings.type = JSON
-    symbol = node.symbol = c.scopes.make_symbol(node.name, "model", MODEL, node.name_start, node.end, node=node)
+    node.settings.type = t.JSON
+    symbol = node.symbol = c.scopes.make_symbol(node.name, "model", t.MODEL, node.name_start, node.end, node=node)
     if node.exported:
         c.scopes.export(node, symbol)
     c.scopes.declare(symbol)
@@ -107,7 +107,7 @@ def _check_setting(c: Checker, entry: n.ObjectEntry) -> None:
         c.infer(entry.value)
     elif entry.key == "tools":
         _check_tools_setting(c, entry.value)
-    elif setting.type is TEXT and _is_unquoted_text(c, entry.value):
+    elif setting.type is t.TEXT and _is_unquoted_text(c, entry.value):
         written = c.source.text[entry.value.start : entry.value.end]
         c.report("V0201", f"there is no `{written}` here", entry.value, f'it stands in quotes: `"{written}"`')
     else:
@@ -124,8 +124,8 @@ def _is_unquoted_text(c: Checker, node: n.Expr) -> bool:
 
 def _check_tools_setting(c: Checker, node: n.Expr) -> None:
     if not isinstance(node, n.ArrayLit):
-        type_ = strip_ai_result(c.infer(node))
-        if type_ != JSON and type_ != MODEL_SETTINGS["tools"].type:
+        type_ = t.strip_ai_result(c.infer(node))
+        if type_ != t.JSON and type_ != MODEL_SETTINGS["tools"].type:
             message = f"expected an array of tools for `tools`, found `{format_type_short(type_)}`"
             c.report("V0301", message, node, "write `[readFile, weather]`: their names, in brackets")
         return
@@ -139,12 +139,12 @@ def _check_tools_setting(c: Checker, node: n.Expr) -> None:
         if isinstance(item, n.Name) and infer_tool_name(c, item) is not None:
             continue
         if isinstance(item, n.Call) and isinstance(item.callee, n.Name) and infer_tool_name(c, item.callee) is not None:
-            report_mismatch(c, item, TEXT, TOOL, "tools")
+            report_mismatch(c, item, t.TEXT, t.TOOL, "tools")
             continue
-        type_ = strip_ai_result(c.infer(item))
+        type_ = t.strip_ai_result(c.infer(item))
         # An item may be a bundle: an array of tools.
-        if type_ not in (JSON, TOOL, MODEL_SETTINGS["tools"].type):
-            report_mismatch(c, item, type_, TOOL, "tools")
+        if type_ not in (t.JSON, t.TOOL, MODEL_SETTINGS["tools"].type):
+            report_mismatch(c, item, type_, t.TOOL, "tools")
 
 
 def _check_number_range(c: Checker, entry: n.ObjectEntry, setting: ModelSetting) -> None:

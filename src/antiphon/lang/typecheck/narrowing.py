@@ -5,28 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.assignability import is_assignable
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.assignability import (
+    inhabited_options,
+    intersect_type,
+    is_assignable,
+    is_never,
+    make_union,
+    subtract_type,
+)
 from antiphon.lang.typecheck.invariance import can_share
 from antiphon.lang.typecheck.side_effects import ALL_ITEMS, ANY_MEMBER, SideEffectAnalysis, SideEffects
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    JSON,
-    NULL,
-    NUMBER,
-    TEXT,
-    TOOL_CALL,
-    AIResultType,
-    Literal,
-    Object,
-    Type,
-    get_base_type,
-    is_mutable,
-    is_nullable,
-    remove_null,
-    strip_ai_result,
-)
-from antiphon.lang.typecheck.unions import inhabited_options, intersect_type, is_never, make_union, subtract_type
 
 #: The maximum number of steps of a path, and of facts, since they are copied with every block.
 _MAX_STEPS, _MAX_FACTS = 4, 64
@@ -34,8 +24,8 @@ _PATH_NODES = (n.Member, n.Index)
 #: The path of a narrowed value: its variable, then members and items; an index may be a variable.
 ValuePath = tuple[Symbol, tuple[str | int | Symbol, ...]]
 #: Narrowed types by the path of the value; and with the number of changes when they were recorded.
-NarrowedTypes = dict[ValuePath, Type]
-RecordedFacts = dict[ValuePath, tuple[int, Type]]
+NarrowedTypes = dict[ValuePath, t.Type]
+RecordedFacts = dict[ValuePath, tuple[int, t.Type]]
 #: Members of a tool call of which exactly one is null.
 _EXCLUSIVE_MEMBERS = {"error": "result", "result": "error"}
 
@@ -100,7 +90,7 @@ class Narrowing:
 
     # Facts
 
-    def get_type(self, node: n.Name | n.Member | n.Index, type_: Type) -> Type:
+    def get_type(self, node: n.Name | n.Member | n.Index, type_: t.Type) -> t.Type:
         """Return the type of a value, narrowed by the conditions around it."""
         if not self._facts or (path := get_value_path(node)) is None:
             return type_
@@ -116,9 +106,9 @@ class Narrowing:
             effects = self._effects.collect(condition)
             impossible = self.record([each for each in facts if not _may_change(effects, get_value_path(each[0]))])
         missing = _find_null_value(condition, holds)
-        if isinstance(missing, n.Member) and missing.name in _EXCLUSIVE_MEMBERS and missing.object.type is TOOL_CALL:
+        if isinstance(missing, n.Member) and missing.name in _EXCLUSIVE_MEMBERS and missing.object.type is t.TOOL_CALL:
             other = n.Member(missing.start, missing.end, missing.object, _EXCLUSIVE_MEMBERS[missing.name])
-            self._narrow(other, TEXT)
+            self._narrow(other, t.TEXT)
         return impossible
 
     def record(self, facts: Iterable[ConditionFact]) -> bool:
@@ -128,7 +118,7 @@ class Narrowing:
             impossible = self._narrow(node, type_) or impossible
         return impossible
 
-    def record_assignment(self, symbol: Symbol, type_: Type) -> None:
+    def record_assignment(self, symbol: Symbol, type_: t.Type) -> None:
         """Invalidate the facts about a variable, and record the type of its new value."""
         self._change_counts[symbol] = self._change_counts.get(symbol, 0) + 1
         path: ValuePath = symbol, ()
@@ -138,12 +128,12 @@ class Narrowing:
         if found is not None:
             self._facts[path] = (self._count_changes(path), found)
 
-    def record_part_assignment(self, node: n.Member | n.Index, slot: Type, type_: Type) -> None:
+    def record_part_assignment(self, node: n.Member | n.Index, slot: t.Type, type_: t.Type) -> None:
         """Record that a value of this type was assigned to a member or an item."""
         if (found := _narrow_after_assignment(slot, type_)) is not None:
             self._narrow(node, found)
 
-    def _narrow(self, node: n.Expr, type_: Type) -> bool:
+    def _narrow(self, node: n.Expr, type_: t.Type) -> bool:
         """Record that a value has a narrower type. Return True if there is no such value."""
         path = get_value_path(node)
         if path is None or self._changes_concurrently(path):
@@ -204,30 +194,30 @@ class Narrowing:
         return _may_change(self._effects.collect_concurrent(), path)
 
 
-def _join_certain(types: list[Type]) -> Type | None:
+def _join_certain(types: list[t.Type]) -> t.Type | None:
     found = types[0]
     for each in types[1:]:
         if is_assignable(each, found, certain=True):
             continue
-        if isinstance(each, AIResultType) or isinstance(found, AIResultType):
+        if isinstance(each, t.AIResultType) or isinstance(found, t.AIResultType):
             return None
         found = each if is_assignable(found, each, certain=True) else make_union((found, each))
     return found
 
 
-def _narrow_after_assignment(slot: Type, type_: Type) -> Type | None:
+def _narrow_after_assignment(slot: t.Type, type_: t.Type) -> t.Type | None:
     """Return the type of a place after an assignment: without null, if the value is known not to be null.
 
     Which of several other options it has is not recorded, since the next lines may well test it.
     """
-    is_there = is_nullable(slot) and not is_nullable(type_) and strip_ai_result(type_) != JSON
-    return remove_null(slot) if is_there else None
+    is_there = t.is_nullable(slot) and not t.is_nullable(type_) and t.strip_ai_result(type_) != t.JSON
+    return t.remove_null(slot) if is_there else None
 
 
-def _narrow_untyped(type_: Type) -> Type | None:
+def _narrow_untyped(type_: t.Type) -> t.Type | None:
     """Return the type of an untyped variable after an assignment, if the value is null or immutable."""
-    kind = get_base_type(type_)
-    return kind if kind in (NULL, NUMBER, TEXT, BOOLEAN) else None
+    kind = t.get_base_type(type_)
+    return kind if kind in (t.NULL, t.NUMBER, t.TEXT, t.BOOLEAN) else None
 
 
 def get_value_path(node: n.Expr) -> ValuePath | None:
@@ -283,14 +273,13 @@ def _find_null_value(node: n.Expr, holds: bool) -> n.Expr | None:
 
 
 #: A value, and its type where the condition holds.
-ConditionFact = tuple[n.Expr, Type]
-#: Expressions whose values can be narrowed, and those among them that are steps of a path.
-_PATH_STEPS = (n.Member, n.Index, n.Slice)
-_NARROWABLE = (n.Name, *_PATH_STEPS)
+ConditionFact = tuple[n.Expr, t.Type]
+#: Expressions whose values can be narrowed.
+_NARROWABLE = (n.Name, *n.PATH_STEPS)
 #: The maximum number of terms of a condition that are examined.
 _MAX_TERMS = 50
 #: The values of a condition that does not hold.
-_FALSY = make_union((NULL, Literal(False)))
+_FALSY = make_union((t.NULL, t.Literal(False)))
 
 
 def infer_facts(node: n.Expr, holds: bool, most: int = _MAX_TERMS) -> Iterator[ConditionFact]:
@@ -331,7 +320,7 @@ def _infer_common_facts(node: n.Binary, holds: bool, most: int) -> Iterator[Cond
     first = {_value_key(each): type_ for each, type_ in infer_facts(node.left, holds, most)}
     for each, type_ in infer_facts(node.right, holds, min(most, 5)) if first else ():
         other = first.get(key) if (key := _value_key(each)) is not None else None
-        if other is not None and not isinstance(other, AIResultType) and not isinstance(type_, AIResultType):
+        if other is not None and not isinstance(other, t.AIResultType) and not isinstance(type_, t.AIResultType):
             yield each, make_union((other, type_))
 
 
@@ -348,10 +337,10 @@ def _infer_equality_facts(node: n.Binary, equal: bool) -> Iterator[ConditionFact
         if isinstance(other, n.NullLit):
             if not equal:
                 yield from _infer_non_null_facts(one)
-        elif isinstance(found := strip_ai_result(other.type) if other.type is not None else JSON, Literal):
-            if one.type is not None and strip_ai_result(one.type) != JSON:
+        elif isinstance(found := t.strip_ai_result(other.type) if other.type is not None else t.JSON, t.Literal):
+            if one.type is not None and t.strip_ai_result(one.type) != t.JSON:
                 yield from infer_tested_facts(one, found, equal)
-        elif equal and not is_nullable(found) and found != JSON:
+        elif equal and not t.is_nullable(found) and found != t.JSON:
             # A value that equals a non-null value is not null.
             yield from _infer_non_null_facts(one)
 
@@ -361,50 +350,52 @@ def _infer_membership_facts(node: n.Binary, holds: bool) -> Iterator[ConditionFa
     if not isinstance(node.right, n.ArrayLit) or not node.right.items:
         return
     found = [each.type for each in node.right.items if not isinstance(each, n.Spread) and each.type is not None]
-    literals = [strip_ai_result(each) for each in found]
-    if len(literals) == len(node.right.items) and all(isinstance(each, Literal) for each in literals):
+    literals = [t.strip_ai_result(each) for each in found]
+    if len(literals) == len(node.right.items) and all(isinstance(each, t.Literal) for each in literals):
         yield from infer_tested_facts(node.left, make_union(literals), holds)
 
 
 def _infer_non_null_facts(node: n.Expr) -> Iterator[ConditionFact]:
     """Yield that a value is not null, nor the values before `?.` in its path."""
     if isinstance(node, _NARROWABLE):
-        if node.type is not None and is_nullable(node.type):
-            yield node, remove_null(node.type)
+        if node.type is not None and t.is_nullable(node.type):
+            yield node, t.remove_null(node.type)
         yield from _infer_receiver_facts(node)
 
 
 def _infer_receiver_facts(node: n.Expr) -> Iterator[ConditionFact]:
-    while isinstance(node, _PATH_STEPS):
-        if node.optional and node.object.type is not None and is_nullable(node.object.type):
-            yield node.object, remove_null(node.object.type)
+    while isinstance(node, n.PATH_STEPS):
+        if node.optional and node.object.type is not None and t.is_nullable(node.object.type):
+            yield node.object, t.remove_null(node.object.type)
         node = node.object
 
 
-def infer_tested_facts(node: n.Expr, tested: Type, holds: bool) -> Iterator[ConditionFact]:
+def infer_tested_facts(node: n.Expr, tested: t.Type, holds: bool) -> Iterator[ConditionFact]:
     """Yield the facts about a value that is, or is not, of the tested type."""
     type_ = node.type
     if type_ is None or not isinstance(node, _NARROWABLE):
         return
-    if type_ is JSON and not isinstance(node, n.Name):
+    if type_ is t.JSON and not isinstance(node, n.Name):
         # A value inside json may be a model's answer, which is converted when it is read.
         return
     found = intersect_type(type_, tested) if holds else subtract_type(type_, tested)
     if found != type_ and (not holds or _remains_narrowed(type_, found)):
         yield node, found
-    if holds and tested != NULL and not is_nullable(tested):
+    if holds and tested != t.NULL and not t.is_nullable(tested):
         yield from _infer_receiver_facts(node)
     if isinstance(node, n.Member):
         yield from _infer_discriminated_facts(node, tested, holds)
 
 
-def _remains_narrowed(type_: Type, found: Type) -> bool:
+def _remains_narrowed(type_: t.Type, found: t.Type) -> bool:
     """Return True if a value keeps its narrowed type: an alias could insert other values into an array or a field."""
-    wider = [each for each in inhabited_options(type_) if is_mutable(each)]
-    return all(any(can_share(each, other) for other in wider) for each in inhabited_options(found) if is_mutable(each))
+    wider = [each for each in inhabited_options(type_) if t.is_mutable(each)]
+    return all(
+        any(can_share(each, other) for other in wider) for each in inhabited_options(found) if t.is_mutable(each)
+    )
 
 
-def _infer_discriminated_facts(node: n.Member, tested: Type, holds: bool) -> Iterator[ConditionFact]:
+def _infer_discriminated_facts(node: n.Member, tested: t.Type, holds: bool) -> Iterator[ConditionFact]:
     """Yield which objects of a union remain, by the type of one of their fields."""
     whole = node.object.type
     if whole is None:
@@ -415,11 +406,11 @@ def _infer_discriminated_facts(node: n.Member, tested: Type, holds: bool) -> Ite
     left = [each for each in parts if _can_have_field(each, node.name, tested, holds)]
     if len(left) < len(parts):
         found = make_union(left)
-        yield node.object, AIResultType(found) if isinstance(whole, AIResultType) else found
+        yield node.object, t.AIResultType(found) if isinstance(whole, t.AIResultType) else found
 
 
-def _can_have_field(type_: Type, name: str, tested: Type, holds: bool) -> bool:
-    field = type_.fields.get(name) if isinstance(type_, Object) else None
+def _can_have_field(type_: t.Type, name: str, tested: t.Type, holds: bool) -> bool:
+    field = type_.fields.get(name) if isinstance(type_, t.Object) else None
     # A value without such a field, as null, is only read through `?.`, which returns null.
-    read = NULL if field is None else field.read
+    read = t.NULL if field is None else field.read
     return not is_never(intersect_type(read, tested) if holds else subtract_type(read, tested))

@@ -88,8 +88,6 @@ class Reporter:
     def quote_receiver(self, node: n.Node) -> str:
         """Return the source of a node, in parentheses where a member could not follow it."""
         text = self.quote(node)
-        return (
-            f"({text})"
-            if isinstance(node, n.Binary | n.Unary | n.Range | n.ModelCall | n.AskHuman) and text != "x"
-            else text
-        )
+        if isinstance(node, n.Binary | n.Unary | n.Range | n.ModelCall | n.AskHuman) and text != "x":
+            return f"({text})"
+        return text

@@ -8,10 +8,10 @@ from typing import Any
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.methods import BUILTIN_VALUES, BUILTINS, resolve_signature_type
 from antiphon.lang.typecheck.reporter import Reporter, get_name_span
 from antiphon.lang.typecheck.symbols import Symbol, SymbolKind
-from antiphon.lang.typecheck.types import JSON, MODEL, CallableType, Type, strip_ai_result
 
 #: An offset beyond the end of every source.
 UNBOUNDED_END = 1 << 62
@@ -94,7 +94,7 @@ def _make_builtin_scope() -> Scope:
     scope = Scope()
     for name, each in BUILTINS.items():
         parameters = tuple(map(resolve_signature_type, each.parameters))
-        type_ = CallableType(parameters, each.required, resolve_signature_type(each.returns), each.variadic)
+        type_ = t.CallableType(parameters, each.required, resolve_signature_type(each.returns), each.variadic)
         scope.names[name] = Symbol(name, "builtin", type_, is_global=True)
     for name, type_ in BUILTIN_VALUES.items():
         scope.names[name] = Symbol(name, "builtin", type_, is_global=True)
@@ -107,7 +107,7 @@ BUILTIN_SCOPE = _make_builtin_scope()
 
 def make_outer_scope(lost: set[str]) -> Scope:
     """Return the scope around a module: the built-in names, and names that may be declared in unreadable text."""
-    unsure = {name: Symbol(name, "let", JSON, used=True) for name in lost - BUILTIN_SCOPE.names.keys()}
+    unsure = {name: Symbol(name, "let", t.JSON, used=True) for name in lost - BUILTIN_SCOPE.names.keys()}
     return Scope(unsure, BUILTIN_SCOPE)
 
 
@@ -118,7 +118,7 @@ class FunctionFrame:
     node: Any = None
     parent: FunctionFrame | None = None
     #: The declared return type.
-    returns: Type | None = None
+    returns: t.Type | None = None
     is_async_for: bool = False
     #: True if it is called immediately, so that it runs as part of the enclosing code.
     is_called_immediately: bool = False
@@ -126,10 +126,10 @@ class FunctionFrame:
     #: For each enclosing loop, whether it contains a `break`.
     loops: list[bool] = field(default_factory=list[bool])
     #: In an `async for`: the type of the yielded values, and the expected one.
-    yields: Type | None = None
-    wanted_item: Type | None = None
+    yields: t.Type | None = None
+    wanted_item: t.Type | None = None
     #: In a lambda without an expected type: the inferred return type.
-    inferred_returns: Type | None = None
+    inferred_returns: t.Type | None = None
 
     @property
     def title(self) -> str:
@@ -186,7 +186,7 @@ class ScopeStack:
         self,
         name: str,
         kind: SymbolKind,
-        type_: Type,
+        type_: t.Type,
         start: int,
         since: int,
         *,
@@ -208,7 +208,7 @@ class ScopeStack:
             node=node,
         )
 
-    def make_local(self, name: str, kind: SymbolKind, type_: Type, start: int, body: n.Node, private: bool) -> Symbol:
+    def make_local(self, name: str, kind: SymbolKind, type_: t.Type, start: int, body: n.Node, private: bool) -> Symbol:
         """Create a symbol that is visible in a body: a parameter, a loop variable or a caught error."""
         symbol = self.make_symbol(name, kind, type_, start, body.start, private=private)
         symbol.until, symbol.is_global = body.end, False
@@ -231,7 +231,7 @@ class ScopeStack:
     def _check_model_name(self, symbol: Symbol) -> None:
         """Report a model that cannot be asked, because its name is a keyword after a prompt."""
         is_imported = symbol.kind == "import" or isinstance(symbol.node, Symbol)
-        if strip_ai_result(symbol.type) is not MODEL and not (is_imported and symbol.type is JSON):
+        if t.strip_ai_result(symbol.type) is not t.MODEL and not (is_imported and symbol.type is t.JSON):
             return
         message = f"a model cannot be called `{symbol.name}`: behind a prompt, that word means something else"
         hint = f"give it another name, as `{symbol.name}Model`"
@@ -249,7 +249,7 @@ class ScopeStack:
     def suppress_unknown_name(self, name: str) -> None:
         """Declare a name around the module, so that its further uses are not reported."""
         if self.module.parent is not None:
-            self.module.parent.names[name] = Symbol(name, "let", JSON, used=True)
+            self.module.parent.names[name] = Symbol(name, "let", t.JSON, used=True)
 
     def record_use(self, symbol: Symbol) -> None:
         """Record that the current function uses a symbol."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.typecheck.methods import ARRAY_METHODS, BUILTINS, list_method_names
+from antiphon.lang.typecheck.methods import BUILTINS, METHODS_WITH_FUNCTION, list_method_names
 from antiphon.lang.typecheck.scopes import ScopeStack
 from antiphon.lang.typecheck.symbols import Symbol
 
@@ -20,8 +20,6 @@ _METHOD_NAMES = list_method_names()
 #: Nodes that declare variables for their own parts, and nodes without parts.
 _DECLARING_NODES: frozenset[type] = frozenset((n.Let, n.Destructure, n.For, n.AsyncFor, n.Function, n.Lambda))
 _LEAF_NODES: frozenset[type] = frozenset((n.Name, n.NumberLit, n.BoolLit, n.NullLit, n.TypeName))
-#: Methods that call a function argument.
-_CALLING_METHODS = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -159,7 +157,13 @@ def _collect_own_effects(root: n.Node) -> SideEffects:
         if type(node) in _DECLARING_NODES:
             own |= _declared_names(node)
         elif isinstance(node, n.Assign):
-            _record_target(out, node.target, own)
+            target = node.target
+            if isinstance(target, n.Name):
+                out.names |= {target.name} - own
+            elif isinstance(target, n.Member):
+                out.members.add(target.name)
+            else:
+                out.members |= members_changed_by_index(target.index)
         elif isinstance(node, n.Call):
             _record_call(out, node, own)
         elif isinstance(node, n.ModelCall):
@@ -190,15 +194,6 @@ def _pattern_names(pattern: n.Pattern | n.ArrayPattern) -> frozenset[str]:
     return frozenset(each.name for each in n.walk(pattern) if isinstance(each, n.PatternField | n.PatternItem))
 
 
-def _record_target(out: SideEffects, target: n.Name | n.Member | n.Index, own: frozenset[str]) -> None:
-    if isinstance(target, n.Name):
-        out.names |= {target.name} - own
-    elif isinstance(target, n.Member):
-        out.members.add(target.name)
-    else:
-        out.members |= members_changed_by_index(target.index)
-
-
 def members_changed_by_index(index: n.Expr) -> set[str]:
     """Return the members that an assignment to an index may change, as far as the index determines them."""
     if isinstance(index, n.TextLit) and len(index.parts) == 1 and isinstance(index.parts[0], str):
@@ -212,7 +207,7 @@ def _record_call(out: SideEffects, node: n.Call, own: frozenset[str]) -> None:
         if callee.name not in BUILTINS or callee.name in own:
             _record_callee(out, callee, own)
     elif isinstance(callee, n.Member) and callee.name in _METHOD_NAMES:
-        if callee.name in _CALLING_METHODS:
+        if callee.name in METHODS_WITH_FUNCTION:
             for each in node.arguments:
                 _record_callee(out, each, own)
         if callee.name == "remove":

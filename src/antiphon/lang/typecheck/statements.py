@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import CATCH_HINT
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import is_assignable, join_types
-from antiphon.lang.typecheck.blocks import check_block
+from antiphon.lang.typecheck.blocks import check_block, infer_returned_value
 from antiphon.lang.typecheck.checker import Checker
 from antiphon.lang.typecheck.destructuring import make_pattern_symbols
 from antiphon.lang.typecheck.element_types import infer_loop_entry, infer_loop_item, is_private_value
 from antiphon.lang.typecheck.invariance import widen_fresh
-from antiphon.lang.typecheck.lambdas import infer_returned_value
-from antiphon.lang.typecheck.method_calls import METHODS_WITH_FUNCTION, find_field_function
-from antiphon.lang.typecheck.methods import get_methods
+from antiphon.lang.typecheck.method_calls import find_field_function
+from antiphon.lang.typecheck.methods import METHODS_WITH_FUNCTION, get_methods
 from antiphon.lang.typecheck.names import check_model_reference
 from antiphon.lang.typecheck.narrowing import NarrowedTypes
 from antiphon.lang.typecheck.operators import check_condition, warn_constant_condition
 from antiphon.lang.typecheck.scopes import FunctionFrame
 from antiphon.lang.typecheck.symbols import Symbol
 from antiphon.lang.typecheck.type_printer import format_type_general, format_type_short
-from antiphon.lang.typecheck.types import (
-    BOOLEAN,
-    ERROR,
-    JSON,
-    NULL,
-    TEXT,
-    CallableType,
-    Type,
-    get_base_type,
-    get_operand_type,
-    is_mutable,
-    is_nullable,
-    strip_ai_result,
-)
 
 _LITERALS = (n.ArrayLit, n.BoolLit, n.NullLit, n.NumberLit, n.ObjectLit, n.TextLit)
 _EFFECT_FREE_NODES = frozenset(
@@ -52,7 +38,7 @@ def check_expression_statement(c: Checker, node: n.ExprStatement) -> bool:
     wanted = c.scopes.frame.returns if is_last else None
     type_ = c.infer(node.value) if wanted is None else c.check_value(node.value, wanted, "returns")
     if (
-        isinstance(type_, CallableType)
+        isinstance(type_, t.CallableType)
         and isinstance(node.value, n.Name)
         and not c.in_repl
         and len(c.diagnostics) == before
@@ -61,7 +47,7 @@ def check_expression_statement(c: Checker, node: n.ExprStatement) -> bool:
             "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
         )
     # The last value of a program is its result, if it is data.
-    is_result = is_last and is_assignable(type_, JSON)
+    is_result = is_last and is_assignable(type_, t.JSON)
     is_unused = type(node.value) in _EFFECT_FREE_NODES or _is_pure_method_call(node.value)
     if is_unused and not is_result and len(c.diagnostics) == before:
         c.warn("V0704", "nothing is done with this value", node.value, _hint_unused_value(c, node))
@@ -78,7 +64,7 @@ def _is_pure_method_call(value: n.Expr) -> bool:
         return False
     if value.callee.name in METHODS_WITH_FUNCTION - _SELECTING_METHODS:
         return False
-    type_ = strip_ai_result(value.callee.object.type or JSON)
+    type_ = t.strip_ai_result(value.callee.object.type or t.JSON)
     method = (get_methods(type_) or {}).get(value.callee.name)
     return method is not None and not method.mutates and find_field_function(type_, value.callee.name) is None
 
@@ -104,7 +90,7 @@ def check_if(c: Checker, node: n.If) -> bool:
     impossible = False
     each: n.If | n.Block | None = node
     while isinstance(each, n.If):
-        check_condition(c, each.condition, c.infer(each.condition, BOOLEAN))
+        check_condition(c, each.condition, c.infer(each.condition, t.BOOLEAN))
         warn_constant_condition(c, each.condition)
         outside = c.narrowing.begin_branch()
         c.narrowing.narrow_by_condition(each.condition, True)
@@ -133,7 +119,7 @@ def check_for(c: Checker, node: n.For) -> bool:
     return False
 
 
-def _make_loop_symbols(c: Checker, node: n.For, type_: Type) -> list[Symbol]:
+def _make_loop_symbols(c: Checker, node: n.For, type_: t.Type) -> list[Symbol]:
     """Return the variables of a loop: each item, its destructured fields, or each key and value."""
     private, since = is_private_value(node.iterable), node.body.start
     if node.pattern is not None:
@@ -159,7 +145,7 @@ def check_while(c: Checker, node: n.While) -> bool:
     """Check `while …`; if its condition is always true and it has no `break`, the code after it is unreachable."""
     c.narrowing.invalidate_by_node(node)
     outside = c.narrowing.begin_branch()
-    check_condition(c, node.condition, c.infer(node.condition, BOOLEAN))
+    check_condition(c, node.condition, c.infer(node.condition, t.BOOLEAN))
     warn_constant_condition(c, node.condition, unless=True)
     c.narrowing.narrow_by_condition(node.condition, True)
     c.scopes.frame.loops.append(False)
@@ -194,11 +180,11 @@ def check_return(c: Checker, node: n.Return) -> bool:
     if c.scopes.frame.is_async_for:
         _report_async_for_exit(c, node, "return")
         wanted = None
-    node.scalar = wanted is not None and not is_mutable(wanted)
+    node.scalar = wanted is not None and not t.is_mutable(wanted)
     if wanted is None and isinstance(c.scopes.frame.node, n.Lambda):
         infer_returned_value(c, node.value)
     elif node.value is None:
-        if wanted is not None and wanted != JSON and not is_nullable(wanted):
+        if wanted is not None and wanted != t.JSON and not t.is_nullable(wanted):
             c.report(
                 "V0502",
                 f"{c.scopes.frame.title} must return `{format_type_short(wanted)}`",
@@ -229,7 +215,7 @@ def check_yield(c: Checker, node: n.Yield) -> bool:
         frame.yields = frame.wanted_item
     else:
         type_ = c.infer(node.value)
-        type_ = widen_fresh(node.value, strip_ai_result(type_)) if not isinstance(node.value, n.NullLit) else NULL
+        type_ = widen_fresh(node.value, t.strip_ai_result(type_)) if not isinstance(node.value, n.NullLit) else t.NULL
         node.value.type = node.value.type or type_
         frame.yields = type_ if frame.yields is None else join_types(frame.yields, type_)
     return False
@@ -238,7 +224,7 @@ def check_yield(c: Checker, node: n.Yield) -> bool:
 def check_throw(c: Checker, node: n.Throw) -> bool:
     """Check `throw value`."""
     type_ = c.infer(node.value)
-    if not is_assignable(type_, JSON):
+    if not is_assignable(type_, t.JSON):
         c.report("V0301", f"only data can be thrown, found `{format_type_general(type_)}`", node.value)
     return True
 
@@ -257,7 +243,7 @@ def check_try(c: Checker, node: n.Try) -> bool:
 def _check_handler(c: Checker, node: n.Try, handler: n.Block) -> bool:
     if node.name is None:
         return check_block(c, handler)
-    symbol = node.symbol = c.scopes.make_local(node.name, "caught", ERROR, node.name_start, handler, False)
+    symbol = node.symbol = c.scopes.make_local(node.name, "caught", t.ERROR, node.name_start, handler, False)
     ends = check_block(c, handler, (symbol,))
     if not symbol.used and node.name.endswith(("Error", "Exception")):
         message = f"`{node.name}` names every error that is caught here, and is no kind of error"
@@ -303,7 +289,9 @@ def _check_loop_mode(c: Checker, mode: n.LoopMode | None) -> None:
     if mode.how is None and mode.model is not None and _is_text_variable(c, mode.model):
         mode.how, mode.model = mode.model, None
     if mode.how is not None:
-        _check_compress_instruction(c, mode.how)
+        kind = t.get_operand_type(c.infer(mode.how))
+        if kind not in (t.TEXT, t.JSON):
+            c.report("V0314", f"how to compress is said in text, found `{format_type_general(kind)}`", mode.how)
     if mode.model is not None:
         check_model_reference(c, mode.model)
     if mode.kind == "compress":
@@ -312,10 +300,4 @@ def _check_loop_mode(c: Checker, mode: n.LoopMode | None) -> None:
 
 def _is_text_variable(c: Checker, node: n.Name) -> bool:
     symbol = c.scopes.find(node.name)
-    return symbol is not None and type(symbol.type) is not CallableType and get_base_type(symbol.type) == TEXT
-
-
-def _check_compress_instruction(c: Checker, node: n.Expr) -> None:
-    kind = get_operand_type(c.infer(node))
-    if kind not in (TEXT, JSON):
-        c.report("V0314", f"how to compress is said in text, found `{format_type_general(kind)}`", node)
+    return symbol is not None and type(symbol.type) is not t.CallableType and t.get_base_type(symbol.type) == t.TEXT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from antiphon.lang.typecheck.types import Type
+from antiphon.lang.typecheck import types as t
 
 SymbolKind = Literal[
     "let", "const", "parameter", "loop", "caught", "function", "tool", "model", "type", "builtin", "import"
@@ -18,7 +18,7 @@ class Symbol:
 
     name: str
     kind: SymbolKind
-    type: Type
+    type: t.Type
     start: int = 0
     end: int = 0
     #: The span in which the name is visible: from its declaration to the end of its block.
@@ -41,7 +41,7 @@ class Symbol:
     #: True if it was initialized with null and has no declared type.
     is_open: bool = False
     #: For an array literal: the type of its items, where that is more precise than its type.
-    items: Type | None = None
+    items: t.Type | None = None
     #: For functions, tools and constants that are functions: the node. For imported names: the symbol in the other
     #: module.
     node: Any = None

@@ -7,25 +7,10 @@ from typing import Any
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_TYPES
+from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.reporter import Reporter
 from antiphon.lang.typecheck.scopes import ScopeStack
 from antiphon.lang.typecheck.symbols import Symbol
-from antiphon.lang.typecheck.types import (
-    JSON,
-    NULL,
-    TEXT,
-    TYPES_BY_NAME,
-    Array,
-    CallableType,
-    Literal,
-    Map,
-    Object,
-    ObjectField,
-    Type,
-    TypeReference,
-    Union,
-    union_options,
-)
 
 #: The maximum number of array dimensions.
 MAX_DIMENSIONS = 16
@@ -48,11 +33,11 @@ class TypeResolver:
         #: The declared type that is being resolved.
         self._current: Symbol | None = None
         #: Object types and references whose contents are still to be resolved.
-        self._incomplete: list[tuple[Object | TypeReference, Any]] = []
+        self._incomplete: list[tuple[t.Object | t.TypeReference, Any]] = []
 
-    def resolve(self, node: n.TypeNode) -> Type:
+    def resolve(self, node: n.TypeNode) -> t.Type:
         """Return the type that an annotation means, with the fields of object types filled in."""
-        if type(node) is n.TypeName and (known := TYPES_BY_NAME.get(node.name)) is not None:
+        if type(node) is n.TypeName and (known := t.TYPES_BY_NAME.get(node.name)) is not None:
             node.type = known
             return known
         type_ = self._resolve_node(node)
@@ -69,7 +54,7 @@ class TypeResolver:
     def _complete_types(self) -> None:
         while self._incomplete:
             found, node = self._incomplete.pop()
-            if isinstance(found, TypeReference):
+            if isinstance(found, t.TypeReference):
                 found.target = self._resolve_node(node)
                 continue
             seen: set[str] = set()
@@ -80,55 +65,62 @@ class TypeResolver:
                         "V0318", f"the field `{each.name}` is there twice", where, "leave one of them out"
                     )
                 seen.add(each.name)
-                found.fields[each.name] = ObjectField(
+                found.fields[each.name] = t.ObjectField(
                     self._resolve_node(each.declared), each.optional, each.description
                 )
 
-    def _resolve_node(self, node: n.TypeNode, name: str = "") -> Type:
+    def _resolve_node(self, node: n.TypeNode, name: str = "") -> t.Type:
         type_ = node.type = self._resolve_by_class(node, name)
         return type_
 
-    def _resolve_by_class(self, node: n.TypeNode, name: str) -> Type:
+    def _resolve_by_class(self, node: n.TypeNode, name: str) -> t.Type:
         match node:
             case n.TypeName():
-                return TYPES_BY_NAME.get(node.name) or self._resolve_type_name(node)
+                return t.TYPES_BY_NAME.get(node.name) or self._resolve_type_name(node)
             case n.ArrayType():
                 return self._resolve_array(node)
             case n.LiteralType():
-                return Literal(node.value)
+                return t.Literal(node.value)
             case n.UnionType():
                 return _flatten_union([self._resolve_node(each, name) for each in node.options])
             case n.MapType():
-                return self._resolve_map(node)
+                if self._resolve_node(node.key) != t.TEXT:
+                    self._reporter.report(
+                        "V0340",
+                        "the keys of a map are text",
+                        node.key,
+                        "write `{ [text]: … }`; `n.toString()` makes a key",
+                    )
+                return t.Map(self._resolve_inner(node.value))
             case n.FunctionType():
                 parameters = tuple(self._resolve_node(each) for each in node.parameters)
-                return CallableType(parameters, len(parameters), self._resolve_node(node.returns))
+                return t.CallableType(parameters, len(parameters), self._resolve_node(node.returns))
             case n.ObjectType():
-                found = Object({}, name)
+                found = t.Object({}, name)
                 self._incomplete.append((found, node))
                 return found
 
-    def _resolve_type_name(self, node: n.TypeName) -> Type:
+    def _resolve_type_name(self, node: n.TypeName) -> t.Type:
         symbol = self._scopes.find(node.name)
         other = FOREIGN_TYPES.get(node.name.lower())
         if symbol is None or (other and symbol.is_unreadable):
             known = chain(
-                TYPES_BY_NAME, (each for each in self._scopes.current.iterate_names() if self._is_type_symbol(each))
+                t.TYPES_BY_NAME, (each for each in self._scopes.current.iterate_names() if self._is_type_symbol(each))
             )
             near = "" if other else self._reporter.hint_similar(node.name, known)
             hint = f"write `{other}`" if other else near or self._hint_unknown_type(node)
             self._reporter.report(
                 "V0206", f"there is no type `{node.name}`", node, hint, is_habit=bool(hint) and not near
             )
-            return JSON
+            return t.JSON
         symbol.used = True
         if symbol.kind == "type":
             return self._resolve_declaration(symbol, node)
-        if symbol.type != JSON or not (symbol.kind == "import" or symbol.is_unreadable):
+        if symbol.type != t.JSON or not (symbol.kind == "import" or symbol.is_unreadable):
             self._reporter.report(
                 "V0207", f"`{node.name}` is not a type but a {_KIND_DESCRIPTIONS.get(symbol.kind, symbol.kind)}", node
             )
-        return JSON
+        return t.JSON
 
     def _hint_unknown_type(self, node: n.TypeName) -> str:
         """Return a hint what to declare; for names separated by `|`, literal texts."""
@@ -143,7 +135,7 @@ class TypeResolver:
         symbol = self._scopes.find(name)
         return symbol is not None and symbol.kind == "type"
 
-    def _resolve_declaration(self, symbol: Symbol, used: n.TypeName | None = None) -> Type:
+    def _resolve_declaration(self, symbol: Symbol, used: n.TypeName | None = None) -> t.Type:
         is_open = self._unresolved.get(symbol)
         if is_open is None:
             return symbol.type
@@ -152,7 +144,7 @@ class TypeResolver:
             own = f"the type `{symbol.name}` is defined by itself"
             message = own if is_open else "these types name each other in too long a chain"
             self._reporter.report("V0316", message, used or symbol, hint if is_open else "")
-            return JSON
+            return t.JSON
         self._unresolved[symbol] = True
         self._depth += 1
         outer, self._current = self._current, symbol
@@ -162,11 +154,11 @@ class TypeResolver:
         del self._unresolved[symbol]
         return symbol.type
 
-    def _resolve_inner(self, node: n.TypeNode) -> Type | TypeReference:
+    def _resolve_inner(self, node: n.TypeNode) -> t.Type | t.TypeReference:
         """Return the type inside an array or a map, or a reference to be resolved later in a recursive definition."""
         if self._current is None or not self._refers_to(node, self._current):
             return self._resolve_node(node)
-        found = TypeReference(node.name if isinstance(node, n.TypeName) else "")
+        found = t.TypeReference(node.name if isinstance(node, n.TypeName) else "")
         self._incomplete.append((found, node))
         return found
 
@@ -194,41 +186,34 @@ class TypeResolver:
                     todo.append(symbol.node.declared)
         return False
 
-    def _resolve_array(self, node: n.ArrayType) -> Type:
+    def _resolve_array(self, node: n.ArrayType) -> t.Type:
         written = [node]
         while isinstance(written[-1].item, n.ArrayType):
             written.append(written[-1].item)
         type_ = self._resolve_inner(written[-1].item)
-        found: Type = JSON
+        found: t.Type = t.JSON
         depth = _count_dimensions(type_)
         for i, each in enumerate(reversed(written), 1):
             if depth + i == MAX_DIMENSIONS + 1:
                 self._reporter.report("V0317", f"more than {MAX_DIMENSIONS} dimensions are too many", node)
-            found = each.type = Array(type_) if depth + i <= MAX_DIMENSIONS else JSON
+            found = each.type = t.Array(type_) if depth + i <= MAX_DIMENSIONS else t.JSON
             type_ = found
         return found
 
-    def _resolve_map(self, node: n.MapType) -> Type:
-        if self._resolve_node(node.key) != TEXT:
-            self._reporter.report(
-                "V0340", "the keys of a map are text", node.key, "write `{ [text]: … }`; `n.toString()` makes a key"
-            )
-        return Map(self._resolve_inner(node.value))
 
-
-def _count_dimensions(type_: Type | TypeReference) -> int:
-    if isinstance(type_, Array):
+def _count_dimensions(type_: t.Type | t.TypeReference) -> int:
+    if isinstance(type_, t.Array):
         return 1 + _count_dimensions(type_.inner)
-    return max(map(_count_dimensions, type_.options)) if isinstance(type_, Union) else 0
+    return max(map(_count_dimensions, type_.options)) if isinstance(type_, t.Union) else 0
 
 
-def _flatten_union(options: list[Type]) -> Type:
-    flat: dict[Type, None] = {}
+def _flatten_union(options: list[t.Type]) -> t.Type:
+    flat: dict[t.Type, None] = {}
     for each in options:
-        flat |= dict.fromkeys(union_options(each))
-    if JSON in flat:
-        return JSON
-    if len(flat) > 1 and NULL in flat:
-        del flat[NULL]
-        flat[NULL] = None
-    return Union(tuple(flat)) if len(flat) > 1 else next(iter(flat), JSON)
+        flat |= dict.fromkeys(t.union_options(each))
+    if t.JSON in flat:
+        return t.JSON
+    if len(flat) > 1 and t.NULL in flat:
+        del flat[t.NULL]
+        flat[t.NULL] = None
+    return t.Union(tuple(flat)) if len(flat) > 1 else next(iter(flat), t.JSON)

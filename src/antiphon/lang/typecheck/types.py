@@ -216,11 +216,9 @@ def widen_type(type_: Type, *, whole: bool = True, literals: bool = True) -> Typ
     if isinstance(type_, Array | Map):
         # A named type is not widened.
         inner = type_.inner
-        return (
-            type_
-            if isinstance(inner, TypeReference)
-            else type(type_)(widen_type(inner, whole=whole, literals=literals))
-        )
+        if isinstance(inner, TypeReference):
+            return type_
+        return type(type_)(widen_type(inner, whole=whole, literals=literals))
     if isinstance(type_, AIResultType):
         return AIResultType(widen_type(type_.inner, whole=whole, literals=literals))
     if isinstance(type_, Object) and not type_.name:

@@ -260,7 +260,6 @@ def _mount_places(order: dict[str, Any], held: dict[str, int | None]) -> None:
 
 
 def _bind_readable(source: int, place: str) -> None:
-    """Bind a readable file or directory to its path in the sandbox."""
     target = _ROOT + place
     if stat.S_ISDIR(os.stat(source).st_mode):
         os.makedirs(target, exist_ok=True)

@@ -27,15 +27,12 @@ def ask_user_tool(answer: AnswerFunction | None = None) -> Tool:
         """
         if answer is None:
             raise NeedsHumanInput(question)
-        said = await _get_answer(answer, question)
+        if inspect.iscoroutinefunction(answer):
+            said = await answer(question)
+        else:
+            # It may wait for somebody to type.
+            given = await asyncio.to_thread(answer, question)
+            said = given if isinstance(given, str) else await given
         return make_dual_result(said, results.question(question, answer=said))
 
     return as_tool(ask_user, concurrent=False, read_only=True)
-
-
-async def _get_answer(answer: AnswerFunction, question: str) -> str:
-    if inspect.iscoroutinefunction(answer):
-        return await answer(question)
-    # It may wait for somebody to type.
-    said = await asyncio.to_thread(answer, question)
-    return said if isinstance(said, str) else await said

@@ -10,7 +10,7 @@ from functools import partial
 from typing import BinaryIO
 
 from antiphon.conversation import ToolResult
-from antiphon.results import Location, Result, file_content
+from antiphon.results import Location, file_content
 from antiphon.tools.builtin.file_diffs import (
     make_edit_result,
     make_write_result,
@@ -59,9 +59,12 @@ def _make_read_tool(roots: SandboxRoots, wary: bool) -> Tool:
             _check_text(stream, path)
             size = os.fstat(stream.fileno()).st_size
             cut = read_lines(stream, start_line, end_line, _MAX_SHOWN)
-            return make_dual_result(
-                _format_excerpt(cut, path, start_line), _make_content_result(place.shown, cut, start_line, size)
-            )
+            text = _format_excerpt(cut, path, start_line)
+            summary = f"{place.shown}, {format_count(cut.last, 'line') if cut.lines else 'empty'}"
+            if start_line > 1 or cut.more:
+                summary = f"{place.shown}, lines {start_line:,} to {cut.last:,}"
+            result = file_content(place.shown, cut.lines, size=size, summary=summary)
+            return make_dual_result(text, replace(result, locations=(Location(place.shown, start_line),)))
 
     def read_exact_text(path: str, start_line: int = 1, end_line: int | None = None) -> str:
         with roots.locate(path) as place, place.open() as stream:
@@ -113,16 +116,6 @@ def _format_excerpt(cut: FileExcerpt, path: str, start_line: int) -> str:
     if cut.undecodable:
         notes.append("not all of it is UTF-8: what is not is shown as �")
     return (f"[{'; '.join(notes)}]\n" if notes else "") + cut.lines
-
-
-def _make_content_result(path: str, cut: FileExcerpt, start_line: int, size: int) -> Result:
-    """Return the lines as a result for people; its location is the first line."""
-    if start_line > 1 or cut.more:
-        summary = f"{path}, lines {start_line:,} to {cut.last:,}"
-    else:
-        summary = f"{path}, {format_count(cut.last, 'line') if cut.lines else 'empty'}"
-    result = file_content(path, cut.lines, size=size, summary=summary)
-    return replace(result, locations=(Location(path, start_line),))
 
 
 def _make_write_tool(roots: SandboxRoots) -> Tool:

@@ -23,7 +23,7 @@ from antiphon.tools.builtin.search_results import (
     make_listing_result,
     make_match_result,
 )
-from antiphon.tools.file_sandbox import SKIPPED_DIRECTORIES, SandboxPath, SandboxRoots
+from antiphon.tools.file_sandbox import SKIPPED_DIRECTORIES, DirEntry, SandboxPath, SandboxRoots
 from antiphon.tools.path_arguments import has_other_names, is_package_directory
 from antiphon.tools.path_resolution import split_path
 from antiphon.tools.process_runner import ProcessResult, find_program, make_scrubbed_environment, run_process
@@ -67,10 +67,8 @@ def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
         if not pattern.strip("/. ") or len(pattern) > 1_000:
             raise ToolFailure("the pattern is one such as `*.py` or `src/**/*.txt`")
         with roots.locate(path) as place:
-            found = (
-                entry for entry in place.walk() if entry.kind != "directory" and matches_glob(entry.parts, pattern)
-            )
-            return make_listing_result(place, found, f"no file matches `{pattern}`", "use a narrower pattern")
+            found, nothing = _iter_matching(place, pattern), f"no file matches `{pattern}`"
+            return make_listing_result(place, found, nothing, "use a narrower pattern")
 
     async def grep_files(
         pattern: str, path: str = ".", glob: str | None = None, ignore_case: bool = False, max_matches: int = 200
@@ -116,10 +114,7 @@ def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
 
     def list_paths(pattern: str, path: str = ".") -> list[str]:
         with roots.locate(path) as place:
-            found = (
-                entry for entry in place.walk() if entry.kind != "directory" and matches_glob(entry.parts, pattern)
-            )
-            return list_entry_paths(place, found)
+            return list_entry_paths(place, _iter_matching(place, pattern))
 
     async def list_rows(**given: Any) -> list[dict[str, Any]]:
         found = await grep_files(**given)
@@ -135,23 +130,24 @@ def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
     ]
 
 
+def _iter_matching(place: SandboxPath, pattern: str) -> Iterator[DirEntry]:
+    return (entry for entry in place.walk() if entry.kind != "directory" and matches_glob(entry.parts, pattern))
+
+
 def _list_unsearched(place: SandboxPath, wanted: dict[str, Any]) -> list[str]:
     """Return the files that were not searched because they look like secrets."""
     files = (entry.parts for entry in islice(place.walk(), _MAX_UNSEARCHED_SCAN) if entry.kind == "file")
     wished = (parts for parts in files if not wanted["glob"] or matches_glob(parts, wanted["glob"]))
     above = split_path(place.real)
-    return [
-        "/".join(parts)
-        for parts in wished
-        if _is_skipped(above, parts, wanted) or (wanted["skips_linked"] and _is_linked(place, parts))
-    ]
-
-
-def _is_linked(place: SandboxPath, parts: Sequence[str]) -> bool:
-    """Return whether a file has further hard links."""
-    with suppress(OSError):
-        return has_other_names(os.lstat(os.path.join(place.real, *parts)), parts)
-    return False
+    found: list[str] = []
+    for parts in wished:
+        is_skipped = _is_skipped(above, parts, wanted)
+        if not is_skipped and wanted["skips_linked"]:
+            with suppress(OSError):
+                is_skipped = has_other_names(os.lstat(os.path.join(place.real, *parts)), parts)
+        if is_skipped:
+            found.append("/".join(parts))
+    return found
 
 
 def _is_skipped(above: Sequence[str], parts: Sequence[str], wanted: dict[str, Any]) -> bool:
@@ -161,7 +157,6 @@ def _is_skipped(above: Sequence[str], parts: Sequence[str], wanted: dict[str, An
 
 
 async def _search_with_python(place: SandboxPath, wanted: dict[str, Any]) -> list[LineMatch]:
-    """Search with Python's regular expressions."""
     if place.kind == "file":
         directory, only = os.path.split(place.name)
         return await _run_grep_process({**wanted, "where": place.directory or directory, "only": only, "unwalked": ()})

@@ -8,6 +8,7 @@ fetching, and filters, whose names must be looked up first.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,11 +119,6 @@ class _GitOutput:
     cut: bool
     withheld: tuple[str, ...] = ()
 
-    def strip_secrets(self) -> _GitOutput:
-        """Return the diff without files that look like secrets."""
-        text, names = porcelain.strip_secret_files(self.text)
-        return _GitOutput(text, self.cut, tuple(names))
-
     def noted(self, text: str) -> str:
         """Return a text with notes for the model on what was left out."""
         notes = ["[cut: there is more; name a path]"] if self.cut else []
@@ -154,7 +150,9 @@ class _Repository:
         # File names are parsed from the output, so the repository must not change the prefixes.
         options += ["--src-prefix=a/", "--dst-prefix=b/"]
         options += ["--cached"] if staged else []
-        return (await self._ask(["diff", *options], path, most)).strip_secrets()
+        said = await self._ask(["diff", *options], path, most)
+        text, names = porcelain.strip_secret_files(said.text)
+        return _GitOutput(text, said.cut, tuple(names))
 
     async def log(self, count: int, path: str | None, most: int = _MAX_SHOWN) -> _GitOutput | None:
         """Return the newest commits; `None` if there are none yet."""
@@ -175,8 +173,7 @@ class _Repository:
         whole = await self._find_top_level(settings) == self._root
         # Without a path the log has commits that change no file, too.
         command = [*command, "--"] if path is None and whole else [*command, "--", self._to_relative_path(path)]
-        for name in await self._list_filters(settings):
-            settings |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
+        settings |= disable_filters(await self._list_own_keys(settings))
         finished = await self._git(settings, *command, most=most)
         if finished.code and not finished.dropped:
             raise ToolFailure(f"git: {_format_git_error(finished)}")
@@ -192,15 +189,14 @@ class _Repository:
             raise ToolFailure("this repository says that its files are somewhere else; it is not looked at")
         return top
 
-    async def _list_filters(self, settings: dict[str, str]) -> set[str]:
-        """Return the filters that the repository's own configuration defines."""
+    async def _list_own_keys(self, settings: dict[str, str]) -> list[str]:
+        """Return the keys that the repository's own configuration sets."""
         finished = await self._git(settings, "config", "--list", "--show-scope", "--name-only", "--null")
         if finished.code:
             raise ToolFailure(f"git: {_format_git_error(finished)}")
         fields = finished.output.split("\0")
         pairs = zip(fields[::2], fields[1::2], strict=False)
-        keys = [key for scope, key in pairs if scope not in ("system", "global", "command")]
-        return {key.rpartition(".")[0] for key in keys if key.startswith("filter.")}
+        return [key for scope, key in pairs if scope not in ("system", "global", "command")]
 
     async def _git(self, settings: dict[str, str], *command: str, most: int = 1_000_000) -> ProcessResult:
         git = find_program("git")
@@ -227,6 +223,13 @@ class _Repository:
         if inside.split(os.sep)[0] == "..":
             raise ToolFailure(f"`{path}` leads outside of the directory that may be used")
         return inside
+
+
+def disable_filters(keys: Iterable[str]) -> dict[str, str]:
+    """Return the settings with which the filters among these keys of a configuration run no program."""
+    filters = {key.rpartition(".")[0] for key in keys if key.startswith("filter.")}
+    ends = {"clean": "", "smudge": "", "process": "", "required": "false"}
+    return {f"{name}.{end}": value for name in filters for end, value in ends.items()}
 
 
 def make_git_environment(settings: dict[str, str]) -> dict[str, str]:

@@ -41,14 +41,10 @@ def parse_status(text: str, cut: bool) -> Result:
                 data.setdefault(group, []).append(_unquote_path(found["path"]))
     if cut:
         data["truncated"] = True
-    summary = _summarize_groups(data)
-    return Result("git.status", data, summary or "clean", display=Display("tree", collapsed=not summary))
-
-
-def _summarize_groups(data: dict[str, Any]) -> str:
-    """Return how many files each group has. Files in conflict count as modified, too."""
+    # Files in conflict count as modified, too.
     groups = {"staged": "staged", "modified": "modified", "conflicted": "in conflict", "untracked": "untracked"}
-    return ", ".join(f"{len(data[group]):,} {words}" for group, words in groups.items() if data.get(group))
+    summary = ", ".join(f"{len(data[group]):,} {words}" for group, words in groups.items() if data.get(group))
+    return Result("git.status", data, summary or "clean", display=Display("tree", collapsed=not summary))
 
 
 def _parse_branch(text: str) -> dict[str, Any]:
@@ -75,11 +71,12 @@ def _unquote_path(path: str) -> str:
     """Return a path without the quotes that git puts around special characters."""
     if not (len(path) > 1 and path.startswith('"') and path.endswith('"')):
         return path
-    return _ESCAPE.sub(lambda found: _unescape(found[1]), path[1:-1].encode()).decode("utf-8", "replace")
 
+    def unescape(found: re.Match[bytes]) -> bytes:
+        code = found[1]
+        return bytes([int(code, 8) & 0xFF]) if len(code) == 3 else _ESCAPES.get(code, code)
 
-def _unescape(code: bytes) -> bytes:
-    return bytes([int(code, 8) & 0xFF]) if len(code) == 3 else _ESCAPES.get(code, code)
+    return _ESCAPE.sub(unescape, path[1:-1].encode()).decode("utf-8", "replace")
 
 
 def parse_diff(text: str, cut: bool, nothing: str) -> Result:

@@ -37,7 +37,8 @@ def check_url(url: str, allow: Sequence[str]) -> SplitResult:
         raise ToolFailure("a URL with a user name or password in it is not fetched")
     if port == 0 or any(char.isspace() or char < " " for char in parts.netloc):
         raise ToolFailure(f"`{url[:200]}` is no URL: its host is not one")
-    if not any(_pattern_allows(pattern, host, _effective_port(parts)) for pattern in allow):
+    ports = (None, _effective_port(parts))
+    if not any(only in ports and fnmatchcase(host, name) for name, only in map(_parse_pattern, allow)):
         raise ToolFailure(f"`{host}` is not among the allowed hosts: {', '.join(allow)}")
     return parts
 
@@ -52,16 +53,6 @@ def _parse_pattern(text: str) -> tuple[str, int | None]:
     return (found[1].strip("[]"), int(found[2]) if found[2] else None) if found else (text.lower(), None)
 
 
-def _pattern_allows(pattern: str, host: str, port: int) -> bool:
-    name, only = _parse_pattern(pattern)
-    return only in (None, port) and fnmatchcase(host, name)
-
-
-def _is_named_exactly(host: str, port: int, allow: Sequence[str]) -> bool:
-    """Return whether a host is allowed by its exact name, not by a wildcard pattern."""
-    return any(name == host and only in (None, port) for name, only in map(_parse_pattern, allow))
-
-
 async def resolve_allowed_addresses(parts: SplitResult, allow: Sequence[str]) -> list[str]:
     """Return the addresses of a host that may be connected to: public ones, or any if its exact name is
     allowed.
@@ -72,7 +63,9 @@ async def resolve_allowed_addresses(parts: SplitResult, allow: Sequence[str]) ->
     except (OSError, UnicodeError):
         raise ToolFailure(f"there is no host named `{host}`") from None
     addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
-    if _is_named_exactly(host, _effective_port(parts), allow):
+    ports = (None, _effective_port(parts))
+    # Its exact name allows a host, and not only a wildcard pattern.
+    if any(name == host and only in ports for name, only in map(_parse_pattern, allow)):
         return addresses
     public = [address for address in addresses if is_public_address(address)]
     if not public:

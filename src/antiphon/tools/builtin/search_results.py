@@ -81,15 +81,11 @@ def _add_sizes(place: SandboxPath, entries: Iterable[DirEntry]) -> list[dict[str
             item: dict[str, Any] = {"name": "/".join(entry.parts), "type": _RESULT_TYPES[entry.kind]}
             if entry.kind == "file" and len(entry.parts) == 1:
                 with suppress(OSError):
-                    item["size"] = _read_size(directory, entry.parts[0])
+                    name, inside = entry.parts[0], None if isinstance(directory, str) else directory
+                    path = os.path.join(directory, name) if isinstance(directory, str) else name
+                    item["size"] = os.stat(path, dir_fd=inside, follow_symlinks=False).st_size
             listed.append(item)
     return listed
-
-
-def _read_size(directory: int | str, name: str) -> int:
-    if isinstance(directory, str):
-        return os.stat(os.path.join(directory, name), follow_symlinks=False).st_size
-    return os.stat(name, dir_fd=directory, follow_symlinks=False).st_size
 
 
 def make_match_result(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.conversation import ToolResult
-from antiphon.results import Result, terminal
+from antiphon.results import terminal
 from antiphon.tools.dual_result import format_count, make_dual_result
 from antiphon.tools.live_output import get_output_listener
 from antiphon.tools.process_runner import ProcessResult, format_exit_status, make_scrubbed_environment, run_process
@@ -76,10 +76,11 @@ def shell_tool(
         if finished.timed_out:
             said = f" Until then it said:\n{output}" if output else ""
             raise ToolFailure(f"the command was ended after {timeout:g} seconds.{said}")
-        return make_dual_result(
-            f"{output or '(no output)'}\n[{format_exit_status(finished)}]",
-            _make_terminal_result(command, output, finished),
-        )
+        # A program ended by a signal has a negative code, as in `subprocess`.
+        ended = f"exit {finished.code}" if finished.code >= 0 else format_exit_status(finished)
+        summary = f"{ended}, {format_count(len(output.splitlines()), 'line')}"
+        shown = terminal(command, output, exit_code=finished.code, summary=summary, dropped=finished.dropped)
+        return make_dual_result(f"{output or '(no output)'}\n[{format_exit_status(finished)}]", shown)
 
     more: dict[str, Any] = {"output_limit": output_limit + 1_000, "data": run_for_program}
     made = as_tool(run_shell, destructive=True, concurrent=False, is_shell=True, **more)
@@ -87,10 +88,3 @@ def shell_tool(
         return made
     description = f"{made.spec.description}\n\nOnly these commands are allowed: {', '.join(allow)}"
     return replace(made, spec=replace(made.spec, description=description))
-
-
-def _make_terminal_result(command: str, output: str, finished: ProcessResult) -> Result:
-    """Return the result for people. A program ended by a signal has a negative code, as in `subprocess`."""
-    ended = f"exit {finished.code}" if finished.code >= 0 else format_exit_status(finished)
-    summary = f"{ended}, {format_count(len(output.splitlines()), 'line')}"
-    return terminal(command, output, exit_code=finished.code, summary=summary, dropped=finished.dropped)

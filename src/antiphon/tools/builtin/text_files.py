@@ -79,18 +79,13 @@ def _skip_lines(stream: BinaryIO, count: int) -> int:
 
 def _make_excerpt(data: bytes, last: int, more: bool, shortened: bool) -> FileExcerpt:
     data = data.removeprefix(codecs.BOM_UTF8)
-    undecodable = False
+    undecodable, make_decoder = False, codecs.getincrementaldecoder("utf-8")
+    # An incomplete last character of a shortened line is dropped.
     try:
-        text = _decode_utf8(data, "strict", not shortened)
+        text = make_decoder("strict").decode(data, not shortened)
     except UnicodeDecodeError:
-        text = _decode_utf8(data, "replace", not shortened)
-        undecodable = True
+        text, undecodable = make_decoder("replace").decode(data, not shortened), True
     return FileExcerpt(text.replace("\r\n", "\n"), last, more, shortened, "\r\n" in text, undecodable)
-
-
-def _decode_utf8(data: bytes, errors: str, whole: bool) -> str:
-    """Decode UTF-8. With `whole` false, an incomplete last character is dropped."""
-    return codecs.getincrementaldecoder("utf-8")(errors).decode(data, whole)
 
 
 def count_lines(data: bytes) -> int:
@@ -104,7 +99,10 @@ def replace_text(data: bytes, old: bytes, new: bytes, everywhere: bool, name: st
         raise ToolFailure("`old` is empty; to write a whole file use `write_file`")
     if old == new:
         raise ToolFailure("`old` and `new` are the same; nothing would change")
-    for ends in _list_line_ends(data):
+    # The more frequent line ends come first.
+    crlf = data.count(b"\r\n")
+    both = (b"\r\n", b"\n") if crlf * 2 >= data.count(b"\n") else (b"\n", b"\r\n")
+    for ends in both if crlf else (b"\n",):
         wanted = _convert_line_ends(old, ends)
         places = _find_offsets(data, wanted, overlapping=not everywhere)
         if places:
@@ -119,14 +117,6 @@ def replace_text(data: bytes, old: bytes, new: bytes, everywhere: bool, name: st
             "give more of the text around the one you mean, or set `replace_all`"
         )
     return data.replace(wanted, _convert_line_ends(new, ends)), lines
-
-
-def _list_line_ends(data: bytes) -> tuple[bytes, ...]:
-    """Return the line ends to try, the more frequent first."""
-    crlf = data.count(b"\r\n")
-    if not crlf:
-        return (b"\n",)
-    return (b"\r\n", b"\n") if crlf * 2 >= data.count(b"\n") else (b"\n", b"\r\n")
 
 
 def _convert_line_ends(text: bytes, ends: bytes) -> bytes:

@@ -35,14 +35,12 @@ def todo_tool() -> Tool:
             raise ToolFailure("at most one step is active")
         done = sum(item["state"] == "done" for item in items)
         summary = f"{done} of {len(items)} done"
-        shown = text_result("\n".join(map(_draw_item, items)), markdown=True, summary=summary, collapsed=False)
+        lines: list[str] = []
+        for item in items:
+            text = " ".join(item["text"].split())[:_MAX_CHARACTERS]
+            mark = "x" if item["state"] == "done" else " "
+            lines.append(f"- [{mark}] **{text}**" if item["state"] == "active" else f"- [{mark}] {text}")
+        shown = text_result("\n".join(lines), markdown=True, summary=summary, collapsed=False)
         return make_dual_result(f"The list is shown: {summary}.", shown)
 
     return as_tool(write_todos, read_only=True, concurrent=False)
-
-
-def _draw_item(item: TodoItem) -> str:
-    """Return an item as a line of a Markdown task list."""
-    text = " ".join(item["text"].split())[:_MAX_CHARACTERS]
-    mark = "x" if item["state"] == "done" else " "
-    return f"- [{mark}] **{text}**" if item["state"] == "active" else f"- [{mark}] {text}"

@@ -58,16 +58,12 @@ def fetch_tool(
         """
         try:
             async with asyncio.timeout(timeout):
-                return await _fetch_page(url, allow, size_limit, redirects)
+                async with open_response(url, allow, redirects=redirects) as (response, place):
+                    return await _read_response(response, place, size_limit)
         except TimeoutError:
             raise ToolFailure(f"`{url[:200]}` did not answer within {timeout:g} seconds") from None
 
     return as_tool(fetch_url, read_only=True)
-
-
-async def _fetch_page(url: str, allow: Sequence[str], size_limit: int, redirects: bool) -> ToolResult:
-    async with open_response(url, allow, redirects=redirects) as (response, place):
-        return await _read_response(response, place, size_limit)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
     import mcp_types
-    from mcp import Client, MCPError
+    from mcp import Client
 
 #: No real server has this many pages; one that never ends must not block us.
 _MAX_PAGES = 1000
@@ -85,6 +85,7 @@ class McpConnection:
 
     async def _call(self, tool: str, arguments: dict[str, Any], again: bool = True) -> mcp_types.CallToolResult:
         from mcp import MCPError
+        from mcp_types import INVALID_REQUEST
 
         link, client = await self._connected()
         try:
@@ -97,7 +98,9 @@ class McpConnection:
                     f"the connection to MCP server `{self.server.name}` broke during the call; whether it took effect "
                     "is not known. The next call connects again"
                 ) from None
-            if not (again and _is_session_unknown(error)):
+            # An HTTP server may not know our session any more.
+            is_unknown = error.code == INVALID_REQUEST and error.message in ("Session terminated", "Session not found")
+            if not (again and is_unknown):
                 raise ToolFailure(format_first_line(error)) from None
             link.end()
         except (RuntimeError, ValueError) as error:
@@ -121,10 +124,3 @@ class McpConnection:
             self._sessions.add(self._link)
             self._link.task.add_done_callback(lambda _, link=self._link: self._sessions.discard(link))
         return self._link, await self._link.client()
-
-
-def _is_session_unknown(error: MCPError) -> bool:
-    """Return whether an HTTP server rejected the call because it does not know our session."""
-    from mcp_types import INVALID_REQUEST
-
-    return error.code == INVALID_REQUEST and error.message in ("Session terminated", "Session not found")

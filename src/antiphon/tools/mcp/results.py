@@ -12,7 +12,7 @@ from antiphon.results import Result
 from antiphon.results.protocols import MCP_KIND, MCP_META_KEY, from_mcp, to_mcp
 
 if TYPE_CHECKING:
-    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, ResourceLink, TextResourceContents
+    from mcp_types import CallToolResult, ContentBlock
 
 
 def from_mcp_result(result: CallToolResult) -> ToolResult:
@@ -54,17 +54,14 @@ def _convert_block(block: ContentBlock) -> Text | Image:
         case "audio":
             return _convert_binary("audio", block.data, block.mime_type)
         case "resource":
-            return _convert_resource(block.resource)
+            # Distinguished by their attributes: importing their classes would import the library.
+            inside, text = block.resource, getattr(block.resource, "text", None)
+            if isinstance(text, str):
+                return Text(text)
+            return _convert_binary(f"resource {inside.uri}", getattr(inside, "blob", ""), inside.mime_type or "")
         case "resource_link":
-            return Text(_format_resource_link(block))
-
-
-def _convert_resource(resource: TextResourceContents | BlobResourceContents) -> Text | Image:
-    # Distinguished by their attributes: importing their classes would import the library.
-    text = getattr(resource, "text", None)
-    if isinstance(text, str):
-        return Text(text)
-    return _convert_binary(f"resource {resource.uri}", getattr(resource, "blob", ""), resource.mime_type or "")
+            details = ", ".join(text for text in (block.mime_type, block.description) if text)
+            return Text(f"[resource {block.name}: {block.uri}{f' ({details})' if details else ''}]")
 
 
 def _convert_binary(what: str, data: str, media_type: str) -> Text | Image:
@@ -75,11 +72,6 @@ def _convert_binary(what: str, data: str, media_type: str) -> Text | Image:
         except ContentError as error:
             return Text(f"[{what}, {media_type}, not shown: {error}]")
     return Text(f"[{what}, {media_type or 'of unknown type'}, {len(data) * 3 // 4:,} bytes, not shown]")
-
-
-def _format_resource_link(link: ResourceLink) -> str:
-    details = ", ".join(text for text in (link.mime_type, link.description) if text)
-    return f"[resource {link.name}: {link.uri}{f' ({details})' if details else ''}]"
 
 
 def to_mcp_result(result: ToolResult) -> CallToolResult:
@@ -96,17 +88,11 @@ def to_mcp_result(result: ToolResult) -> CallToolResult:
     for block in more.get("content", ()):
         notes = {"annotations": block["annotations"]} if "annotations" in block else {}
     # The tool may have written the model's text itself, so it is not derived from the semantic value.
-    content = [block | notes for block in _make_content_blocks(result)]
-    return CallToolResult.model_validate({**more, "content": content, "isError": result.is_error})
-
-
-def _make_content_blocks(result: ToolResult) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
+    content: list[dict[str, Any]] = []
     for part in result.parts:
-        if not isinstance(part, Image):
-            blocks.append({"type": "text", "text": part.text})
-        elif part.data:
-            blocks.append({"type": "image", "data": part.data, "mimeType": part.media_type})
+        if isinstance(part, Image) and part.data:
+            content.append({"type": "image", "data": part.data, "mimeType": part.media_type, **notes})
         else:
-            blocks.append({"type": "text", "text": f"[image: {part.url}]"})
-    return blocks
+            said = f"[image: {part.url}]" if isinstance(part, Image) else part.text
+            content.append({"type": "text", "text": said, **notes})
+    return CallToolResult.model_validate({**more, "content": content, "isError": result.is_error})

@@ -111,7 +111,8 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
         return from_mcp_result(await connection.call(described.name, arguments))
 
     hints = described.annotations
-    is_shell = _is_shell_tool(described)
+    # No server declares that a tool runs command lines; its name and parameters tell.
+    is_shell = bool(find_command_parameters(described.input_schema) or _SHELL_NAMES.search(described.name))
     # Do not trust the server's own hint: a tool that runs commands is not read-only.
     read_only = bool(hints and hints.read_only_hint) and not is_shell
     description = described.description or described.title or (hints and hints.title) or ""
@@ -127,11 +128,6 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
         locate=normalize_remote_path,
         is_shell=is_shell,
     )
-
-
-def _is_shell_tool(described: mcp_types.Tool) -> bool:
-    """Return whether a tool seems to run command lines, by its name and parameters: no server declares it."""
-    return bool(find_command_parameters(described.input_schema) or _SHELL_NAMES.search(described.name))
 
 
 def make_legal_name(wanted: str, taken: Collection[str]) -> str:

@@ -1,14 +1,14 @@
-// A chat with a model: its messages, the live answer and the composer.
+// The transcript of a chat: its messages, the live answer and the composer; or the composer of a new chat.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { accounts, act, address, chatLink, head, known, live, look, problem, refresh, turns } from "./chat_state.js";
+import { accounts, act, fetchModels, forgetChat, head, known, live, send, stop, turns } from "./chat_state.js";
 import { Composer } from "./composer.js";
 import { html, loadLater } from "./html.js";
-import { Waiting } from "./inbox.js";
+import { Waiting } from "./questions.js";
 import { Markdown, Saying } from "./markdown.js";
-import { clean } from "./plain.js";
+import { clean, copyText } from "./plain.js";
 import { renderHeadline, opensItself, useSeen } from "./renderers.js";
-import { Ago, formatMoney } from "./runs.js";
-import { inbox, mayAct, runLink } from "./state.js";
+import { formatMoney } from "./sessions.js";
+import { mayAct, questions, sessionLink, stepLink } from "./state.js";
 import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
@@ -34,15 +34,30 @@ const Thinking = ({ text, open }) => html`<details class="thinking" open=${open}
 const Picture = loadLater(() => import("./pieces.js").then((module) => module.Picture));
 const Edit = loadLater(() => import("./edit.js").then((module) => module.Edit));
 
-function Mine({ id, turn, canFork, isBusy, isUnanswered }) {
-  const [edited, setEdited] = useState(false);
+const textOf = (turn) => turn.pieces.filter((each) => each.type === "text").map((each) => each.text).join("\n\n");
+
+function Copy({ text }) {
+  const [word, setWord] = useState(said.copy);
+  const copy = async () => setWord(await copyText(text) ? said.copied : said.notCopied);
+  return html`<button type="button" class="small copy" aria-label=${word === said.copy ? said.copyAnswer : null} onClick=${copy}>${word}</button>`;
+}
+
+function Fork({ id, at }) {
+  const [failure, setFailure] = useState("");
+  const fork = () => act(id, "fork", { at }).then((made) => { location.hash = sessionLink(made.id); }, (error) => setFailure(error.message));
+  return html`<button type="button" class="small" title=${said.forkHint} aria-label=${said.forkHint} onClick=${fork}>${said.forkHere}</button>${failure && html`<span class="bad" role="status">${clean(failure)}</span>`}`;
+}
+
+function Mine({ id, turn, now, isLast }) {
+  const [edited, setEdited] = useState(false), isBusy = now.state === "answering";
   let number = 0;
   return html`${turn.isInterrupted && html`<p class="note interrupted">${said.cutOff}</p>`}${turn.pieces.length > 0 && html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
-    <p class="who"><strong>${said.you}</strong>${canFork && mayAct.value && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
+    <p class="who"><strong>${said.you}</strong>${now.isSaved && mayAct.value && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
     <div class="words">${turn.pieces.map((each) => each.type === "image" ? html`<${Picture} id=${id} turn=${turn.turn} piece=${each} number=${number += 1} />`
+      : each.type === "file" ? html`<p class="note file">${clean(each.text)}</p>`
       : html`<div class="text">${each.author && html`<strong>${clean(each.author)}: </strong>`}${clean(each.text)}</div>`)}</div>
-    ${isUnanswered && mayAct.value && !edited && html`<${Retry} id=${id} />`}
-    ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`}`;
+    ${now.isUnanswered && isLast && mayAct.value && !edited && html`<${Retry} id=${id} />`}
+    ${edited && html`<${Edit} id=${id} turn=${turn} text=${textOf(turn)} close=${() => setEdited(false)} />`}</article>`}`;
 }
 
 const PIECES = {
@@ -53,11 +68,16 @@ const PIECES = {
 
 function Account({ of }) {
   const facts = [of.inputTokens != null || of.outputTokens != null ? texts.tokens(of.inputTokens, of.outputTokens) : "", formatMoney(of.cost), of.seconds ? said.seconds(of.seconds) : ""];
-  return html`<p class="quiet facts account"><span>${clean(of.model)}</span>${facts.map((each) => html`<span>${each}</span>`)}<a href=${runLink(of.run)}>${said.run}</a></p>`;
+  return html`<p class="quiet facts account"><span>${clean(of.model)}</span>${facts.map((each) => html`<span>${each}</span>`)}<a href=${of.step ? stepLink(of.run, of.step) : `${sessionLink(of.run)}?tab=steps`}>${said.run}</a></p>`;
 }
 
-const Theirs = ({ id, turn, account }) => html`<article aria-label=${said.model} class="message model" data-turn=${turn.turn}>
-  ${turn.pieces.map((each) => html`<${PIECES[each.type]} piece=${each} id=${id} turn=${turn} />`)}${account && html`<${Account} of=${account} />`}</article>`;
+function Theirs({ id, turn, account, now, isLast }) {
+  const text = textOf(turn), isIdle = mayAct.value && now.state !== "answering";
+  return html`<article aria-label=${said.model} class="message model" data-turn=${turn.turn}>
+    ${turn.pieces.map((each) => html`<${PIECES[each.type]} piece=${each} id=${id} turn=${turn} />`)}
+    ${text && html`<p class="does"><${Copy} text=${text} />${isIdle && now.isSaved && html`<${Fork} id=${id} at=${turn.turn + 1} />`}${isIdle && isLast && !now.error.kind && now.state === "idle" && !now.isInterrupted && html`<${Again} id=${id} />`}</p>`}
+    ${account && html`<${Account} of=${account} />`}</article>`;
+}
 
 // Screen readers announce an answer when it is complete.
 function Live() {
@@ -85,39 +105,32 @@ function findAccounts(all, took) {
 
 const Trouble = loadLater(() => import("./trouble.js").then((module) => module.Trouble));
 const Retry = loadLater(() => import("./trouble.js").then((module) => module.Retry));
+const Again = loadLater(() => import("./trouble.js").then((module) => module.Again));
 
-// The model and the tools. Any model name can be typed.
+function System({ text: saved, isBusy, change }) {
+  const [text, setText] = useState(saved), [isSaved, setSaved] = useState(false);
+  useEffect(() => setText(saved), [saved]);
+  const send = async (event) => { event.preventDefault(); setSaved(await change({ system: text })); };
+  return html`<details class="system"><summary>${said.system}</summary><form onSubmit=${send}><textarea rows="4" aria-label=${said.system} value=${text} disabled=${isBusy} onInput=${(event) => { setText(event.target.value); setSaved(false); }}></textarea>
+    <button type="submit" disabled=${isBusy || text === saved}>${texts.session.save}</button> <span class="quiet" role="status">${isSaved && text === saved ? said.saved : ""}</span></form></details>`;
+}
+
+// The model, the tools and the system text. Any model name can be typed.
 function Settings({ id, now, chosen, choose }) {
   const [failure, setFailure] = useState("");
-  const model = now?.model ?? chosen.model ?? known.value?.model ?? "";
-  const change = (given) => {
+  const model = now?.model ?? chosen.model ?? known.value?.model ?? "", isBusy = now?.state === "answering";
+  const change = async (given) => {
     setFailure("");
-    if (!id) choose({ ...chosen, ...given });
-    else act(address(id, "model"), given).catch((error) => setFailure(error.message));
+    if (!id) { choose({ ...chosen, ...given }); return true; }
+    try { await act(id, "settings", given); return true; } catch (error) { setFailure(error.message); return false; }
   };
-  const isBusy = now?.state === "answering";
   return html`<div class="settings"><label>${said.model} <input name="model" list="models" value=${model} disabled=${isBusy} spellcheck="false" autocomplete="off"
       onChange=${(event) => event.target.value.trim() ? event.target.value.trim() !== model && change({ model: event.target.value.trim() }) : (event.target.value = model)} /></label>
     <datalist id="models">${(known.value?.models ?? []).map((each) => html`<option value=${each.name}>${each.where}</option>`)}</datalist>
     <label>${said.tools} <select name="tools" disabled=${isBusy} onChange=${(event) => change({ tools: event.target.value })}>
       ${Object.entries(said.toolNames).map(([name, label]) => html`<option value=${name} selected=${(now?.tools ?? chosen.tools ?? "none") === name}>${label}</option>`)}</select></label>
+    <${System} text=${now?.system ?? chosen.system ?? ""} isBusy=${isBusy} change=${change} />
     ${failure && html`<p class="failure" role="status">${clean(failure)}</p>`}</div>`;
-}
-
-function List({ id }) {
-  const [open, setOpen] = useState(innerWidth > 800);
-  const chats = known.value?.chats ?? [];
-  useEffect(() => {
-    const narrow = matchMedia("(max-width: 50rem)"), changed = () => setOpen(!narrow.matches);
-    narrow.addEventListener("change", changed);
-    return () => narrow.removeEventListener("change", changed);
-  }, []);
-  return html`<details class="chats" open=${open} onToggle=${(event) => setOpen(event.target.open)}><summary>${said.list}</summary>
-    <a class="button" href="#/chat">${said.fresh}</a>
-    <ol class="runs" data-nav>${chats.map((each) => html`<li key=${each.id} data-chat=${each.id}><a href=${chatLink(each.id)} aria-current=${each.id === id ? "page" : null}>
-      <span class="title">${each.isAnswering && html`<span class="dot begun" role="img" aria-label=${texts.states.begun}></span>`}${clean(each.title) || said.untitled}</span>
-      <span class="quiet facts"><span>${clean(each.model)}</span>${each.updated && html`<${Ago} at=${each.updated} />`}</span></a></li>`)}</ol>
-    ${known.value && chats.length === 0 && html`<p class="quiet">${said.none}</p>`}</details>`;
 }
 
 // Follow new content, unless the user has scrolled up.
@@ -143,39 +156,30 @@ function useEnd(isGoing, ...news) {
   return { box, inner, hands, isAtEnd };
 }
 
-function Talk({ id }) {
+export function View({ id }) {
   const now = head.value?.id === id ? head.value : null, all = turns.value, answers = findAccounts(all, accounts.value);
   const isBusy = now?.state === "answering";
-  const waits = (inbox.value ?? []).filter((each) => now?.run && each.run === now.run);
+  const waits = (questions.value ?? []).filter((each) => now?.run && each.run === now.run);
   const { box, inner, hands, isAtEnd } = useEnd(isBusy, all, now?.state, waits.length);
-  useEffect(() => {
-    const pressed = (event) => { if (event.key === "Escape" && isBusy && !event.defaultPrevented) act(address(id, "stop")).catch(() => {}); };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  }, [id, isBusy]);
-  const send = async (given) => { isAtEnd.current = true; await act(address(id, "say"), given); };
-  const stop = () => act(address(id, "stop")).catch(() => {});
-  if (problem.value) return html`<p class="failure">${clean(problem.value)}</p>`;
+  useEffect(() => { fetchModels(); return forgetChat; }, [id]);
   if (!now) return html`<p class="quiet">${texts.loading}</p>`;
-  return html`<h1 class="hidden">${clean(now.title) || said.untitled}</h1>
-    <div class="scroll talked" tabindex="0" role="region" aria-label=${said.log} ref=${box} ...${hands} data-chat=${id} data-state=${now.state}><div ref=${inner}>
-      <div class="said" role="log" aria-live="polite" aria-label=${said.log}>${all.map((turn) => turn.role === "user"
-        ? html`<${Mine} key=${turn.turn} id=${id} turn=${turn} canFork=${now.isSaved} isBusy=${isBusy} isUnanswered=${now.isUnanswered && turn === all.at(-1)} />` : html`<${Theirs} key=${turn.turn} id=${id} turn=${turn} account=${answers[turn.turn]} />`)}</div>
+  return html`<section class="talk" aria-label=${said.name}>
+    <div class="scroll talked" tabindex="0" role="region" aria-label=${said.log} ref=${box} ...${hands} data-chat=${id} data-state=${now.state} data-number=${now.number}><div ref=${inner}>
+      <div class="said" role="log" aria-live="polite" aria-label=${said.log}>${all.map((turn) => {
+        const Way = turn.role === "user" ? Mine : Theirs;
+        return html`<${Way} key=${turn.turn} id=${id} turn=${turn} now=${now} isLast=${turn === all.at(-1)} account=${answers[turn.turn]} />`;
+      })}</div>
       ${isBusy && waits.length === 0 && html`<${Live} />`}
       ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
       <${Trouble} id=${id} now=${now} /></div></div>
-    <${Composer} key=${id} draft=${id} send=${send} stop=${isBusy ? stop : null} word=${said.send} />
-    <${Settings} id=${id} now=${now} />`;
+    <${Composer} key=${id} draft=${id} send=${(given) => { isAtEnd.current = true; return send(id, "send", given); }} stop=${isBusy ? () => stop(id) : null} word=${said.send} />
+    ${mayAct.value && html`<${Settings} id=${id} now=${now} />`}</section>`;
 }
 
-function Fresh() {
+export function Fresh() {
   const [chosen, choose] = useState({});
-  const send = async (given) => { location.hash = chatLink((await act("api/chats/new", { ...given, ...chosen })).id); };
-  return html`<div class="talked empty"><h1>${said.hello}</h1></div><${Composer} draft="" send=${send} word=${said.send} /><${Settings} chosen=${chosen} choose=${choose} />`;
-}
-
-export function View({ id }) {
-  useEffect(() => { refresh(); }, []);
-  useEffect(() => { look(id); return () => look(null); }, [id]);
-  return html`<div class="chat"><${List} id=${id} /><section class="talk" aria-label=${said.name}>${id ? html`<${Talk} key=${id} id=${id} />` : html`<${Fresh} />`}</section></div>`;
+  useEffect(() => { fetchModels(); }, []);
+  const begin = async (given) => { location.hash = sessionLink((await send("", "", { ...given, ...chosen })).id); };
+  return html`<section class="talk fresh" aria-label=${said.name}><div class="talked empty"><h1>${said.hello}</h1></div>
+    ${mayAct.value ? html`<${Composer} draft="" send=${begin} word=${said.send} /><${Settings} chosen=${chosen} choose=${choose} />` : html`<p class="quiet">${said.readOnly}</p>`}</section>`;
 }

@@ -1,11 +1,11 @@
-// Two runs side by side: equal steps are folded, differing ones open as diffs.
+// Two sessions side by side: equal steps are folded, differing ones open as diffs.
 import { useEffect, useState } from "preact/hooks";
 import { html, loadLater } from "./html.js";
 import { clean } from "./plain.js";
 import { Result } from "./renderers.js";
 import { Line } from "./line.js";
-import { formatMoney, State } from "./runs.js";
-import { ask, runLink, runs, stepLink } from "./state.js";
+import { formatMoney, State } from "./sessions.js";
+import { ask, sessionLink, sessions, stepLink } from "./state.js";
 import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
@@ -32,8 +32,8 @@ function Both({ first, second, path }) {
   return found.views.map(({ name, view }) => html`<p class="group">${words[name]}</p><${Result} view=${view} />`);
 }
 
-// A step of only one run is shown as in its run.
-const Alone = loadLater(() => import("./run.js").then(({ Opened }) => Opened));
+// A step of only one session is shown as there.
+const Alone = loadLater(() => import("./steps.js").then(({ Opened }) => Opened));
 
 const Side = ({ run, step }) => html`<div class=${`side ${step ? "" : "none"}`} data-run=${run}>${step ? html`<${Line} step=${step} /><a class="to" href=${stepLink(run, step.path)} aria-label=${texts.link}>↗</a>`
   : html`<span class="quiet">${words.notThere}</span>`}</div>`;
@@ -50,20 +50,20 @@ function Differing({ row, first, second }) {
 
 function Same({ row, first }) {
   const [open, setOpen] = useState(false);
-  const [found, failure] = useFetched(open ? `api/compare/same?${said({ run: first, from: row.from, to: row.path })}` : "");
+  const [found, failure] = useFetched(open ? `api/compare/same?${said({ session: first, from: row.from, to: row.path })}` : "");
   return html`<li class="pair same" data-what="same"><details open=${open} onToggle=${(event) => event.target === event.currentTarget && setOpen(event.target.open)}><summary>${words.same(row.count)}</summary>
     ${failure && html`<p class="failure">${failure}</p>`}
     ${found && html`<ol class="steps">${found.steps.map((step) => html`<li class=${`step ${step.kind}`}><a class="line" href=${stepLink(first, step.path)}><${Line} step=${step} /></a></li>`)}</ol>`}</details></li>`;
 }
 
-const Head = ({ run }) => html`<div class="side" data-run=${run.id}><h2><a href=${runLink(run.id)}>${clean(run.title) || run.id}</a></h2>
+const Head = ({ run }) => html`<div class="side" data-run=${run.id}><h2><a href=${sessionLink(run.id)}>${clean(run.title) || run.id}</a></h2>
   <p class="quiet facts"><${State} of=${run.state} /><code>${run.id}</code><span>${texts.steps_(run.steps)}</span><span>${formatMoney(run.cost)}</span>${run.forkOf && html`<span>${words.forkOf} ${clean(run.forkOf)} ${words.at} ${clean(run.forkAt)}</span>`}</p>
   ${run.failure && html`<p class="failure">${clean(run.failure)}</p>`}</div>`;
 
 export function View({ id: first, path: second }) {
   const [pages, setPages] = useState([]);
-  // Unfinished runs are compared again when something has changed.
-  const now = (runs.value ?? []).filter((each) => each.id === first || each.id === second).map((each) => `${each.state}${each.steps}`).join(" ");
+  // Unfinished sessions are compared again when something has changed.
+  const now = (sessions.value ?? []).filter((each) => each.id === first || each.id === second).map((each) => `${each.state}${each.steps}`).join(" ");
   const address = first && second ? `api/compare?${said({ first, second })}` : "";
   const [found, failure] = useFetched(address && `${address}&now=${encodeURIComponent(now)}`);
   useEffect(() => setPages([]), [found]);

@@ -2,7 +2,7 @@
 import { html } from "./html.js";
 import { clean } from "./plain.js";
 import { renderHeadline } from "./renderers.js";
-import { formatMoney } from "./runs.js";
+import { formatMoney } from "./sessions.js";
 import { texts } from "./texts.js";
 
 const lasted = (step) => step.ended == null ? "" : step.ended - step.began < 1 ? `${Math.round((step.ended - step.began) * 1000)} ms`

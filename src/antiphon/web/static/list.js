@@ -1,8 +1,8 @@
-// Search and filters of lists, and the choice of two runs to compare.
+// Search and filters of the list, and the choice of two sessions to compare.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
-import { listed } from "./runs.js";
-import { ask, moved, runs, where } from "./state.js";
+import { listed } from "./sessions.js";
+import { ask, moved, sessions, where } from "./state.js";
 import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
@@ -40,30 +40,30 @@ export function Search({ view, label, q, others = {}, children }) {
     <input type="search" placeholder=${label} aria-label=${label} value=${q} onKeyDown=${typed} onInput=${(event) => look(view, { ...others, q: event.target.value })} />${children}</form>`;
 }
 
-const Choice = ({ name, any, of, wishes }) => html`<select aria-label=${words[name]} value=${wishes[name]} onChange=${(event) => look("runs", { ...wishes, [name]: event.target.value })}>
-  <option value="">${any}</option>${of.map((each) => html`<option value=${each} selected=${wishes[name] === each}>${each}</option>`)}</select>`;
+const Choice = ({ name, any, of, wishes }) => html`<select aria-label=${words[name]} value=${wishes[name]} onChange=${(event) => look("sessions", { ...wishes, [name]: event.target.value })}>
+  <option value="">${any}</option>${of.map((each) => html`<option value=${each} selected=${wishes[name] === each}>${texts.sessionStates[each] ?? each}</option>`)}</select>`;
 
-const newest = (a, b) => b.created - a.created || (b.id > a.id ? 1 : -1);
+const newest = (a, b) => (b.created ?? Infinity) - (a.created ?? Infinity) || (b.id > a.id ? 1 : -1);
 const LISTED = 200;
 
-// The known runs, and those that match the search.
+// The known sessions, and those that match the search.
 export function Find() {
   const { asked } = where();
   const wishes = Object.fromEntries(["q", "state", "kind"].map((each) => [each, asked.get(each) ?? ""]));
   const narrowed = Boolean(wishes.q.trim() || wishes.state || wishes.kind);
-  const pages = usePages(narrowed ? `api/runs?${new URLSearchParams(wishes)}` : "", "runs");
-  const older = usePages("api/runs", "runs", false);
+  const pages = usePages(narrowed ? `api/sessions?${new URLSearchParams(wishes)}` : "", "sessions");
+  const older = usePages("api/sessions", "sessions", false);
   const [chosen, setChosen] = useState([]);
-  const live = new Map(runs.value.map((each) => [each.id, each]));
-  const all = [...runs.value, ...(older.items ?? []).filter((each) => !live.has(each.id))].sort(newest);
+  const live = new Map(sessions.value.map((each) => [each.id, each]));
+  const all = [...sessions.value, ...(older.items ?? []).filter((each) => !live.has(each.id))].sort(newest);
   const items = narrowed ? pages.items?.map((each) => ({ ...each, ...live.get(each.id) })) ?? null : all;
-  const next = narrowed ? pages.next : older.items ? older.next : runs.value.length >= LISTED ? all.at(-1).id : null;
+  const next = narrowed ? pages.next : older.items ? older.next : sessions.value.length >= LISTED ? all.at(-1).id : null;
   const choose = (id) => setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen.slice(-1), id]);
   const more = () => narrowed ? pages.more() : older.more(next);
   useEffect(() => { listed.value = { items, chosen, choose, next, more, narrowed, wishes, failure: pages.failure, cut: pages.cut }; },
-    [pages.items, pages.failure, older.items, runs.value, chosen, wishes.q, wishes.state, wishes.kind]);
-  return (all.length > 1 || narrowed) && html`<${Search} view="runs" label=${words.searchRuns} q=${wishes.q} others=${wishes}>
-    <${Choice} name="state" any=${words.anyState} of=${words.states} wishes=${wishes} /><${Choice} name="kind" any=${words.anyKind} of=${words.kinds} wishes=${wishes} /><//>`;
+    [pages.items, pages.failure, older.items, sessions.value, chosen, wishes.q, wishes.state, wishes.kind]);
+  return (all.length > 1 || narrowed) && html`<${Search} view="sessions" label=${words.searchSessions} q=${wishes.q} others=${wishes}>
+    <${Choice} name="state" any=${words.anyState} of=${Object.keys(texts.sessionStates)} wishes=${wishes} /><${Choice} name="kind" any=${words.anyKind} of=${Object.keys(texts.sessionKinds)} wishes=${wishes} /><//>`;
 }
 
 export function Told() {

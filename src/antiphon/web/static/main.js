@@ -3,20 +3,17 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { broken, loaded } from "./modules.js";
-import { Runs } from "./runs.js";
+import { Sessions } from "./sessions.js";
 import { clean } from "./plain.js";
-import { choose, connection, identify, inbox, me, theme, watch, where } from "./state.js";
+import { choose, connection, identify, me, questions, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
-// Views that are loaded when they are opened: what their module exports as `View`, by the first word of the address.
-// A run is separate, because rendering results is most of the page.
+// Views that are loaded when they are opened. A session is separate, because it is most of the page.
 const LATER = {
-  run: () => import("./run.js").then(({ Run }) => ({ View: Run })),
-  inbox: () => import("./inbox.js").then(({ Inbox }) => ({ View: Inbox })),
-  chat: () => import("./chat.js"),
-  start: () => import("./start.js"),
-  teams: () => import("./teams.js"),
-  conversations: () => import("./conversations.js"),
+  session: () => import("./session.js"),
+  questions: () => import("./questions.js"),
+  new: () => import("./chat.js").then(({ Fresh }) => ({ View: Fresh })),
+  programs: () => import("./start.js"),
   compare: () => import("./compare.js"),
 };
 
@@ -29,21 +26,19 @@ function Later({ name, ...given }) {
 }
 
 function View() {
-  const { name, id, path } = where();
-  const isWatched = name === "runs" || name === "teams", hasOwn = name === "chat" && id;
-  useEffect(() => watch(hasOwn ? false : isWatched ? id : null, name === "teams" ? name : "runs"), [name, id]);
-  const shown = name === "runs" && id ? "run" : name;
-  if (!LATER[shown]) return html`<${Runs} />`;
-  return html`<${Later} key=${shown === "run" ? `run/${id}` : shown} name=${shown} id=${id} path=${path} />`;
+  const { name, id, path } = where(), shown = name === "sessions" && id ? "session" : name;
+  useEffect(() => { if (shown !== "session") watch(null); }, [shown]);
+  if (!LATER[shown]) return html`<${Sessions} />`;
+  return html`<${Later} key=${shown === "session" ? `session/${id}` : shown} name=${shown} id=${id} path=${path} />`;
 }
 
 function Top() {
-  const { name } = where(), count = inbox.value?.length ?? 0;
+  const { name } = where(), count = questions.value?.length ?? 0;
   const tab = (to, label, more) => html`<a href=${`#/${to}`} aria-current=${name === to ? "page" : null}>${label}${more}</a>`;
-  return html`<header class="top"><a class="brand" href="#/runs">${texts.name}</a>
-    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("chat", texts.chat.name)}${tab("conversations", texts.past.conversations)}${tab("start", texts.start.tab)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
+  return html`<header class="top"><a class="brand" href="#/sessions">${texts.name}</a>
+    <nav aria-label=${texts.main}>${tab("sessions", texts.sessions)}${tab("questions", texts.questions, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}${tab("programs", texts.start.tab)}${tab("new", texts.chat.fresh)}</nav>
     ${me.value.name && html`<span class="quiet me">${texts.people.me(me.value.name, me.value.mayAct)}</span>`}
-    <label class="theme"><span class="hidden">${texts.theme}</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
+    <label class="theme"><span class="hidden">${texts.theme}</span><span aria-hidden="true">◐</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
       ${Object.entries(texts.themes).map(([key, label]) => html`<option value=${key} selected=${theme.value === key}>${label}</option>`)}</select></label></header>`;
 }
 

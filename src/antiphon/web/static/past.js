@@ -1,9 +1,9 @@
-// A run as it was at one of its steps, and the form that forks it there.
+// A session as it was at one of its steps, and the form that forks it there.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, visible } from "./plain.js";
-import { formatMoney } from "./runs.js";
-import { ask, at, mayAct, order, post, runLink, steps } from "./state.js";
+import { formatMoney } from "./sessions.js";
+import { ask, at, mayAct, order, post, sessionAddress, sessionLink, stepLink, steps } from "./state.js";
 import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
@@ -17,10 +17,10 @@ let later = 0;
 function move(id, seq) {
   at.value = seq;
   clearTimeout(later);
-  later = setTimeout(() => history.replaceState(null, "", seq === null ? runLink(id) : `${runLink(id)}?at=${seq}`), 200);
+  later = setTimeout(() => history.replaceState(null, "", seq === null ? `${sessionLink(id)}?tab=steps` : `${sessionLink(id)}?at=${seq}`), 200);
 }
 
-// Cost, duration and prints of a run up to a step.
+// Cost, duration and prints of a session up to a step.
 function summarizeUntil(paths, moment) {
   const known = paths.map((path) => steps.get(path).value), over = known.filter((each) => each.ended != null && (moment === null || each.ended <= moment));
   const end = moment ?? Math.max(...over.map((each) => each.ended), known[0].began);
@@ -42,7 +42,7 @@ export function Slider({ id, then }) {
       <button type="button" aria-label=${words.later} disabled=${index === last} onClick=${() => go(index + 1)}>›</button></div>
     <p class="quiet facts"><strong>${words.step(index + 1, last + 1)}</strong><code>${path}</code><span>${words.soFar(time, cost)}</span>
       ${then && html`<button type="button" class="plain" onClick=${() => go(last)}>${words.toEnd}</button>`}
-      ${mayAct.value && html`<button type="button" class="plain" aria-expanded=${forks} onClick=${() => setForks(!forks)}>${words.forkAt(path)}</button>`}</p>
+      ${mayAct.value && html`<button type="button" class="plain" aria-expanded=${forks} onClick=${() => setForks(!forks)}>${words.forkAt}</button>`}</p>
     ${then && printed.length > 0 && html`<details class="soFar"><summary>${words.printed(printed.length)}</summary><pre tabindex="0">${clean(printed.join("\n"))}</pre></details>`}
     ${forks && html`<${Fork} key=${path} id=${id} path=${path} />`}</section>`;
 }
@@ -59,7 +59,7 @@ const Wrong = ({ of }) => html`<div class="failure"><strong>${words.wrong}</stro
 
 // The value of a fork is in the field of the chosen way.
 export function Fork({ id, path }) {
-  const address = `api/runs/${encodeURIComponent(id)}/fork`;
+  const address = sessionAddress(id, "fork");
   const [choices, setChoices] = useState(null), [way, setWay] = useState(""), [values, setValues] = useState({});
   const [came, setCame] = useState({});
   useEffect(() => {
@@ -77,7 +77,7 @@ export function Fork({ id, path }) {
   const send = (event) => {
     event.preventDefault();
     setCame({ isSent: true });
-    post(address, { path, hash: choices.hash, [way]: values[way] }).then((data) => data.id ? location.assign(runLink(data.id)) : setCame(data), (error) => setCame({ failure: error.message }));
+    post(address, { path, hash: choices.hash, [way]: values[way] }).then((data) => data.id ? location.assign(`${sessionLink(data.id)}?tab=steps`) : setCame(data), (error) => setCame({ failure: error.message }));
   };
   return html`<form class="fork" onSubmit=${send}><fieldset><legend>${words.different}</legend>
       <div class="choices">${ways.map((each) => html`<label><input type="radio" name=${`way ${path}`} checked=${way === each} onChange=${() => { setWay(each); setCame({}); }} /> ${words.ways[name(each)]}</label>`)}</div>

@@ -21,6 +21,9 @@ export const clean = (text) => lines(String(text).replace(ESCAPES, "")).replace(
 // For decisions: escape all hidden characters.
 export const visible = (text) => lines(String(text)).replace(all, written);
 
+// Copy a text; false if the browser refuses.
+export const copyText = async (text) => { try { await navigator.clipboard.writeText(text); return true; } catch { return false; } };
+
 export const words = (piece) => piece == null ? "" : typeof piece === "object" ? piece.text : String(piece);
 
 export function Piece({ of, exact }) {

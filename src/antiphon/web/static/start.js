@@ -2,14 +2,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, visible } from "./plain.js";
-import { ask, mayAct, post, runLink } from "./state.js";
+import { ask, mayAct, post, sessionLink } from "./state.js";
 import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
 await loadStyles("start.css");
 
 const words = texts.start;
-const link = (file) => `#/start/${encodeURIComponent(file)}`;
+const link = (file) => `#/programs/${encodeURIComponent(file)}`;
 const address = (file) => `api/programs/${file.split("/").map(encodeURIComponent).join("/")}`;
 
 // A request to the server and its failure; it is sent again when the address changes.
@@ -81,7 +81,7 @@ function Form({ program }) {
     if (Object.keys(unread).length) return;
     setBusy(true);
     try {
-      location.hash = runLink((await post("api/programs/start", { file: program.file, inputs: readForm(program.inputs, values) })).run);
+      location.hash = sessionLink((await post("api/programs/start", { file: program.file, inputs: readForm(program.inputs, values) })).session);
     } catch (error) {
       setErrors(error.data?.errors ?? {});
       setFailure(error.data?.errors ? words.wrong : error.message);
@@ -105,7 +105,7 @@ function Program({ file }) {
     : !data ? html`<p class="quiet">${texts.loading}</p>`
     : data.diagnostics.length ? html`<${Wrong} of=${data.diagnostics} />`
     : data.refused ? html`<p class="note failure">${visible(data.refused)}</p>` : html`<${Form} key=${file} program=${data} />`;
-  return html`<header class="head"><h1>${visible(file)}</h1><a href="#/start">${words.all}</a></header>
+  return html`<header class="head"><h1>${visible(file)}</h1><a href="#/programs">${words.all}</a></header>
     ${data?.description && html`<p class="told">${clean(data.description)}</p>`}${body}`;
 }
 

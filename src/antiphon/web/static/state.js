@@ -3,27 +3,26 @@ import { batch, computed, signal } from "@preact/signals";
 import { parseExactJson } from "./plain.js";
 
 export const place = signal(location.hash);
-export const runs = signal(null);
-export const inbox = signal(null);
-// The teams, the watched team, and its messages and log.
-export const teams = signal(null);
+export const sessions = signal(null);
+export const questions = signal(null);
+// The watched team, and its messages and log.
 export const team = signal(null);
 export const messages = signal([]);
 export const problem = signal("");
 export const connection = signal("new");
-// Answers of this page, by run and path, with their outcome.
+// Answers of this page, by session and path, with their outcome.
 export const said = signal({});
 // The user, who may not act until the server has said so.
 export const me = signal({ name: "", mayAct: false });
 export const mayAct = computed(() => me.value.mayAct);
 
-// A watched run: its data, the order of its steps, each step as its own signal, the paths of nested steps, and live
+// A watched session: its data, the order of its steps, each step as its own signal, the paths of nested steps, and live
 // output. An update costs as much as it brings.
-const looked = (id) => ({ id, mark: "", run: signal(null), order: signal([]), steps: new Map(), inner: new Map(), sought: new Set(),
+const looked = (id) => ({ id, mark: "", session: signal(null), order: signal([]), steps: new Map(), inner: new Map(), sought: new Set(),
   changes: signal(0), saying: new Map() });
-// The run of the page, and the nested runs that are open.
+// The session of the page, and its children that are open.
 export const main = looked(null);
-export const { run, order, steps } = main;
+export const { session, order, steps } = main;
 export const parts = new Map();
 
 const kept = (map, key, first) => map.get(key) ?? (map.set(key, signal(first)), map.get(key));
@@ -37,7 +36,7 @@ function forget(store) {
   store.order.value = []; store.changes.value = 0;
 }
 
-let source = null, of = "runs", waiting = [], frame = 0, again = 0;
+let source = null, view = "", waiting = [], frame = 0, again = 0;
 
 export async function ask(path, options) {
   const response = await fetch(path, options);
@@ -50,7 +49,8 @@ export async function ask(path, options) {
 // Rights may change while a page is open: they are requested again with each stream.
 export const identify = () => ask("api/me").then((data) => { me.value = data; }, () => {});
 
-export const post = (path, data) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(data) });
+export const sessionAddress = (id, what = "") => `api/sessions/${encodeURIComponent(id)}${what && `/${what}`}`;
+export const post = (path, data = {}) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(data) });
 
 const around = (path) => path.replace(/[/.][^/.]*$/, "");
 
@@ -101,12 +101,11 @@ function takeSteps(data, store) {
 }
 
 const TAKE = {
-  runs: (data) => { runs.value = data; },
-  inbox: (data) => { inbox.value = data; },
-  run: (data, store) => { store.run.value = data; },
+  sessions: (data) => { sessions.value = data; },
+  questions: (data) => { questions.value = data; },
+  session: (data, store) => { store.session.value = data; },
   problem: (data) => { problem.value = data; },
-  gone: (data, store) => { store.run.value = team.value = { isGone: true }; },
-  teams: (data) => { teams.value = data; },
+  gone: (data, store) => { store.session.value = { id: store.id, isGone: true }; },
   team: (data) => { team.value = data; },
   messages: (data) => { messages.value = [...messages.value, ...data]; },
   anew: (data, store) => forget(store),
@@ -120,6 +119,9 @@ const TAKE = {
     else if (pieces?.length === number) { pieces.push(said); saying.value = { pieces }; }
   },
 };
+
+// Events of one view are taken by its module.
+export const takeAlso = (handlers) => Object.assign(TAKE, handlers);
 
 function flush() {
   frame = 0;
@@ -155,12 +157,12 @@ function close() {
 
 function open() {
   close();
-  if (document.hidden || main.id === false) return;
-  const asked = new URLSearchParams();
+  if (document.hidden) return;
+  const asked = new URLSearchParams(main.id === null ? {} : { view });
   if (main.mark) asked.set("after", main.mark);
   for (const each of parts.values()) { asked.append("with", each.id); asked.append("since", each.mark); }
-  const where = main.id !== null ? `api/${of}/${encodeURIComponent(main.id)}/events` : of === "teams" ? "api/teams/events" : "api/events";
-  source = new EventSource(`${where}?${asked}`);
+  const address = main.id === null ? "api/events" : sessionAddress(main.id, "events");
+  source = new EventSource(`${address}?${asked}`);
   source.onopen = () => {
     connection.value = "open";
     identify();
@@ -169,25 +171,32 @@ function open() {
     connection.value = connection.value === "out" ? "out" : "lost";
     // Reconnect where the browser gave up; report a lost login.
     if (source?.readyState === EventSource.CLOSED) {
-      again = setTimeout(() => ask("api/inbox").catch(() => {}).then(() => connection.value !== "out" && open()), 2000);
+      again = setTimeout(() => ask(main.id === null ? "api/me" : sessionAddress(main.id, "about")).then(() => { problem.value = ""; open(); }, (error) => {
+        if (connection.value === "out") return;
+        // A missing session will not appear, but a server may return.
+        if (error instanceof TypeError) open();
+        else problem.value = error.message;
+      }), session.value ? 2000 : 200);
     }
   };
   for (const name of [...Object.keys(TAKE), "part"]) {
-    source.addEventListener(name, (event) => take(name, JSON.parse(event.data), event.lastEventId));
+    source.addEventListener(name, (event) => take(name, parseExactJson(event.data), event.lastEventId));
   }
 }
 
-// Watch a run, a team or all runs; nothing for a view with its own stream.
-export function watch(id, kind = "runs") {
-  if (main.id === id && of === kind && (source || id === false)) return;
-  main.id = id; of = kind; main.mark = ""; waiting = [];
-  main.run.value = team.value = null; messages.value = []; problem.value = "";
+// Watch a view of a session (its steps, its transcript, its work as a team), or with no id the list.
+export function watch(id, name = "") {
+  if (main.id === id && view === name && source) return;
+  const isSame = main.id === id && id !== null;
+  main.id = id; view = name; main.mark = ""; waiting = [];
+  if (!isSame) session.value = null;
+  team.value = null; messages.value = []; problem.value = "";
   parts.clear();
   forget(main);
   open();
 }
 
-// Watch a nested run.
+// Watch a child.
 export function unfold(id) {
   if (!parts.has(id)) { parts.set(id, looked(id)); open(); }
   return parts.get(id);
@@ -197,7 +206,7 @@ export function fold(id) {
 }
 
 document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
-// The number of the step up to which a run is shown; none for all of it.
+// The number of the step up to which a session is shown; none for all of it.
 export const at = signal(null);
 export const moved = () => {
   place.value = location.hash;
@@ -206,16 +215,19 @@ export const moved = () => {
 };
 addEventListener("hashchange", moved);
 
-// Return the view, the run and the step of the address; `asked` is its query.
+const decode = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+
+// Return the view of the address, and its session and step (`3azf0001.17`, `3azf0001:4/r1`); `asked` is its query.
 export function where() {
-  const [address, asked] = place.value.replace(/^#\/?/, "").split("?");
-  const [name = "", ...rest] = address.split("/").map((each) => { try { return decodeURIComponent(each); } catch { return each; } });
-  return { name: name || "runs", id: rest[0] || null, path: rest[1] ?? null, asked: new URLSearchParams(asked) };
+  const [address, query] = place.value.replace(/^#\/?/, "").split("?"), asked = new URLSearchParams(query);
+  const [name, ...rest] = address.split("/");
+  if (name !== "sessions" && name) return { name, id: decode(rest[0] ?? "") || null, path: rest[1] ? decode(rest[1]) : null, asked };
+  const [id, ...path] = rest.join("/").split(":");
+  return { name: "sessions", id: decode(id) || null, path: path.length ? decode(path.join(":")) : null, asked };
 }
 moved();
-export const runLink = (id) => `#/runs/${encodeURIComponent(id)}`;
-export const teamLink = (id) => `#/teams/${encodeURIComponent(id)}`;
-export const stepLink = (id, path) => `${runLink(id)}/${encodeURIComponent(path)}`;
+export const sessionLink = (id) => `#/sessions/${encodeURIComponent(id)}`;
+export const stepLink = (id, path) => path ? `${sessionLink(id)}:${encodeURIComponent(path).replaceAll("%2F", "/").replaceAll("%3A", ":")}` : sessionLink(id);
 
 // The theme chosen in this browser, or that of the system.
 export const theme = signal("auto");

@@ -1,24 +1,26 @@
 // A team: tasks by state, activity, messages, changes and limits.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
-import { Waiting } from "./inbox.js";
+import { Waiting } from "./questions.js";
 import { Markdown } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Result, useRows } from "./renderers.js";
-import { Ago, formatMoney } from "./runs.js";
-import { ask, inbox, mayAct, messages, post, problem, runLink, team, teamLink } from "./state.js";
+import { Ago, formatMoney } from "./sessions.js";
+import { ask, mayAct, messages, post, questions, sessionAddress, sessionLink, team, where } from "./state.js";
+import { loadStyles } from "./styled.js";
 import { texts } from "./texts.js";
 
+await loadStyles("teams.css");
+
 const words = texts.teams;
-const address = (id, what) => `api/teams/${encodeURIComponent(id)}/${what}`;
-const taskLink = (id, task) => `${teamLink(id)}/${encodeURIComponent(task)}`;
+const taskLink = (id, task) => `${sessionLink(id)}?task=${encodeURIComponent(task)}`;
 
 // An action on a team, and its outcome.
 function useAct(id) {
   const [told, setTold] = useState(null);
   const act = async (what, given, word) => {
     try {
-      const came = await post(address(id, what), given);
+      const came = await post(sessionAddress(id, what), given);
       setTold({ good: typeof word === "function" ? word(came) : word });
       return true;
     } catch (error) { setTold({ bad: error.message }); return false; }
@@ -32,10 +34,10 @@ function Head({ id, known }) {
   const over = known.phase === "done";
   const state = over ? "done" : known.running ? "running" : known.questions.length ? "waiting" : "ready";
   const goes = ({ goesOn }) => goesOn ? texts.goesOn : "";
-  return html`<header class="head" data-team=${id} data-state=${state}><div><h1>${clean(known.request.trim().split("\n")[0])}</h1>
-    <p class="quiet facts"><span class=${`state ${state}`}><span class="dot" aria-hidden="true"></span>${words.list[state]}</span><span>${words.phases[known.phase]}</span><code>${id}</code><code class="path">${visible(known.repository)}</code></p></div>
+  return html`<header class="head" data-team=${id} data-state=${state}><div>
+    <p class="quiet facts"><span class=${`state ${state}`}><span class="dot" aria-hidden="true"></span>${words.list[state]}</span><span>${words.phases[known.phase]}</span><code class="path">${visible(known.repository)}</code></p></div>
     ${!over && mayAct.value && html`<p class="acts">${came} ${known.running ? html`<button type="button" onClick=${() => act("stop", {}, words.stopping)}>${words.stop}</button>`
-      : html`<button type="button" class=${known.questions.length ? "" : "primary"} onClick=${() => act("go", {}, goes)}>${texts.go}</button>`}</p>`}</header>
+      : html`<button type="button" class=${known.questions.length ? "" : "primary"} onClick=${() => act("resume", {}, goes)}>${texts.go}</button>`}</p>`}</header>
     ${!over && !known.running && known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}`;
 }
 
@@ -45,7 +47,7 @@ function Turn({ id, turn }) {
     ${turn.task && html` <a href=${taskLink(id, turn.task)}>${words.task(turn.task)}</a>`}
     ${turn.paused ? html` <span class="wait">${visible(turn.paused)}${turn.until ? ` (${words.until(new Date(turn.until * 1000).toLocaleTimeString())})` : ""}</span>`
       : step && html` <span class="doing"><span class=${`dot ${step.state}`} aria-hidden="true"></span>${texts.kinds[step.kind] ?? step.kind} <code>${clean(`${step.head} ${step.given ?? ""}`)}</code></span>`}
-    <a class="turn" href=${runLink(turn.run)}>${words.turn} <code>${turn.run}</code></a></li>`;
+    <a class="turn" href=${sessionLink(turn.run)}>${words.turn} <code>${turn.run}</code></a></li>`;
 }
 
 const Card = ({ id, task, path }) => html`<li data-task=${task.id} data-state=${task.state}><a class="card" href=${taskLink(id, task.id)} aria-current=${path === task.id ? "true" : null}>
@@ -75,7 +77,7 @@ function useFetched(path, ...marks) {
 
 function Changes({ id, task, mark }) {
   const [rows, more] = useRows(400);
-  const { data, failure } = useFetched(`${address(id, "diff")}?rows=${rows}${task ? `&task=${encodeURIComponent(task)}` : ""}`, mark);
+  const { data, failure } = useFetched(`${sessionAddress(id, "diff")}?rows=${rows}${task ? `&task=${encodeURIComponent(task)}` : ""}`, mark);
   return html`<h3>${words.changes}</h3>${failure ? html`<p class="failure">${clean(failure)}</p>` : !data ? html`<p class="quiet">${texts.loading}</p>`
     : data.files.length === 0 ? html`<p class="quiet">${words.unchanged}</p>` : data.files.map((each) => each.unseen
       ? html`<p class="unseen"><code class="path">${visible(each.path)}</code> <span class="quiet">${words.unseen[each.unseen]}</span></p>`
@@ -87,11 +89,11 @@ const Told = ({ name, of }) => of[name].trim() ? html`<h3>${words[name]}</h3><${
 
 function Opened({ id, known, path }) {
   const box = useRef(null), task = known.tasks.find((each) => each.id === path), mark = JSON.stringify(task ?? known.tasks.map((each) => each.commit));
-  const { data, failure } = useFetched(task && `${address(id, "task")}?task=${encodeURIComponent(path)}`, mark);
+  const { data, failure } = useFetched(task && `${sessionAddress(id, "task")}?task=${encodeURIComponent(path)}`, mark);
   useEffect(() => box.current?.focus(), [path]);
   if (!task && path !== "branch") return null;
   return html`<section class="sheet opened-task" data-task=${path} aria-labelledby="opened"><header class="head"><h2 id="opened" tabindex="-1" ref=${box}>${task ? `${words.task(path)}: ${clean(task.title)}` : words.allChanges}</h2>
-      <a href=${teamLink(id)}>${words.close}</a></header>
+      <a href=${sessionLink(id)}>${words.close}</a></header>
     ${failure && html`<p class="failure">${clean(failure)}</p>`}${task?.trouble && html`<p class="note">${visible(task.trouble)}</p>`}
     ${task && data && html`<${Told} name="spec" of=${data} />${data.checks.length > 0 && html`<h3>${words.checks}</h3><ul>${data.checks.map((each) => html`<li>${clean(each)}</li>`)}</ul>`}
       <${Told} name="plan" of=${data} /><${Told} name="summary" of=${data} /><${Told} name="notes" of=${data} />
@@ -131,7 +133,7 @@ function Say({ id, known, channel }) {
   const usual = known.isSolo || known.members.length === 1 ? known.members[0] : channel === "product" ? "@pm" : "@architect";
   const send = async (event) => {
     event.preventDefault();
-    if (text.trim() && await act("say", { text, to, channel }, ({ running }) => running ? "" : words.nobodyRuns)) setText("");
+    if (text.trim() && await act("send", { text, to, channel }, ({ running }) => running ? "" : words.nobodyRuns)) setText("");
   };
   const typed = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event); };
   return html`<form class="decide" onSubmit=${send}><label>${words.to} <select value=${to} onChange=${(event) => setTo(event.target.value)}><option value="">${usual}</option>
@@ -172,14 +174,12 @@ const Branch = ({ id, known }) => html`<section class="sheet branch"><h2>${words
   ${known.commands.map(([what, command]) => html`<${Command} key=${what} what=${what} command=${command} />`)}
   ${known.hasChanges && html`<p><a href=${taskLink(id, "branch")}>${words.allChanges}</a></p>`}</section>`;
 
-export function Team({ id, path }) {
-  const known = team.value;
-  if (problem.value) return html`<p class="failure">${clean(problem.value)}</p>`;
+export function View({ id }) {
+  const known = team.value, path = where().asked.get("task");
   if (!known) return html`<p class="quiet">${texts.loading}</p>`;
-  if (known.isGone) return html`<h1>${visible(id)}</h1><p class="empty">${words.gone}</p>`;
   const over = known.phase === "done";
   return html`<div class="team"><${Head} id=${id} known=${known} />
-    ${(inbox.value ?? []).filter((each) => each.team === id).map((each) => html`<${Waiting} key=${each.seq} item=${each} />`)}
+    ${(questions.value ?? []).filter((each) => each.team === id).map((each) => html`<${Waiting} key=${each.seq} item=${each} />`)}
     ${!over && html`<section><h2>${words.now}</h2>${known.turns.length ? html`<ol class="now">${known.turns.map((each) => html`<${Turn} key=${each.run} id=${id} turn=${each} />`)}</ol>` : html`<p class="quiet">${words.nobody}</p>`}</section>`}
     ${over && html`<${Branch} id=${id} known=${known} />`}<${Board} id=${id} known=${known} path=${path} />${path && html`<${Opened} key=${path} id=${id} known=${known} path=${path} />`}
     <div class="halves"><${Channels} id=${id} known=${known} /><div>${!over && html`<${Branch} id=${id} known=${known} />`}<${Costs} id=${id} known=${known} /></div></div></div>`;

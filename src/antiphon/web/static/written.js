@@ -1,7 +1,8 @@
 // Render Markdown that the server has parsed. Links are filtered, and headings fit into the page.
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./html.js";
-import { address, clean, visible } from "./plain.js";
+import { address, clean, copyText, visible } from "./plain.js";
+import { texts } from "./texts.js";
 
 const LANGUAGES = { python: "py", py: "py", javascript: "js", js: "js", typescript: "js", ts: "js", bash: "bash",
   sh: "bash", shell: "bash", json: "json", yaml: "yaml", yml: "yaml", toml: "toml", html: "xml", xml: "xml",
@@ -34,10 +35,15 @@ function renderFence(attributes, code, shown) {
   inner.append(shown(code ?? ""));
   block.append(inner);
   block.tabIndex = 0;
-  if (!attributes.info) return block;
-  const both = document.createElement("div"), about = Object.assign(document.createElement("p"), { className: "quiet" });
-  about.append(shown(`${attributes.language} ${attributes.info}`));
-  both.append(about, block);
+  const both = Object.assign(document.createElement("div"), { className: "fence" });
+  const copy = Object.assign(document.createElement("button"), { type: "button", className: "small copy", textContent: texts.chat.copy, ariaLabel: texts.chat.copyCode });
+  copy.addEventListener("click", async () => { copy.textContent = copy.ariaLabel = await copyText((code ?? "").replace(/\n$/, "")) ? texts.chat.copied : texts.chat.notCopied; });
+  if (attributes.info) {
+    const about = Object.assign(document.createElement("p"), { className: "quiet" });
+    about.append(shown(`${attributes.language} ${attributes.info}`));
+    both.append(about);
+  }
+  both.append(copy, block);
   return both;
 }
 

@@ -18,7 +18,7 @@ from antiphon.conversation import (
     UserPart,
 )
 from antiphon.wire.anthropic.request import ID, NAME
-from antiphon.wire.anthropic.response import has_only_fields, read_anthropic_block
+from antiphon.wire.anthropic.response import read_anthropic_blocks
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
 from antiphon.wire.names_and_ids import is_universally_legal
 
@@ -40,7 +40,7 @@ def read(data: object, origin: Origin) -> ReadHistory:
             reader.note("unreadable", "tools", "a tool without a name", "it is dropped")
             continue
         schema = as_object(tool.get("input_schema")) or ({"type": "object"} if "input_schema" in tool else {})
-        plain = has_only_fields(tool, "name", "description", "input_schema") and tool.get("type") in (None, "custom")
+        plain = _has_only_fields(tool, "name", "description", "input_schema") and tool.get("type") in (None, "custom")
         plain = plain and is_universally_legal("id", as_string(tool.get("name")))
         native = ProviderPayload(origin, _strip_cache_control(tool))
         reader.tool(as_string(tool.get("name")), as_string(tool.get("description")), schema, None if plain else native)
@@ -95,7 +95,7 @@ def _is_droppable(reader: HistoryReader, where: str, block: dict[str, Any]) -> b
 
 
 def _read_assistant_block(reader: HistoryReader, where: str, block: dict[str, Any]) -> AssistantPart:
-    part = read_anthropic_block(block, reader.origin)
+    (part,) = read_anthropic_blocks([block], reader.origin)
     if isinstance(part, ToolCall):
         id = as_string(block.get("id"))
         part = reader.call(where, id, as_string(block.get("name")), block.get("input", {}), part.native, NAME)
@@ -109,14 +109,14 @@ def _read_user_block(reader: HistoryReader, where: str, block: dict[str, Any]) -
         case "text":
             return Text(
                 as_string(block.get("text")),
-                None if has_only_fields(block, "text") else ProviderPayload(reader.origin, block),
+                None if _has_only_fields(block, "text") else ProviderPayload(reader.origin, block),
             )
         case "image":
             source = as_object(block.get("source"))
             names = {"base64": ("data", "media_type"), "url": ("url",)}.get(as_string(source.get("type")))
             if names is None:
                 return OpaquePart(ProviderPayload(reader.origin, block), "[image]")
-            plain = has_only_fields(block, "source")
+            plain = _has_only_fields(block, "source")
             return reader.image(where, block, plain, **{name: as_string(source.get(name)) for name in names})
         case kind:
             return OpaquePart(ProviderPayload(reader.origin, block), f"[{kind}]")
@@ -138,9 +138,14 @@ def _read_tool_result(reader: HistoryReader, where: str, block: dict[str, Any]) 
     # Keep the original block if our encoding would replace or omit its blank content.
     texts = [content] if isinstance(content, str) else [part.text for part in parts if isinstance(part, Text)]
     blank = not content or any(not text.strip() for text in texts)
-    plain = has_only_fields(block, "tool_use_id", "content", "is_error") and not blank
+    plain = _has_only_fields(block, "tool_use_id", "content", "is_error") and not blank
     native = None if plain or broken else ProviderPayload(reader.origin, block)
     return ToolResult(id, parts, is_error, native=native)
+
+
+def _has_only_fields(block: dict[str, Any], *names: str) -> bool:
+    """Return whether a block has no other fields than these, so its original need not be kept."""
+    return all(block.get(name) is None for name in block if name not in ("type", *names))
 
 
 def _strip_cache_control(block: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from antiphon._base.json import dump_json, load_json
+from antiphon._base.json import encode_json, load_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
@@ -18,6 +18,7 @@ from antiphon.conversation import (
     ProviderPayload,
     Reasoning,
     RequestHead,
+    RequestHeads,
     ServerCall,
     ServerResult,
     Text,
@@ -52,7 +53,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: The API requires a limit in every request.
 DEFAULT_MAX_TOKENS = 16_000
 
-_UNSHOWABLE_SEGMENT = body.MessageSegment("user", dump_json({"type": "text", "text": body.UNSHOWABLE_TEXT}).encode())
+_UNSHOWABLE_SEGMENT = body.MessageSegment("user", encode_json({"type": "text", "text": body.UNSHOWABLE_TEXT}).encode())
 _CACHE_CONTROL = {"type": "ephemeral"}
 #: From this number of calls on, their blocks exceed the distance that a cache mark looks back.
 _MANY_CALLS = 8
@@ -68,8 +69,9 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
 
 def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
     """Return the request: its body and the headers that it needs."""
-    options, active = adapt_options(target, options), conversation.tools
-    check_hosted_tools(active, target)
+    options, heads = adapt_options(target, options), conversation.request_heads or conversation.heads
+    active = heads.tools
+    secrets = check_hosted_tools(active, target)
     most = target.facts.max_output or DEFAULT_MAX_TOKENS
     max_tokens = options.max_tokens or min(DEFAULT_MAX_TOKENS, most)
     fields: dict[str, Any] = {"model": target.model, "max_tokens": max_tokens, **build_sampling_fields(target, options)}
@@ -83,7 +85,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         fields["cache_control"] = mark
     if options.compare_with.startswith("msg_"):
         fields["diagnostics"] = {"previous_message_id": options.compare_with}
-    head = _build_head(conversation, target)
+    head = _build_head(heads, target)
     set_thinking_fields(fields, target, options, head.effort)
     if options.output_schema is not None:
         form = {"type": "json_schema", "schema": prepare_output_schema(options.output_schema, target)}
@@ -101,12 +103,12 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     raw: dict[str, str] = {}
     if head.system:
         block: dict[str, Any] = {"type": "text", "text": head.system}
-        raw["system"] = dump_json([block | {"cache_control": head_mark} if options.cache else block])
+        raw["system"] = encode_json([block | {"cache_control": head_mark} if options.cache else block])
     if tools:
         # Without system text, the tools are the end of the constant prefix.
         is_marked = options.cache and not head.system
         raw["tools"] = f"[{_mark_last_block(tools, head_mark) if is_marked else tools}]"
-    state = conversation.state.of(target.origin)
+    state = conversation.state.get(target.origin, {})
     if state and (container := _find_container_id(state)) and _declares_code_tool(active, target, options):
         fields.setdefault("container", container)
     binding = choose_thinking_binding(fields, state, target)
@@ -117,23 +119,22 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         isinstance(last, AssistantTurn) and len(last.calls) >= _MANY_CALLS and isinstance(last.parts[-1], ToolCall)
     )
     pieces = _add_lookback_mark(messages.pieces, mark) if options.cache and is_long else messages.pieces
-    body_bytes = body.assemble_body(fields, {"messages": pieces}, **raw)
-    headers = _build_headers(active, conversation.updates, target, binding)
+    headers = _build_headers(active, heads.updates, target, binding)
     bind: ThinkingBinder = tuple
     if binding != "free":
         bind = lambda parts: body.bind_thinking(parts, messages, lambda turn: _encode_turn(turn, target, binding))  # noqa: E731
-    return EncodedRequest(body_bytes, headers, prompt, bind)
+    return EncodedRequest(body.assemble_body(fields, {"messages": pieces}, **raw), headers, prompt, bind, secrets)
 
 
 def _mark_last_block(blocks: str, mark: dict[str, str]) -> str:
     """Return the JSON of tools with the last of them marked for the cache; those that are deferred take no mark."""
     if '"defer_loading":true' not in blocks:
-        return f'{blocks[:-1]},"cache_control":{dump_json(mark)}}}'
+        return f'{blocks[:-1]},"cache_control":{encode_json(mark)}}}'
     tools: list[dict[str, Any]] = load_json(f"[{blocks}]")
     last = next((tool for tool in reversed(tools) if tool.get("defer_loading") is not True), None)
     if last is not None:
         last["cache_control"] = mark
-    return dump_json(tools)[1:-1]
+    return encode_json(tools)[1:-1]
 
 
 def _add_lookback_mark(pieces: body.BodyChunks, mark: dict[str, str]) -> body.BodyChunks:
@@ -146,7 +147,7 @@ def _add_lookback_mark(pieces: body.BodyChunks, mark: dict[str, str]) -> body.Bo
     place = tail.rfind(b'}]},{"role":"user","content":[')
     if place < 0:
         return pieces
-    return [*pieces[:-1], tail[:place] + f',"cache_control":{dump_json(mark)}'.encode() + tail[place:]]
+    return [*pieces[:-1], tail[:place] + f',"cache_control":{encode_json(mark)}'.encode() + tail[place:]]
 
 
 def _find_container_id(state: Mapping[str, Any]) -> str:
@@ -168,14 +169,14 @@ def _is_code_tool(tool: dict[str, Any]) -> bool:
     return kind.startswith("code_execution_") or (filters and tool.get("allowed_callers") != ["direct"])
 
 
-def _build_head(conversation: Conversation, target: Target) -> RequestHead:
+def _build_head(heads: RequestHeads, target: Target) -> RequestHead:
     """Return system text, tools and effort that precede the messages.
 
     They are those of the first request if the model accepts later changes in messages.
     """
-    facts, first = target.facts, conversation.head
-    system = first.system if facts.mid_system == "yes" else conversation.system
-    tools = first.tools if facts.tool_change == "definitions" else conversation.declared_tools
+    facts, first = target.facts, heads.first
+    system = first.system if facts.mid_system == "yes" else heads.system
+    tools = first.tools if facts.tool_change == "definitions" else heads.declared
     return RequestHead(system, tools, first.effort if facts.config_change == "effort_only" else None)
 
 
@@ -220,13 +221,13 @@ def _encode_messages(
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """Return the conversation in this API's shape, as JSON data."""
-    head = _build_head(conversation, target)
+    head = _build_head(conversation.heads, target)
     data: dict[str, Any] = {"system": head.system} if head.system else {}
     key = target.key
     tools = _encode_tools(conversation, head, target, key)
     if tools:
         data["tools"] = load_json(f"[{tools}]")
-    binding = choose_thinking_binding({}, conversation.state.of(target.origin), target)
+    binding = choose_thinking_binding({}, conversation.state.get(target.origin, {}), target)
     messages = _encode_messages(conversation, head, tools, target, key, binding)
     return data | {"messages": body.parse_chunks(messages.pieces)}
 
@@ -249,14 +250,14 @@ def _find_declared_name(tools: Sequence[ToolSpec], options: Options, target: Tar
     tool = next((tool for tool in tools if tool.name == options.tool_choice), None)
     if tool is None or tool.native is None or not _is_same_provider(tool.native, target):
         return options.tool_choice or ""
-    return choose_tool_name(tool.name, as_string(tool.native.data.get("name")), NAME)
+    return choose_tool_name(tool.name, tool.native.data.get("name"), NAME)
 
 
 def _encode_tool(tool: ToolSpec, target: Target, deferred: Collection[str] = ()) -> str | None:
     if tool.hosted:
         return encode_hosted_tool(tool, target)
     if tool.native and _is_same_provider(tool.native, target):
-        return dump_json(use_legal_name(tool.native.data, tool.name, NAME))
+        return encode_json(use_legal_name(tool.native.data, tool.name, NAME))
     if tool.is_provider_defined:
         return None
     schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any](), **tool.parameters}
@@ -267,7 +268,7 @@ def _encode_tool(tool: ToolSpec, target: Target, deferred: Collection[str] = ())
                 schema["properties"] = as_object(as_object(variant).get("properties")) | as_object(schema["properties"])
     described = {"description": tool.description} if tool.description else {}
     later = {"defer_loading": True} if tool.name in deferred else {}
-    return dump_json({"name": tool.name, **described, "input_schema": schema, **later})
+    return encode_json({"name": tool.name, **described, "input_schema": schema, **later})
 
 
 def _is_same_provider(native: ProviderPayload, target: Target) -> bool:
@@ -281,12 +282,6 @@ def _is_sendable(native: ProviderPayload, target: Target) -> bool:
     """
     is_system = native.data.get("role") == "system"
     return _is_same_provider(native, target) and not (is_system and target.facts.mid_system == "no")
-
-
-def _encode_call_id(call: ToolCall, target: Target) -> str:
-    if call.native is None or not _is_same_provider(call.native, target):
-        return call.id
-    return choose_call_id(call, as_string(call.native.data.get("id")), ID)
 
 
 def _encode_message(segment: body.MessageSegment) -> bytes:
@@ -323,8 +318,8 @@ def _encode_note(note: Note, target: Target) -> body.MessageSegment:
     facts = target.facts
     # Directly after results, some models take a system message for tool output.
     if note.kind == "instruction" and facts.mid_system == "yes" and facts.system_after_result != "say_end_first":
-        return body.MessageSegment("", dump_json({"role": "system", "content": note.text}).encode())
-    return body.MessageSegment("user", dump_json({"type": "text", "text": note.text}).encode())
+        return body.MessageSegment("", encode_json({"role": "system", "content": note.text}).encode())
+    return body.MessageSegment("user", encode_json({"type": "text", "text": note.text}).encode())
 
 
 def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
@@ -346,7 +341,7 @@ def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
         messages.append({"role": "system", "content": blocks})
     if facts.config_change == "effort_only" and update.effort is not None:
         messages.append({"role": "system", "content": [], "output_config": {"effort": update.effort}})
-    return [body.MessageSegment("", dump_json(message).encode()) for message in messages]
+    return [body.MessageSegment("", encode_json(message).encode()) for message in messages]
 
 
 def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
@@ -354,13 +349,15 @@ def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
     match part:
         case Reasoning():
             mine = part.native is not None and _can_read_thinking(part.native, target) and _is_signed(part.native.data)
-            return dump_json(part.native.data) if mine and part.native else None
+            return encode_json(part.native.data) if mine and part.native else None
         case ToolCall():
             more = part.native.data if part.native and _is_same_provider(part.native, target) else {}
             rest = {k: v for k, v in more.items() if k not in ("type", "id", "name", "input")}
-            id = _encode_call_id(part, target)
-            name = choose_tool_name(part.name, as_string(more.get("name")), NAME) if more else part.name
-            tail = "," + dump_json(rest)[1:-1] if rest else ""
+            id, name = part.id, part.name
+            if more:
+                id = choose_call_id(part, more.get("id"), ID)
+                name = choose_tool_name(name, more.get("name"), NAME)
+            tail = "," + encode_json(rest)[1:-1] if rest else ""
             # Neither ids nor names have characters that JSON escapes.
             return f'{{"type":"tool_use","id":"{id}","name":"{name}","input":{part.arguments_json}{tail}}}'
         case Text() if not part.text.strip():
@@ -368,14 +365,14 @@ def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
         case Text() | OpaquePart() | Image() | ServerCall() | ServerResult() if part.native and _is_sendable(
             part.native, target
         ):
-            return dump_json(part.native.data)
+            return encode_json(part.native.data)
         case ServerCall() | ServerResult():
             # Another provider's part: the note about the change of model mentions it.
             return None
         case Text() | OpaquePart():
-            return dump_json({"type": "text", "text": part.text}) if part.text.strip() else None
+            return encode_json({"type": "text", "text": part.text}) if part.text.strip() else None
         case Image():
-            return dump_json({"type": "image", "source": _encode_image_source(part)})
+            return encode_json({"type": "image", "source": _encode_image_source(part)})
 
 
 def _can_read_thinking(native: ProviderPayload, target: Target) -> bool:
@@ -402,16 +399,16 @@ def _encode_image_source(image: Image) -> dict[str, str]:
 
 
 def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> str:
-    id = _encode_call_id(call, target)
+    called = call.native.data if call.native and _is_same_provider(call.native, target) else {}
+    id = choose_call_id(call, called.get("id"), ID) if called else call.id
     if result.native and _is_same_provider(result.native, target):
-        return dump_json(result.native.data | {"tool_use_id": id})
+        return encode_json(result.native.data | {"tool_use_id": id})
     content: Any = result.content
     if not isinstance(content, str):
         content = [load_json(block) for part in result.content if (block := _encode_block(part, target)) is not None]  # type: ignore[union-attr]
     if not content or (isinstance(content, str) and not content.strip()):
         content = "(no output)"
     data = {"type": "tool_result", "tool_use_id": id, "content": content}
-    called = call.native.data if call.native and _is_same_provider(call.native, target) else {}
-    if toolset := as_string(called.get("toolset_name")):
+    if called and (toolset := as_string(called.get("toolset_name"))):
         data["toolset_name"] = toolset
-    return dump_json(data | {"is_error": True} if result.is_error else data)
+    return encode_json(data | {"is_error": True} if result.is_error else data)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
 from antiphon._base.json import load_json
-from antiphon._base.json_access import as_array, as_integer, as_integers, as_object, as_string
+from antiphon._base.json_access import as_array, as_integer, as_object, as_string
 from antiphon.conversation import AssistantPart, OpaquePart, Origin, ProviderPayload, Reasoning, Text, ToolCall
 from antiphon.errors import (
     AuthenticationFailed,
@@ -22,7 +23,7 @@ from antiphon.errors import (
 from antiphon.wire.accumulate import append_text, join_accumulated
 from antiphon.wire.anthropic import SPEC
 from antiphon.wire.anthropic.server_tools import read_anthropic_citations, read_anthropic_server_block
-from antiphon.wire.json_shape import extract_detail, require_object, sum_known
+from antiphon.wire.json_shape import as_integers, extract_detail, require_object, sum_known
 from antiphon.wire.quota import make_quota_error
 from antiphon.wire.reply import CallDelta, ProviderErrorInfo, ReasoningDelta, Reply, ReplyDelta, TextDelta, Usage
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
@@ -55,17 +56,11 @@ def decode(response: object, origin: Origin) -> Reply:
     objects: dict[str, dict[str, Any]] = {name: value for name, value in data.items() if isinstance(value, dict)}
     reason, usage = texts.get("stop_reason", ""), objects.get("usage", {})
     stop = map_stop_reason(API, reason)
-    parts = [read_anthropic_block(block, origin, stop == "length" and block is blocks[-1]) for block in blocks]
-    reply = Reply(
-        tuple(parts),
-        stop or "not_done",
-        reason,
-        _read_usage(usage),
-        texts.get("model", ""),
-        texts.get("id", ""),
-        state=_read_reply_state(data, objects, abandoned),
-        window=_count_window_tokens(usage) if usage.get("iterations") else None,
-    )
+    counts, state = _read_usage(usage), _read_reply_state(data, objects, abandoned)
+    window = _count_window_tokens(usage) if usage.get("iterations") else None
+    parts = tuple(read_anthropic_blocks(blocks, origin, is_cut=stop == "length"))
+    id, model = texts.get("id", ""), texts.get("model", "")
+    reply = Reply(parts, stop or "not_done", reason, counts, model, id, state=state, window=window)
     if stop is None:
         raise make_unknown_stop(reply, origin)
     return reply
@@ -113,31 +108,28 @@ def _read_reply_state(
     )
 
 
-def read_anthropic_block(block: dict[str, Any], origin: Origin, cut: bool = False) -> AssistantPart:
-    """Convert a content block into a part. `cut` tells that the token limit ended the answer in it."""
-    texts = {name: value for name, value in block.items() if isinstance(value, str)}
-    match block.get("type"):
-        case "text":
-            return Text(
-                texts.get("text", ""),
-                None if has_only_fields(block, "text") else ProviderPayload(origin, block),
-                read_anthropic_citations(block) if block.get("citations") else (),
-            )
-        case "thinking" | "redacted_thinking":
-            return Reasoning(texts.get("thinking", ""), ProviderPayload(origin, block))
-        case "tool_use":
-            id, name = texts.get("id", ""), texts.get("name", "")
-            call = ToolCall.read(id, name, block.get("input", {}), truncated=cut)
-            if has_only_fields(block, "id", "name", "input") and (call.id, call.name) == (id, name):
-                return call
-            return replace(call, native=ProviderPayload(origin, block))
-        case _:
-            return read_anthropic_server_block(block, origin) or OpaquePart(ProviderPayload(origin, block))
-
-
-def has_only_fields(block: dict[str, Any], *names: str) -> bool:
-    """Return whether a block has no other fields than these, so its original need not be kept."""
-    return all(block.get(name) is None for name in block if name not in ("type", *names))
+def read_anthropic_blocks(
+    blocks: list[dict[str, Any]], origin: Origin, *, is_cut: bool = False
+) -> Iterator[AssistantPart]:
+    """Convert content blocks into parts. `is_cut` tells that the token limit ended the answer in the last one."""
+    for block in blocks:
+        texts = {name: value for name, value in block.items() if isinstance(value, str)}
+        used = {name for name, value in block.items() if value is not None}
+        match block.get("type"):
+            case "text":
+                native = None if used <= {"type", "text"} else ProviderPayload(origin, block)
+                citations = read_anthropic_citations(block) if block.get("citations") else ()
+                yield Text(texts.get("text", ""), native, citations)
+            case "thinking" | "redacted_thinking":
+                yield Reasoning(texts.get("thinking", ""), ProviderPayload(origin, block))
+            case "tool_use":
+                id, name = texts.get("id", ""), texts.get("name", "")
+                cut = is_cut and block is blocks[-1]
+                call = ToolCall.read(id, name, block.get("input", {}), truncated=cut)
+                is_plain = used <= {"type", "id", "name", "input"} and (call.id, call.name) == (id, name)
+                yield call if is_plain else replace(call, native=ProviderPayload(origin, block))
+            case _:
+                yield read_anthropic_server_block(block, origin) or OpaquePart(ProviderPayload(origin, block))
 
 
 def _read_usage(usage: dict[str, Any]) -> Usage:

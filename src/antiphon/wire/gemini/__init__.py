@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.embeddings import GEMINI_EMBEDDINGS
 
 if TYPE_CHECKING:
     from antiphon.wire.gemini.history_reader import build_reasoning, read
@@ -78,6 +79,7 @@ SPEC = ApiSpec(
     ),
     continuation_field="continuationToken",
     framework_names=("google", "google-gla", "google-vertex", "vertex", "google_genai"),
+    embeddings=GEMINI_EMBEDDINGS,
 )
 
 __all__ = [

@@ -5,10 +5,10 @@ results.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
-from antiphon._base.json import dump_json
-from antiphon._base.json_access import as_object, as_string
+from antiphon._base.json import encode_json
+from antiphon._base.json_access import as_object
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
@@ -94,22 +94,22 @@ def _encode_part(part: Image | Note | Update | AssistantPart, target: Target) ->
             return _encode_call(part, target, False)
         case Reasoning():
             same = part.native is not None and _is_from_same_model(part.native, target)
-            return dump_json(part.native.data) if same and part.native else None
+            return encode_json(part.native.data) if same and part.native else None
         case Image():
-            return dump_json(_encode_image(part, target))
+            return encode_json(_encode_image(part, target))
         case ServerCall() | ServerResult():
             own = _original_part(part.native, target)
-            return dump_json(own) if own else None
+            return encode_json(own) if own else None
         case Text() | OpaquePart():
             own = _original_part(part.native, target)
             if own is not None:
-                return dump_json(own) if own else None
-            return dump_json({"text": part.text}) if part.text.strip() else None
+                return encode_json(own) if own else None
+            return encode_json({"text": part.text}) if part.text.strip() else None
 
 
 def _is_from_same_model(native: ProviderPayload, target: Target) -> bool:
-    named = native.origin.model.removeprefix("models/") == target.model.removeprefix("models/")
-    return is_gemini_payload(native, target) and named
+    same = native.origin.model.removeprefix("models/") == target.model.removeprefix("models/")
+    return same and is_gemini_payload(native, target)
 
 
 def _original_part(native: ProviderPayload | None, target: Target) -> dict[str, Any] | None:
@@ -131,25 +131,27 @@ def _original_part(native: ProviderPayload | None, target: Target) -> dict[str, 
 
 def _encode_call(call: ToolCall, target: Target, first: bool) -> str:
     own = _original_part(call.native, target) or {}
-    theirs = as_object(own.get("functionCall"))
-    fields = [f'"id":{dump_json(choose_call_id(call, as_string(theirs["id"]), _ID))}'] if "id" in theirs else []
-    fields.append(f'"name":{dump_json(_function_name(call, target))}')
+    called: object = own.get("functionCall")
+    theirs = cast(dict[str, Any], called) if isinstance(called, dict) else {}
+    fields = [f'"id":{encode_json(choose_call_id(call, theirs["id"], _ID))}'] if "id" in theirs else []
+    fields.append(f'"name":{encode_json(_function_name(call, target))}')
     if call.arguments or "args" in theirs or not theirs:
         fields.append(f'"args":{call.arguments_json}')
-    fields += [f"{dump_json(k)}:{dump_json(v)}" for k, v in theirs.items() if k not in ("id", "name", "args")]
+    fields += [f"{encode_json(k)}:{encode_json(v)}" for k, v in theirs.items() if k not in ("id", "name", "args")]
     beside = {k: v for k, v in own.items() if k != "functionCall"}
     if first and target.facts.signed_calls is not False:
         # G4: without a signature on the first call, the step is refused.
         beside.setdefault("thoughtSignature", DUMMY_SIGNATURE)
-    tail = "," + dump_json(beside)[1:-1] if beside else ""
+    tail = "," + encode_json(beside)[1:-1] if beside else ""
     return f'{{"functionCall":{{{",".join(fields)}}}{tail}}}'
 
 
 def _function_name(call: ToolCall, target: Target) -> str:
     """Return the name as the model wrote it: this API accepts dots and colons, others do not."""
-    own = call.native.data if call.native and is_gemini_payload(call.native, target) else {}
-    name = as_string(as_object(own.get("functionCall")).get("name"))
-    return choose_tool_name(call.name, name, FUNCTION_NAME)
+    called = call.native.data.get("functionCall") if call.native and is_gemini_payload(call.native, target) else None
+    if not isinstance(called, dict):
+        return call.name
+    return choose_tool_name(call.name, cast(dict[str, Any], called).get("name"), FUNCTION_NAME)
 
 
 def _encode_results(turn: AssistantTurn, target: Target) -> list[str]:
@@ -159,12 +161,12 @@ def _encode_results(turn: AssistantTurn, target: Target) -> list[str]:
 
 def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> str:
     own = _original_result(result, target)
-    data: dict[str, Any] = as_object(own.get("functionResponse")) or _build_response(result, target)
+    data = (as_object(own.get("functionResponse")) if own else None) or _build_response(result, target)
     data = {k: v for k, v in data.items() if k != "id"} | {"name": _function_name(call, target)}
-    theirs = as_object((_original_part(call.native, target) or {}).get("functionCall"))
-    if "id" in theirs:
-        data = {"id": choose_call_id(call, as_string(theirs["id"]), _ID)} | data
-    return dump_json(own | {"functionResponse": data})
+    theirs: object = (_original_part(call.native, target) or {}).get("functionCall")
+    if isinstance(theirs, dict) and "id" in theirs:
+        data = {"id": choose_call_id(call, cast(dict[str, Any], theirs)["id"], _ID)} | data
+    return encode_json(own | {"functionResponse": data})
 
 
 def _original_result(result: ToolResult, target: Target) -> dict[str, Any]:
@@ -178,7 +180,8 @@ def _original_result(result: ToolResult, target: Target) -> dict[str, Any]:
 
 def _build_response(result: ToolResult, target: Target) -> dict[str, Any]:
     media = _encode_media(result, target)
-    text = result.text if result.text.strip() else "(see the image)" if media else "(no output)"
+    said = result.content if isinstance(result.content, str) else result.text
+    text = said if said.strip() else "(see the image)" if media else "(no output)"
     attached = {"parts": media} if media and _accepts_result_media(target) else {}
     return {"response": {"error" if result.is_error else "result": text}} | attached
 
@@ -203,7 +206,7 @@ def _encode_result_images(turn: AssistantTurn, target: Target) -> list[str]:
             and (media := _encode_media(result, target))
         ):
             name = _function_name(calls[result.call_id], target)
-            parts += [dump_json({"text": f"[What `{name}` returned:]"}), *map(dump_json, media)]
+            parts += [encode_json({"text": f"[What `{name}` returned:]"}), *map(encode_json, media)]
     return parts
 
 

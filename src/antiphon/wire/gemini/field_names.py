@@ -5,9 +5,7 @@ lists.
 from __future__ import annotations
 
 import re
-from typing import Any, TypeGuard
-
-from antiphon._base.json_access import as_array
+from typing import Any, TypeGuard, cast
 
 _SNAKE_WORD = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -27,15 +25,18 @@ def to_camel_case(name: str) -> str:
 
 def camelize_keys(value: object) -> dict[str, Any]:
     """Return the object with its own keys in camelCase, without null values."""
-    if not is_json_object(value):
+    if not isinstance(value, dict):
         return {}
+    given = cast(dict[str, Any], value)
     # Google itself never sends snake case.
-    return {to_camel_case(key) if "_" in key else key: inner for key, inner in value.items() if inner is not None}
+    return {to_camel_case(key) if "_" in key else key: inner for key, inner in given.items() if inner is not None}
 
 
 def as_object_list(value: object) -> list[Any]:
     """Return a repeated field as a list. A single object becomes a list of one."""
-    return [value] if is_json_object(value) else as_array(value)
+    if isinstance(value, dict):
+        return [value]
+    return cast(list[Any], value) if isinstance(value, list) else []
 
 
 def normalize_part(value: object) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def normalize_part(value: object) -> dict[str, Any]:
     """
     part = _camelize_part(value)
     response = part.get("functionResponse")
-    if is_json_object(response) and "parts" in response:
+    if response is not None and is_json_object(response) and "parts" in response:
         media = [inner for inner in map(_camelize_part, as_object_list(response["parts"])) if inner]
         part["functionResponse"] = response | {"parts": media}
     if not isinstance(part.get("text", ""), str):
@@ -59,7 +60,7 @@ def normalize_part(value: object) -> dict[str, Any]:
 
 def _camelize_part(value: object) -> dict[str, Any]:
     return {
-        name: camelize_keys(inner) if is_json_object(inner) and name != "partMetadata" else inner
+        name: camelize_keys(cast(object, inner)) if isinstance(inner, dict) and name != "partMetadata" else inner
         for name, inner in camelize_keys(value).items()
     }
 

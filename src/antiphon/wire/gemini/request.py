@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from antiphon._base.json import dump_json, load_json
+from antiphon._base.json import dump_json, encode_json, load_json
 from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
@@ -49,8 +49,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     extra = {to_camel_case(name): value for name, value in options.extra.items()}
     if is_json_object(extra.get("tools")):
         extra["tools"] = [extra["tools"]]
-    check_hosted_tools(conversation.tools, target)
-    tools = _encode_tools(conversation, target)
+    heads = conversation.request_heads or conversation.heads
+    secrets = check_hosted_tools(heads.tools, target)
+    tools = _encode_tools(conversation, heads.declared, target)
     fields: dict[str, Any] = {}
     declared = bool(tools or extra.get("tools"))
     if options.output_schema is not None and declared and target.facts.schema_with_tools is False:
@@ -58,33 +59,31 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         raise OptionError(f"{target.model} cannot have `output_schema` and tools at once; leave one of them out")
     if config := _build_generation_config(target, options):
         fields["generationConfig"] = config
-    if declared and (choice := _build_tool_config(conversation, target, options)):
+    if declared and (choice := _build_tool_config(heads.tools, target, options)):
         fields["toolConfig"] = choice
-    if _mixes_functions_and_hosted_tools(conversation, target):
+    if _mixes_functions_and_hosted_tools(heads.tools, target):
         fields["toolConfig"] = {**as_object(fields.get("toolConfig")), "includeServerSideToolInvocations": True}
     for name, value in extra.items():
         merge = name in _MERGED_FIELDS and is_json_object(value)
         fields[name] = as_object(fields.get(name)) | camelize_keys(value) if merge else value
-    written = insert_mcp_tokens(",".join(tools), conversation.tools)
+    written = insert_mcp_tokens(",".join(tools), heads.tools)
     raw: dict[str, str] = {"tools": f"[{written}]"} if tools else {}
-    if conversation.system:
-        raw["systemInstruction"] = dump_json(_encode_system(conversation))
+    if heads.system:
+        raw["systemInstruction"] = encode_json({"parts": [{"text": heads.system}]})
     found = _encode_contents(conversation, target, bool(fields.get("cachedContent")))
-    head = {"tools": ",".join(tools), "systemInstruction": conversation.system}
+    head = {"tools": ",".join(tools), "systemInstruction": heads.system}
     prompt = Prompt({**head, **extract_prefix_fields(fields, target)}, found)
-    return EncodedRequest(body.assemble_body(fields, {"contents": found.pieces}, **raw), prompt=prompt)
+    body_bytes = body.assemble_body(fields, {"contents": found.pieces}, **raw)
+    return EncodedRequest(body_bytes, prompt=prompt, secrets=secrets)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """Return the conversation in this API's shape, as JSON data."""
-    data: dict[str, Any] = {"systemInstruction": _encode_system(conversation)} if conversation.system else {}
-    if tools := _encode_tools(conversation, target):
+    heads = conversation.heads
+    data: dict[str, Any] = {"systemInstruction": {"parts": [{"text": heads.system}]}} if heads.system else {}
+    if tools := _encode_tools(conversation, heads.declared, target):
         data["tools"] = [load_json(tool) for tool in tools]
     return data | {"contents": body.parse_chunks(_encode_contents(conversation, target, False).pieces)}
-
-
-def _encode_system(conversation: Conversation) -> dict[str, Any]:
-    return {"parts": [{"text": conversation.system}]}
 
 
 def _encode_contents(conversation: Conversation, target: Target, cached: bool) -> body.EncodedMessages:
@@ -144,7 +143,7 @@ def _build_thinking_config(target: Target, options: Options) -> dict[str, Any] |
             return {"thinkingLevel": choose_effort(target, word)}
 
 
-def _build_tool_config(conversation: Conversation, target: Target, options: Options) -> dict[str, Any] | None:
+def _build_tool_config(active: tuple[ToolSpec, ...], target: Target, options: Options) -> dict[str, Any] | None:
     if options.parallel_tool_calls is False:
         raise OptionError(
             f"{target.provider} has no way to forbid `parallel_tool_calls`; leave the option out and run the calls one"
@@ -153,27 +152,23 @@ def _build_tool_config(conversation: Conversation, target: Target, options: Opti
     if options.tool_choice is None:
         return None
     mode = _CALLING_MODES.get(options.tool_choice)
-    asked = (
-        tool
-        for tool in conversation.tools
-        if tool.name == options.tool_choice and is_gemini_payload(tool.native, target)
-    )
+    asked = (tool for tool in active if tool.name == options.tool_choice and is_gemini_payload(tool.native, target))
     theirs = next((as_string(tool.native.data.get("name")) for tool in asked if tool.native), "")
     one = {"mode": "ANY", "allowedFunctionNames": [choose_tool_name(options.tool_choice, theirs, FUNCTION_NAME)]}
     return {"functionCallingConfig": {"mode": mode} if mode else one}
 
 
-def _mixes_functions_and_hosted_tools(conversation: Conversation, target: Target) -> bool:
+def _mixes_functions_and_hosted_tools(active: tuple[ToolSpec, ...], target: Target) -> bool:
     """Return whether functions and hosted tools are declared together. Google's API must then return
     hosted calls.
     """
-    hosted = any(tool.hosted for tool in conversation.tools)
-    return hosted and target.provider == "google" and any(not tool.is_provider_defined for tool in conversation.tools)
+    hosted = any(tool.hosted for tool in active)
+    return hosted and target.provider == "google" and any(not tool.is_provider_defined for tool in active)
 
 
-def _encode_tools(conversation: Conversation, target: Target) -> list[str]:
+def _encode_tools(conversation: Conversation, tools: tuple[ToolSpec, ...], target: Target) -> list[str]:
     """Return the tool entries: one for all functions, and one for the provider's own tools."""
-    key, tools = target.key, conversation.declared_tools
+    key = target.key
     functions = body.encode_tools(conversation, tools, f"{key} functions", lambda tool: _encode_function(tool, target))
     others = body.encode_tools(conversation, tools, f"{key} others", lambda tool: _encode_native_tool(tool, target))
     entries = [f'{{"functionDeclarations":[{functions}]}}'] if functions else []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from antiphon._base.json import dump_json
-from antiphon._base.json_access import as_array, as_integers, as_object, as_string
+from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     OpaquePart,
@@ -21,7 +21,7 @@ from antiphon.errors import BadReply, RequestRejected
 from antiphon.wire.gemini import SPEC
 from antiphon.wire.gemini.field_names import as_object_list, camelize_keys, find_content_field, normalize_part
 from antiphon.wire.gemini.server_tools import add_citations, pair_server_results, read_gemini_server_part
-from antiphon.wire.json_shape import extract_detail, require_object, sum_known
+from antiphon.wire.json_shape import as_integers, extract_detail, require_object, sum_known
 from antiphon.wire.names_and_ids import is_universally_legal
 from antiphon.wire.reply import ProviderErrorInfo, Reply, Usage
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
@@ -45,27 +45,26 @@ def decode(response: object, origin: Origin) -> Reply:
         raise BadReply(
             f"{origin.provider} answered without candidates{': ' + said if said else ''}", provider=origin.provider
         )
-    candidate = first_candidate(data)
-    reason = as_string(candidate.get("finishReason"))
+    texts = {name: value for name, value in data.items() if isinstance(value, str)}
+    candidate, feedback, id = first_candidate(data), data.get("promptFeedback"), texts.get("responseId", "")
+    finish, content = candidate.get("finishReason"), candidate.get("content")
+    reason = finish if isinstance(finish, str) else ""
     stop = map_stop_reason(API, reason or "FINISH_REASON_UNSPECIFIED")
-    if not candidate and (blocked := as_string(as_object(data.get("promptFeedback")).get("blockReason"))):
+    if not candidate and feedback and (blocked := as_string(as_object(feedback).get("blockReason"))):
         reason, stop = blocked, "refusal"
-    given = [normalize_part(part) for part in as_object_list(as_object(candidate.get("content")).get("parts"))]
+    usage = _read_usage(camelize_keys(data.get("usageMetadata")))
+    state = _read_reply_state(data, candidate, stop == "refusal")
+    listed = cast(dict[str, Any], content).get("parts") if isinstance(content, dict) else None
     # Some answers hold an empty text part; drop it.
-    given = [part for part in given if part not in ({}, {"text": ""})]
-    id = as_string(data.get("responseId"))
+    given = [part for each in as_object_list(listed) if (part := normalize_part(each)) not in ({}, {"text": ""})]
     parts = tuple(
-        read_gemini_part(
-            part, origin, _derive_call_id(id, place, part), cut=stop == "length" and place == len(given) - 1
-        )
+        read_gemini_part(part, origin, f"{id} {place}", cut=stop == "length" and place == len(given) - 1)
         for place, part in enumerate(given)
     )
     parts = add_citations(pair_server_results(parts), candidate, origin)
     if stop == "end" and any(isinstance(part, ToolCall) for part in parts):
         stop = "tool_calls"
-    usage = camelize_keys(data.get("usageMetadata"))
-    model, state = as_string(data.get("modelVersion")), _read_reply_state(data, candidate, stop == "refusal")
-    reply = Reply(parts, stop or "not_done", reason, _read_usage(usage), model, id, state=state)
+    reply = Reply(parts, stop or "not_done", reason, usage, texts.get("modelVersion", ""), id, state=state)
     if stop == "failed":
         said = f"{reason}: {as_string(candidate.get('finishMessage')) or 'the request lacks a thought signature'}"
         error = RequestRejected(f"{origin.provider} refused the request: {said}", provider=origin.provider, text=said)
@@ -77,19 +76,24 @@ def decode(response: object, origin: Origin) -> Reply:
 
 
 def _read_reply_state(data: dict[str, Any], candidate: dict[str, Any], refused: bool) -> ReplyState:
-    feedback = as_object(data.get("promptFeedback"))
     refusal = None
     if refused:
+        feedback = as_object(data.get("promptFeedback"))
         explanation = as_string(candidate.get("finishMessage")) or as_string(feedback.get("blockReasonMessage"))
         reason = as_string(candidate.get("finishReason")) or as_string(feedback.get("blockReason"))
         refusal = RefusalDetails(reason, explanation)
     sources = {name: candidate[name] for name in _SOURCE_FIELDS if candidate.get(name)}
     other = {k: v for k, v in data.items() if k not in _DECODED_FIELDS}
     other |= {k: v for k, v in candidate.items() if k not in _DECODED_CANDIDATE_FIELDS and k not in sources}
-    token = as_string(data.get("continuationToken")) or as_string(candidate.get("continuationToken"))
-    tier = as_string(as_object(data.get("usageMetadata")).get("trafficType"))
+    token = data.get("continuationToken") or candidate.get("continuationToken")
+    usage = data.get("usageMetadata")
+    tier = cast(dict[str, Any], usage).get("trafficType") if isinstance(usage, dict) else None
     return ReplyState(
-        continuation_token=token, refusal=refusal, sources=(sources,) if sources else (), service_tier=tier, other=other
+        continuation_token=token if isinstance(token, str) else "",
+        refusal=refusal,
+        sources=(sources,) if sources else (),
+        service_tier=tier if isinstance(tier, str) else "",
+        other=other,
     )
 
 
@@ -99,22 +103,18 @@ def first_candidate(data: dict[str, Any]) -> dict[str, Any]:
     return next((candidate for candidate in candidates if not candidate.get("index")), dict[str, Any]())
 
 
-def _derive_call_id(response_id: str, place: int, part: dict[str, Any]) -> str:
-    """Return a stable id for a call without one, derived from response and position."""
-    return shorten_call_id(f"{response_id} {place} {dump_json(part)}") if "functionCall" in part else ""
-
-
-def read_gemini_part(part: dict[str, Any], origin: Origin, id: str, cut: bool = False) -> AssistantPart:
-    """Convert a part of the model. `id` is used for a call that has none."""
+def read_gemini_part(part: dict[str, Any], origin: Origin, place: str, cut: bool = False) -> AssistantPart:
+    """Convert a part of the model. The id of a call that has none is derived from the part and its place."""
     kind = find_content_field(part)
     if kind == "functionCall":
-        call = as_object(part[kind])
-        name = as_string(call.get("name"))
+        call: dict[str, Any] = part[kind] if isinstance(part[kind], dict) else {}
+        texts = {name: value for name, value in call.items() if isinstance(value, str)}
+        id, name = texts.get("id") or shorten_call_id(f"{place} {dump_json(part)}"), texts.get("name", "")
         plain = set(part) == {kind} and set(call) == {"name", "args"} and is_universally_legal("id", name)
         native = None if plain else ProviderPayload(origin, part)
-        own = as_string(call.get("id")) or id
-        return ToolCall.read(own, name, call.get("args", {}), truncated=cut, native=native)
-    text = as_string(part.get("text"))
+        return ToolCall.read(id, name, call.get("args", {}), truncated=cut, native=native)
+    said = part.get("text")
+    text = said if isinstance(said, str) else ""
     if part.get("thought") is True:
         return Reasoning(text, ProviderPayload(origin, part))
     if kind == "text":

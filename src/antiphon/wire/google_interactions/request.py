@@ -50,8 +50,9 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
 def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
     """Return the request: its body and the prompt that it holds."""
     options = adapt_options(target, options)
-    check_hosted_tools(conversation.tools, target)
-    tools = _encode_tools(conversation, target)
+    heads = conversation.request_heads or conversation.heads
+    secrets = check_hosted_tools(heads.tools, target)
+    tools = _encode_tools(conversation, heads.declared, target)
     # The conversation is the memory, so the server need not keep a second one.
     fields: dict[str, Any] = {"model": target.model, "store": False}
     if options.stream:
@@ -61,24 +62,25 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     declared = bool(tools or options.extra.get("tools"))
     if options.output_schema is not None and declared and target.facts.schema_with_tools is False:
         raise OptionError(f"{target.model} cannot have `output_schema` and tools at once; leave one of them out")
-    if config := _build_generation_config(conversation, target, options, declared):
+    if config := _build_generation_config(heads.tools, target, options, declared):
         fields["generation_config"] = config
     for name, value in options.extra.items():
         config = as_object(value) if name == "generation_config" else {}
         fields[name] = as_object(fields.get(name)) | config if config else value
     raw = {"tools": f"[{tools}]"} if tools else {}
-    if conversation.system:
-        raw["system_instruction"] = dump_json(conversation.system)
+    if heads.system:
+        raw["system_instruction"] = dump_json(heads.system)
     found = _encode_input(conversation, target)
-    head = {"tools": tools, "system_instruction": conversation.system}
+    head = {"tools": tools, "system_instruction": heads.system}
     prompt = Prompt({**head, **extract_prefix_fields(fields, target)}, found)
-    return EncodedRequest(body.assemble_body(fields, {"input": found.pieces}, **raw), prompt=prompt)
+    return EncodedRequest(body.assemble_body(fields, {"input": found.pieces}, **raw), prompt=prompt, secrets=secrets)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """Return the conversation in this API's shape, as JSON data."""
-    data: dict[str, Any] = {"system_instruction": conversation.system} if conversation.system else {}
-    if tools := _encode_tools(conversation, target):
+    heads = conversation.heads
+    data: dict[str, Any] = {"system_instruction": heads.system} if heads.system else {}
+    if tools := _encode_tools(conversation, heads.declared, target):
         data["tools"] = load_json(f"[{tools}]")
     return data | {"input": body.parse_chunks(_encode_input(conversation, target).pieces)}
 
@@ -100,7 +102,7 @@ def _encode_input(conversation: Conversation, target: Target) -> body.EncodedMes
 
 
 def _build_generation_config(
-    conversation: Conversation, target: Target, options: Options, declared: bool
+    active: tuple[ToolSpec, ...], target: Target, options: Options, declared: bool
 ) -> dict[str, Any]:
     chosen = build_sampling_fields(target, options)
     config: dict[str, Any] = {
@@ -109,7 +111,7 @@ def _build_generation_config(
         "top_p": chosen.get("top_p"),
         "stop_sequences": list(options.stop) or None,
         "thinking_level": _choose_thinking_level(target, options),
-        "tool_choice": _build_tool_choice(conversation, target, options) if declared else None,
+        "tool_choice": _build_tool_choice(active, target, options) if declared else None,
     }
     return {name: value for name, value in config.items() if value is not None}
 
@@ -124,7 +126,7 @@ def _choose_thinking_level(target: Target, options: Options) -> str | None:
             return choose_effort(target, "minimal" if word == "none" else word)
 
 
-def _build_tool_choice(conversation: Conversation, target: Target, options: Options) -> str | dict[str, Any] | None:
+def _build_tool_choice(active: tuple[ToolSpec, ...], target: Target, options: Options) -> str | dict[str, Any] | None:
     if options.parallel_tool_calls is False:
         raise OptionError(
             f"{target.provider} has no way to forbid `parallel_tool_calls`; leave the option out and run the calls one"
@@ -137,7 +139,7 @@ def _build_tool_choice(conversation: Conversation, target: Target, options: Opti
         check_forced_tool(target, options)
     if mode := _CHOICES.get(choice):
         return mode
-    names = [_get_declared_name(tool, target) for tool in conversation.tools if tool.name == choice]
+    names = [_get_declared_name(tool, target) for tool in active if tool.name == choice]
     return {"allowed_tools": {"mode": "any", "tools": names}}
 
 
@@ -146,10 +148,8 @@ def _build_response_format(target: Target, schema: Any) -> dict[str, Any]:
     return {"type": "text", "mime_type": "application/json", "schema": prepared}
 
 
-def _encode_tools(conversation: Conversation, target: Target) -> str:
-    return body.encode_tools(
-        conversation, conversation.declared_tools, target.key, lambda tool: _encode_tool(tool, target)
-    )
+def _encode_tools(conversation: Conversation, declared: tuple[ToolSpec, ...], target: Target) -> str:
+    return body.encode_tools(conversation, declared, target.key, lambda tool: _encode_tool(tool, target))
 
 
 def _encode_tool(tool: ToolSpec, target: Target) -> str | None:
@@ -166,7 +166,7 @@ def _encode_tool(tool: ToolSpec, target: Target) -> str | None:
 
 def _get_declared_name(tool: ToolSpec, target: Target) -> str:
     own = tool.native.data if tool.native and is_interactions_payload(tool.native, target) else {}
-    return choose_tool_name(tool.name, as_string(own.get("name")), FUNCTION_NAME)
+    return choose_tool_name(tool.name, own.get("name"), FUNCTION_NAME)
 
 
 def declare_interactions_function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:

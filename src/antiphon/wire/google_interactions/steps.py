@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from antiphon._base.json import dump_json
-from antiphon._base.json_access import as_string
+from antiphon._base.json import encode_json
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
@@ -62,7 +61,7 @@ def encode_turn_steps(turn: Turn, target: Target) -> list[body.MessageSegment]:
 
 
 def _make_segment(role: str, data: dict[str, Any]) -> body.MessageSegment:
-    return body.MessageSegment(role, dump_json(data).encode())
+    return body.MessageSegment(role, encode_json(data).encode())
 
 
 def _encode_part(part: AssistantPart, target: Target) -> body.MessageSegment | None:
@@ -123,27 +122,27 @@ def _encode_call(call: ToolCall, target: Target) -> str:
     own = call.native.data if call.native and is_interactions_payload(call.native, target) else {}
     fields = [
         '"type":"function_call"',
-        f'"id":{dump_json(choose_call_id(call, as_string(own.get("id")), _ID))}',
-        f'"name":{dump_json(get_function_name(call, target))}',
+        f'"id":{encode_json(choose_call_id(call, own.get("id"), _ID))}',
+        f'"name":{encode_json(get_function_name(call, target))}',
         f'"arguments":{call.arguments_json}',
     ]
     more = {name: value for name, value in own.items() if name not in ("type", "id", "name", "arguments")}
     if not _is_from_same_model(call.native, target):
         more.pop("signature", None)
-    return "{" + ",".join([*fields, *(f"{dump_json(k)}:{dump_json(v)}" for k, v in more.items())]) + "}"
+    return "{" + ",".join([*fields, *(f"{encode_json(k)}:{encode_json(v)}" for k, v in more.items())]) + "}"
 
 
 def get_function_name(call: ToolCall, target: Target) -> str:
     """Return the name as the model wrote it: this API accepts dots and colons, others do not."""
     own = call.native.data if call.native and is_interactions_payload(call.native, target) else {}
-    return choose_tool_name(call.name, as_string(own.get("name")), FUNCTION_NAME)
+    return choose_tool_name(call.name, own.get("name"), FUNCTION_NAME)
 
 
 def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> dict[str, Any]:
     own = call.native.data if call.native and is_interactions_payload(call.native, target) else {}
     head = {
         "type": "function_result",
-        "call_id": choose_call_id(call, as_string(own.get("id")), _ID),
+        "call_id": choose_call_id(call, own.get("id"), _ID),
         "name": get_function_name(call, target),
     }
     if result.native and is_interactions_payload(result.native, target) and result.native.data.get("result"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.embeddings import OPENAI_EMBEDDINGS
 
 if TYPE_CHECKING:
     from antiphon.wire.openai_chat.history_reader import build_reasoning, read
@@ -51,6 +52,7 @@ SPEC = ApiSpec(
         text_block={"type": "text"},
         holds_reasoning=False,
     ),
+    embeddings=OPENAI_EMBEDDINGS,
 )
 
 __all__ = [

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon._base.json import dump_json
+from antiphon._base.json import encode_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
@@ -18,6 +18,7 @@ from antiphon.conversation import (
     OpaquePart,
     ProviderPayload,
     Reasoning,
+    RequestHeads,
     ServerCall,
     ServerResult,
     Text,
@@ -55,7 +56,9 @@ _OPENAI = frozenset({"openai", "openai-chat", "azure"})
 SYSTEM_ROLE = DerivedKey[tuple[str, str, str]]("system role")
 
 
-def encode_chat_messages(conversation: Conversation, target: Target) -> tuple[str, body.EncodedMessages]:
+def encode_chat_messages(
+    conversation: Conversation, heads: RequestHeads, target: Target
+) -> tuple[str, body.EncodedMessages]:
     """Return the system message, or "" for none, and all other messages."""
     marks = target.profile.assistant_after_tool
     wrap = _encode_marked_message if marks else _encode_message
@@ -69,12 +72,12 @@ def encode_chat_messages(conversation: Conversation, target: Target) -> tuple[st
     if marks:
         joined = b"".join(found.pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _FILLER_MESSAGE + b",")
         found = replace(found, pieces=[joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")])
-    text = conversation.head.system if target.facts.mid_system == "yes" else conversation.system
+    text = heads.first.system if target.facts.mid_system == "yes" else heads.system
     if not text:
         return "", found
     known = conversation.derived.get(SYSTEM_ROLE) or ("", "", "")
     role = known[2] if known[:2] == (target.provider, text) else target.profile.system_role
-    return dump_json({"role": role, "content": text}), found
+    return encode_json({"role": role, "content": text}), found
 
 
 def prepend_system(system: str, found: body.EncodedMessages) -> body.BodyChunks:
@@ -124,8 +127,8 @@ def _encode_turn(turn: Turn, target: Target) -> list[body.MessageSegment]:
         call = calls[result.call_id]
         tool, shown = _encode_result(result, call, target)
         tools.append(tool)
-        intro = f"Image in the result of call {_choose_id(call, target)} to `{choose_called_name(call, target)}`:"
         for image in shown:
+            intro = f"Image in the result of call {_choose_id(call, target)} to `{choose_called_name(call, target)}`:"
             images += [_encode_text_block(intro), _encode_image_block(image, target)]
     if tools:
         segments.append(body.MessageSegment("tool", ",".join(tools).encode()))
@@ -157,12 +160,12 @@ def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, target: T
 
 
 def _encode_system(text: str, target: Target) -> body.MessageSegment:
-    return body.MessageSegment("", dump_json({"role": target.profile.system_role, "content": text}).encode())
+    return body.MessageSegment("", encode_json({"role": target.profile.system_role, "content": text}).encode())
 
 
 def _encode_payload(data: dict[str, Any], target: Target) -> body.MessageSegment:
     """Return the segment of a provider's own content part, or of a complete message, which has a role."""
-    role, block = data.get("role"), dump_json(data).encode()
+    role, block = data.get("role"), encode_json(data).encode()
     if role is None:
         return body.MessageSegment("user", block)
     marked = role == "user" and target.profile.assistant_after_tool
@@ -170,18 +173,18 @@ def _encode_payload(data: dict[str, Any], target: Target) -> body.MessageSegment
 
 
 def _encode_text(text: str) -> body.MessageSegment:
-    return body.MessageSegment("user", _encode_text_block(text).encode(), dump_json(text)[1:-1].encode())
+    return body.MessageSegment("user", _encode_text_block(text).encode(), encode_json(text)[1:-1].encode())
 
 
 def _encode_text_block(text: str) -> str:
-    return dump_json({"type": "text", "text": text})
+    return encode_json({"type": "text", "text": text})
 
 
 def _encode_image_block(image: Image, target: Target) -> str:
     if image.native and is_chat_payload(image.native, target):
-        return dump_json(image.native.data)
+        return encode_json(image.native.data)
     url = image.url or f"data:{image.media_type};base64,{image.data}"
-    return dump_json({"type": "image_url", "image_url": {"url": url}})
+    return encode_json({"type": "image_url", "image_url": {"url": url}})
 
 
 # The model's side
@@ -203,12 +206,12 @@ class _AssistantDraft:
         if self.content:
             texts = [text for text, _ in self.content if text is not None]
             if len(texts) == len(self.content):
-                return dump_json("\n\n".join(texts))
+                return encode_json("\n\n".join(texts))
             return "[" + ",".join(block for _, block in self.content) + "]"
         kept = self.fields.get("content")
         if isinstance(kept, str):
             # This API accepts empty text.
-            return dump_json(kept)
+            return encode_json(kept)
         if self.calls or self.fields.get("refusal") is not None or self.fields.get("audio") is not None:
             # Null is what OpenAI's own schema and examples have, and what the servers follow. An empty string is text
             # to some of them, which refuse it (Bedrock) or show it to the model (Ollama's templates); others refuse a
@@ -231,7 +234,7 @@ def _encode_assistant(turn: AssistantTurn, target: Target) -> str | None:
     fields = draft.fields | build_reasoning_fields(draft.reasoning, target.profile, bool(draft.calls))
     message = f'{{"role":"assistant","content":{content}'
     if fields:
-        message += "," + dump_json(fields)[1:-1]
+        message += "," + encode_json(fields)[1:-1]
     if draft.calls:
         message += f',"tool_calls":[{",".join(draft.calls)}]'
     return message + "}"
@@ -244,17 +247,17 @@ def _add_to_draft(draft: _AssistantDraft, part: AssistantPart, target: Target) -
         case Reasoning():
             if part.native and part.native.origin == target.origin:
                 if "content" in target.profile.reasoning_fields:
-                    draft.content += [(None, dump_json(block)) for block in as_array(part.native.data.get("content"))]
+                    draft.content += [(None, encode_json(block)) for block in as_array(part.native.data.get("content"))]
                 draft.reasoning.append({k: v for k, v in part.native.data.items() if k != "content"})
         case OpaquePart() if is_chat_payload(part.native, target) and not _has_image(part.native.data.get("content")):
             data = part.native.data
-            draft.content += [(None, dump_json(block)) for block in as_array(data.get("content"))]
+            draft.content += [(None, encode_json(block)) for block in as_array(data.get("content"))]
             draft.fields |= {k: v for k, v in data.items() if k not in (RECEIVED_FIELDS, "content")}
         case Text() if part.native and is_chat_payload(part.native, target):
             if "content" in part.native.data:
                 draft.fields |= part.native.data
             else:
-                draft.content.append((None, dump_json(part.native.data)))
+                draft.content.append((None, encode_json(part.native.data)))
         case ServerCall() | ServerResult():
             # This API has no server tools: the note about the change of model mentions them.
             pass
@@ -272,45 +275,47 @@ def _encode_call(call: ToolCall, target: Target) -> str:
     id = _choose_id(call, target)
     native = call.native if call.native and is_chat_payload(call.native, target) else None
     if native and native.data.get("type", "function") != "function":
-        return dump_json(native.data | {"id": id})
-    function = f'{{"name":"{choose_called_name(call, target)}","arguments":{dump_json(call.arguments_json)}}}'
+        return encode_json(native.data | {"id": id})
+    function = f'{{"name":"{choose_called_name(call, target)}","arguments":{encode_json(call.arguments_json)}}}'
     tail = ""
     if native and native.origin == target.origin:
         # Extra fields of a call belong to the model, such as a thought signature.
         rest = {k: v for k, v in native.data.items() if k not in ("id", "type", "function", "index")}
-        tail = "," + dump_json(rest)[1:-1] if rest else ""
-    return f'{{"id":{dump_json(id)},"type":"function","function":{function}{tail}}}'
+        tail = "," + encode_json(rest)[1:-1] if rest else ""
+    return f'{{"id":{encode_json(id)},"type":"function","function":{function}{tail}}}'
 
 
 def choose_called_name(call: ToolCall, target: Target) -> str:
     """Return the name under which the target knows the call's tool."""
-    native = call.native if call.native and is_chat_payload(call.native, target) else None
-    theirs = as_string(as_object(native.data.get("function")).get("name")) if native else ""
-    return choose_tool_name(call.name, theirs, CHAT_TOOL_NAME)
+    if call.native is None or not is_chat_payload(call.native, target):
+        return call.name
+    return choose_tool_name(call.name, as_object(call.native.data.get("function")).get("name"), CHAT_TOOL_NAME)
 
 
 def _choose_id(call: ToolCall, target: Target) -> str:
-    theirs = call.native.data.get("id") if call.native and is_chat_payload(call.native, target) else ""
-    id = choose_call_id(call, as_string(theirs), call_id_pattern(target.provider))
+    id = call.id
+    if call.native and is_chat_payload(call.native, target):
+        id = choose_call_id(call, call.native.data.get("id"), call_id_pattern(target.provider))
     return shorten_call_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
 
 
 def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, list[Image]]:
     """Return the tool message, and the images that it cannot hold (O9)."""
     id = _choose_id(call, target)
-    images = [part for part in result.parts if isinstance(part, Image)]
+    content = result.content
+    images = [part for part in content if isinstance(part, Image)] if not isinstance(content, str) else []
     native = result.native
     # Even models that accept images in a tool message do not see them there.
     if native and not images and is_chat_payload(native, target):
-        return dump_json(
+        return encode_json(
             use_legal_name(native.data, choose_called_name(call, target), CHAT_TOOL_NAME) | {"tool_call_id": id}
         ), []
-    text = result.text
+    text = content if isinstance(content, str) else result.text
     if not text.strip():
         text = "(The images follow in the next message.)" if images else "(no output)"
     if result.is_error and not text.startswith("Error: "):
         text = f"Error: {text}"
-    return dump_json({"role": "tool", "tool_call_id": id, "content": text}), images
+    return encode_json({"role": "tool", "tool_call_id": id, "content": text}), images
 
 
 _UNSHOWABLE_SEGMENT = _encode_text(body.UNSHOWABLE_TEXT)

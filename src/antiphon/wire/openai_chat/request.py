@@ -60,26 +60,29 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         fields["stream"] = True
         if target.profile.stream_usage:
             fields["stream_options"] = {"include_usage": True}
-    check_hosted_tools(conversation.tools, target)
-    tools = _encode_tools(conversation, target)
+    heads = conversation.request_heads or conversation.heads
+    secrets = check_hosted_tools(heads.tools, target)
+    tools = _encode_tools(conversation, heads.declared, target)
     if tools:
         _check_tools_allowed(fields, target, options)
-        _set_tool_choice(fields, options, conversation, target)
+        _set_tool_choice(fields, options, heads.tools, target)
     elif target.profile.declare_called_tools and (tools := _encode_stub_tools(conversation, target)):
         fields["tool_choice"] = "none"
-    system, found = encode_chat_messages(conversation, target)
+    system, found = encode_chat_messages(conversation, heads, target)
     fields |= build_cache_fields(options)
     fields |= options.extra
     raw: dict[str, str] = {"tools": f"[{tools}]"} if tools else {}
     prompt = Prompt({"tools": tools, "system": system, **extract_prefix_fields(fields, target)}, found)
-    return EncodedRequest(body.assemble_body(fields, {"messages": prepend_system(system, found)}, **raw), prompt=prompt)
+    body_bytes = body.assemble_body(fields, {"messages": prepend_system(system, found)}, **raw)
+    return EncodedRequest(body_bytes, prompt=prompt, secrets=secrets)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """Return the conversation in this API's shape, as JSON data."""
-    tools = _encode_tools(conversation, target)
+    heads = conversation.heads
+    tools = _encode_tools(conversation, heads.declared, target)
     data: dict[str, Any] = {"tools": load_json(f"[{tools}]")} if tools else {}
-    return data | {"messages": body.parse_chunks(prepend_system(*encode_chat_messages(conversation, target)))}
+    return data | {"messages": body.parse_chunks(prepend_system(*encode_chat_messages(conversation, heads, target)))}
 
 
 def _set_reasoning_effort(fields: dict[str, Any], target: Target, options: Options) -> None:
@@ -108,7 +111,7 @@ def _check_tools_allowed(fields: dict[str, Any], target: Target, options: Option
         )
 
 
-def _set_tool_choice(fields: dict[str, Any], options: Options, conversation: Conversation, target: Target) -> None:
+def _set_tool_choice(fields: dict[str, Any], options: Options, active: tuple[ToolSpec, ...], target: Target) -> None:
     # O8: neither field is allowed in a request without tools.
     choice = options.tool_choice
     if choice not in (None, "auto", "none"):
@@ -116,22 +119,21 @@ def _set_tool_choice(fields: dict[str, Any], options: Options, conversation: Con
     if choice in ("auto", "none", "required"):
         fields["tool_choice"] = choice
     elif choice is not None:
-        declared = _find_native_declaration(choice, conversation, target)
+        declared = _find_native_declaration(choice, active, target)
         kind = as_string(declared.get("type")) or "function"
-        name = choose_tool_name(choice, as_string(as_object(declared.get(kind)).get("name")), CHAT_TOOL_NAME)
+        name = choose_tool_name(choice, as_object(declared.get(kind)).get("name"), CHAT_TOOL_NAME)
         fields["tool_choice"] = {"type": kind, kind: {"name": name}}
     if options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
 
 
-def _find_native_declaration(name: str, conversation: Conversation, target: Target) -> dict[str, Any]:
+def _find_native_declaration(name: str, active: tuple[ToolSpec, ...], target: Target) -> dict[str, Any]:
     """Return the server's own declaration of a tool, or {} if ours is sent."""
-    ours = (tool.native for tool in conversation.tools if tool.name == name and tool.native)
+    ours = (tool.native for tool in active if tool.name == name and tool.native)
     return next((native.data for native in ours if is_chat_payload(native, target)), dict[str, Any]())
 
 
-def _encode_tools(conversation: Conversation, target: Target) -> str:
-    declared = conversation.declared_tools
+def _encode_tools(conversation: Conversation, declared: tuple[ToolSpec, ...], target: Target) -> str:
     return body.encode_tools(conversation, declared, target.key, lambda tool: _encode_tool(tool, target))
 
 

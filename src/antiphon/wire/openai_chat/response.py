@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_array, as_integer, as_object, as_string
@@ -30,7 +30,7 @@ from antiphon.errors import (
     StatusError,
 )
 from antiphon.wire.context_overflow import make_overflow_error
-from antiphon.wire.json_shape import extract_detail, require_object, sum_known
+from antiphon.wire.json_shape import as_integers, extract_detail, require_object, sum_known
 from antiphon.wire.names_and_ids import is_universally_legal
 from antiphon.wire.openai_chat.messages import API, CHAT_TOOL_NAME, RECEIVED_FIELDS
 from antiphon.wire.openai_chat.reasoning import (
@@ -59,31 +59,35 @@ _REJECTED_WORDS = ("invalid", "bad_request", "badrequest", "context_length", "co
 def decode(response: object, origin: Origin) -> Reply:
     """Convert a response body into a reply. Of several choices, the first counts."""
     data = require_object(response, origin.provider)
-    choices = [as_object(choice) for choice in as_array(data.get("choices"))]
+    texts = {name: value for name, value in data.items() if isinstance(value, str)}
+    listed: object = data.get("choices")
+    found = cast(list[Any], listed) if isinstance(listed, list) else []
+    choices: list[dict[str, Any]] = [choice if isinstance(choice, dict) else {} for choice in found]
     if data.get("error") and not choices:
         # Gateways report the failure of the server behind them with status 200.
         return parse_error(data).reply() or raise_chat_error(data, origin, "answered with an error")
-    if not choices and not isinstance(data.get("choices"), list):
+    if not isinstance(listed, list):
         if parse_error(data).message:
             raise_chat_error(data, origin, "answered with an error")
         raise BadReply(f"{origin.provider} answered without `choices`", provider=origin.provider)
-    choice = next((choice for choice in choices if not choice.get("index")), (choices or [as_object(None)])[0])
+    choice = next((choice for choice in choices if not choice.get("index")), choices[0] if choices else {})
     if choice.get("error"):
         # OpenRouter reports here why an answer was cut off.
         raise_chat_error({"error": choice["error"]}, origin, "broke off the answer")
-    message = {k: data[k] for k in _SIDE_FIELDS if data.get(k)} | as_object(choice.get("message"))
-    reason = as_string(choice.get("finish_reason"))
+    said, word = choice.get("message"), choice.get("finish_reason")
+    message = {k: data[k] for k in _SIDE_FIELDS if data.get(k)}
+    if isinstance(said, dict):
+        message |= cast(dict[str, Any], said)
+    reason, id = word if isinstance(word, str) else "", texts.get("id", "")
     # Compatible servers omit the reason after a normal end.
     stop = map_stop_reason(API, reason.lower() or "stop") if choice else "not_done"
-    calls = read_chat_calls(message, origin, as_string(data.get("id")), cut=stop == "length")
+    calls = read_chat_calls(message, origin, id, cut=stop == "length")
     parts = (*_add_citations(read_chat_parts(_separate_received(message), origin), message), *calls)
     if stop in ("end", "tool_calls"):
         # Servers differ in whether they report the calls, and there is no reason for a refusal.
         stop = "tool_calls" if calls else "refusal" if message.get("refusal") else "end"
-    state, id = _read_reply_state(data, reason, message, stop), as_string(data.get("id"))
-    reply = Reply(
-        parts, stop or "not_done", reason, read_chat_usage(data), as_string(data.get("model")), id, state=state
-    )
+    state, model = _read_reply_state(data, reason, message, stop), texts.get("model", "")
+    reply = Reply(parts, stop or "not_done", reason, read_chat_usage(data), model, id, state=state)
     if stop == "failed":
         error = ServerFailed(f"{origin.provider} broke off the answer: {reason}", provider=origin.provider, text=reason)
         error.status, error.reply = 500, reply
@@ -118,10 +122,12 @@ def _read_citation(annotation: dict[str, Any]) -> Citation:
 
 
 def _read_reply_state(data: dict[str, Any], reason: str, message: dict[str, Any], stop: str | None) -> ReplyState:
-    words = as_string(message.get("refusal"))
-    refusal = RefusalDetails("" if words else reason, words) if stop == "refusal" else None
+    refusal, tier = None, data.get("service_tier")
+    if stop == "refusal":
+        words = as_string(message.get("refusal"))
+        refusal = RefusalDetails("" if words else reason, words)
     other = {name: value for name, value in data.items() if name not in _DECODED_FIELDS and not is_empty_value(value)}
-    return ReplyState(refusal=refusal, service_tier=as_string(data.get("service_tier")), other=other)
+    return ReplyState(refusal=refusal, service_tier=tier if isinstance(tier, str) else "", other=other)
 
 
 def _separate_received(message: dict[str, Any]) -> dict[str, Any]:
@@ -153,9 +159,10 @@ def read_chat_parts(message: dict[str, Any], origin: Origin) -> list[AssistantPa
 
 def normalize_content(content: object) -> list[dict[str, Any]]:
     """Return a content as blocks. Other values, such as the object of a JSON answer, become text."""
-    values: list[object] = [value for value in as_array(content) if not is_empty_value(value)]
-    if not isinstance(content, list) and content not in (None, ""):
-        values = [content]
+    if content is None or content == "":
+        return []
+    given = cast(list[object], content) if isinstance(content, list) else [content]
+    values = [value for value in given if not isinstance(content, list) or not is_empty_value(value)]
     return [
         as_object(value) if as_string(as_object(value).get("type")) else _make_text_block(value) for value in values
     ]
@@ -187,10 +194,11 @@ def is_empty_value(value: object) -> bool:
     """Return whether a value is empty, or an object of empty fields. Some servers write every field they
     know.
     """
-    fields = as_object(value)
-    return value in (None, "", [], {}) or (
-        bool(fields) and all(inner == 0 or is_empty_value(inner) for inner in fields.values())
-    )
+    if value in (None, "", [], {}):
+        return True
+    if not isinstance(value, dict):
+        return False
+    return all(inner == 0 or is_empty_value(inner) for inner in cast(dict[str, Any], value).values())
 
 
 def read_chat_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool = False) -> list[ToolCall]:
@@ -200,9 +208,10 @@ def read_chat_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: 
     read: list[ToolCall] = []
     for place, call in enumerate(calls):
         id, name, arguments, native = parse_call_fields(call, origin)
-        if not id or normalize_call_id(id) in taken:
-            id = shorten_call_id(f"{seed} {id} {place}")
-        taken.add(normalize_call_id(id))
+        legal = normalize_call_id(id)
+        if not id or legal in taken:
+            id = legal = shorten_call_id(f"{seed} {id} {place}")
+        taken.add(legal)
         read.append(ToolCall.read(id, name, arguments, truncated=cut and call is calls[-1], native=native))
     return read
 
@@ -210,15 +219,20 @@ def read_chat_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: 
 def list_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the calls of a message, including the deprecated single one."""
     given: object = message.get("tool_calls")
-    calls = [as_object(call) for call in as_array(given) or [given]]
+    listed = cast(list[Any], given) if isinstance(given, list) else [given]
+    calls = [cast(dict[str, Any], call) for call in listed if isinstance(call, dict)]
+    if found := [call for call in calls if not is_empty_call(call)]:
+        return found
     old = {"type": "function", "function": as_object(message.get("function_call"))}
-    return [call for call in calls if not is_empty_call(call)] or [call for call in [old] if not is_empty_call(call)]
+    return [] if is_empty_call(old) else [old]
 
 
 def is_empty_call(call: dict[str, Any]) -> bool:
     """Return whether a call has no id, name or arguments. Some servers send such placeholders."""
+    if call.get("id"):
+        return False
     functions = [as_object(value) for name, value in call.items() if name not in ("id", "type", "index")]
-    return not call.get("id") and all(_is_empty_argument(value) for each in functions for value in each.values())
+    return all(_is_empty_argument(value) for each in functions for value in each.values())
 
 
 def _is_empty_argument(value: object) -> bool:
@@ -227,12 +241,14 @@ def _is_empty_argument(value: object) -> bool:
 
 def parse_call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, object, ProviderPayload | None]:
     """Return id, name and arguments of a call, and the original if our form would lose something."""
-    kind = as_string(call.get("type")) or "function"
-    function = as_object(call.get(kind)) or as_object(call.get("function"))
-    name, arguments = as_string(function.get("name")), function.get("arguments")
+    texts = {name: value for name, value in call.items() if isinstance(value, str)}
+    objects: dict[str, dict[str, Any]] = {name: value for name, value in call.items() if isinstance(value, dict)}
+    kind, id = texts.get("type") or "function", texts.get("id", "")
+    function = objects.get(kind) or objects.get("function", {})
+    named, arguments = function.get("name"), function.get("arguments")
+    name = named if isinstance(named, str) else ""
     if kind == "custom":
         arguments = {"input": function.get("input", "")}
-    id = as_string(call.get("id"))
     plain = is_universally_legal(id or "id", name if CHAT_TOOL_NAME.match(name) else "none")
     plain = plain and kind == "function" and has_only_chat_fields(call, "id", "type", "function", "index")
     native = None if plain else ProviderPayload(origin, {k: v for k, v in call.items() if k != "index"})
@@ -242,21 +258,26 @@ def parse_call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, o
 def read_chat_usage(data: dict[str, Any]) -> Usage:
     """Return the token counts of a response, including the extra fields of compatible servers."""
     usage = as_object(data.get("usage")) or as_object(as_object(data.get("x_groq")).get("usage"))
-    prompt, completion = (
-        as_object(usage.get("prompt_tokens_details")),
-        as_object(usage.get("completion_tokens_details")),
+    details: dict[str, dict[str, Any]] = {name: each for name, each in usage.items() if isinstance(each, dict)}
+    prompt, completion = details.get("prompt_tokens_details", {}), details.get("completion_tokens_details", {})
+    given, made, total, reasoning, written, *cached = as_integers(
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        usage.get("total_tokens"),
+        completion.get("reasoning_tokens"),
+        prompt.get("cache_write_tokens"),
+        prompt.get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
     )
-    given, made = as_integer(usage.get("prompt_tokens")), as_integer(usage.get("completion_tokens"))
-    reasoning = as_integer(completion.get("reasoning_tokens"))
-    if reasoning and made is not None and as_integer(usage.get("total_tokens")) == sum_known(given, made, reasoning):
+    if reasoning and made is not None and total == sum_known(given, made, reasoning):
         # xAI counts the reasoning separately.
         made += reasoning
-    cached = (prompt.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens"))
     return Usage(
         input_tokens=given,
         output_tokens=made,
-        cache_read_tokens=next((n for value in cached if (n := as_integer(value)) is not None), None),
-        cache_write_tokens=as_integer(prompt.get("cache_write_tokens")),
+        cache_read_tokens=next((count for count in cached if count is not None), None),
+        cache_write_tokens=written,
         reasoning_tokens=reasoning,
     )
 

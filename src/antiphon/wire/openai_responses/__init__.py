@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.embeddings import OPENAI_EMBEDDINGS
 
 if TYPE_CHECKING:
     from antiphon.wire.openai_responses.history_reader import build_reasoning, read
@@ -63,6 +64,7 @@ SPEC = ApiSpec(
     ),
     background_statuses=("queued", "in_progress"),
     framework_names=("openai",),
+    embeddings=OPENAI_EMBEDDINGS,
 )
 
 __all__ = [

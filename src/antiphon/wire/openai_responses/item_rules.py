@@ -72,9 +72,10 @@ class ItemRules:
         The server then requires the reasoning before it too (R4), which only the same model gets. R6,
         R7 and R9 restrict ids.
         """
-        id = as_string(native.data.get("id"))
-        legal = id.startswith(prefix) and _ID.fullmatch(id) is not None and id not in self.repeated
-        return self.stored and legal and native.origin == self.target.origin
+        id: object = native.data.get("id")
+        if not self.stored or not isinstance(id, str) or native.origin != self.target.origin:
+            return False
+        return id.startswith(prefix) and _ID.fullmatch(id) is not None and id not in self.repeated
 
     def can_send(self, part: OpaquePart | ServerCall | ServerResult) -> bool:
         """Return whether an item of this API is sent unchanged."""
@@ -132,10 +133,10 @@ class _ItemIndex:
             results = turn.results if isinstance(turn, AssistantTurn) else ()
             for part in (*turn.parts, *results):
                 native: ProviderPayload | None = getattr(part, "native", None)
-                data = terms.ours(native)
-                if data is None:
+                if native is None or (data := terms.ours(native)) is None:
                     continue
-                if (id := as_string(data.get("id"))) and terms.target.provider in _UNIQUE_IDS:
+                id: object = data.get("id")
+                if id and isinstance(id, str) and terms.target.provider in _UNIQUE_IDS:
                     (self.repeated if id in self.ids else self.ids).add(id)
                 if isinstance(part, OpaquePart | ServerCall | ServerResult):
                     self.add_item(part, data, terms)

@@ -6,18 +6,18 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from antiphon._base.json import dump_json, load_json
+from antiphon._base.json import dump_json, encode_json, load_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
-    Conversation,
     Image,
     Note,
     OpaquePart,
     ProviderPayload,
     Reasoning,
     RequestHead,
+    RequestHeads,
     ServerCall,
     ServerResult,
     Text,
@@ -52,7 +52,7 @@ def encode_turn_items(turn: Turn, terms: ItemRules) -> list[body.MessageSegment]
     # A call is sent in its own form only if its result is too.
     plain = {result.call_id for result, sent in zip(turn.results, results, strict=True) if _is_function_output(sent)}
     items = [*_encode_assistant(turn, plain, terms), *results]
-    return [body.MessageSegment("", dump_json(item).encode()) for item in items]
+    return [body.MessageSegment("", encode_json(item).encode()) for item in items]
 
 
 def encode_item(segment: body.MessageSegment) -> bytes:
@@ -63,7 +63,7 @@ def encode_item(segment: body.MessageSegment) -> bytes:
 
 
 def _encode_user_block(block: dict[str, Any]) -> body.MessageSegment:
-    return body.MessageSegment("user", dump_json(block).encode())
+    return body.MessageSegment("user", encode_json(block).encode())
 
 
 def is_content_block(data: Mapping[str, Any]) -> bool:
@@ -84,7 +84,7 @@ def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, terms: It
 
 
 def _encode_developer_message(text: str) -> body.MessageSegment:
-    return body.MessageSegment("", dump_json({"role": "developer", "content": text}).encode())
+    return body.MessageSegment("", encode_json({"role": "developer", "content": text}).encode())
 
 
 def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
@@ -96,7 +96,7 @@ def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
     if facts.tool_change == "items" and update.added:
         tools = [load_json(text) for tool in update.added if (text := encode_responses_tool(tool, target)) is not None]
         item = {"type": "additional_tools", "role": "developer", "tools": tools}
-        found.append(body.MessageSegment("", dump_json(item).encode()))
+        found.append(body.MessageSegment("", encode_json(item).encode()))
     if facts.mid_system == "yes" and update.system is not None:
         found.append(_encode_developer_message(format_new_instructions(update.system)))
     change: dict[str, Any] = {}
@@ -109,18 +109,18 @@ def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
     return found
 
 
-def build_head(conversation: Conversation, target: Target, options: Options) -> RequestHead:
+def build_head(heads: RequestHeads, target: Target, options: Options) -> RequestHead:
     """Return system text, tools, effort and format that precede the input.
 
     They are those of the first request if the model accepts later changes as items.
     """
-    facts, first = target.facts, conversation.head
+    facts, first = target.facts, heads.first
     asked = choose_effort(target, options.reasoning) if isinstance(options.reasoning, str) else None
     form = dict(options.output_schema) if options.output_schema is not None else None
     can_change_effort = facts.config_change in ("items", "effort_only")
     return RequestHead(
-        first.system if facts.mid_system == "yes" else conversation.system,
-        first.tools if facts.tool_change == "items" else conversation.declared_tools,
+        first.system if facts.mid_system == "yes" else heads.system,
+        first.tools if facts.tool_change == "items" else heads.declared,
         first.effort if can_change_effort and first.effort is not None else asked,
         first.form if facts.config_change == "items" and first.form is not None else form,
     )
@@ -138,7 +138,7 @@ def _is_encodable(part: Text | Image | OpaquePart, terms: ItemRules) -> bool:
 
 def _encode_user_segment(part: Text | Image | OpaquePart, terms: ItemRules) -> body.MessageSegment:
     if isinstance(part, OpaquePart) and terms.can_send(part) and not is_content_block(part.native.data):
-        return body.MessageSegment("", dump_json(part.native.data).encode())
+        return body.MessageSegment("", encode_json(part.native.data).encode())
     return _encode_user_block(_encode_content(part, terms))
 
 
@@ -233,21 +233,20 @@ def _encode_own_text(part: Text, data: dict[str, Any], terms: ItemRules) -> dict
 
 def _encode_client_call(call: ToolCall, terms: ItemRules) -> dict[str, Any] | None:
     """Return a call that is no function call, in its original form, or None."""
-    data = terms.ours(call.native) or {}
-    if not calls.is_client_call(data, terms.target.provider):
+    data = terms.ours(call.native)
+    if data is None or not calls.is_client_call(data, terms.target.provider):
         return None
     kept = {k: v for k, v in data.items() if k != "id" or as_string(v) not in terms.repeated}
-    return kept | {"call_id": _choose_id(call, terms)}
+    return kept | {"call_id": choose_call_id(call, data.get("call_id"), CALL_ID)}
 
 
 def _encode_function_call(call: ToolCall, terms: ItemRules) -> dict[str, Any]:
-    data = terms.ours(call.native) or {}
-    if get_item_type(data) != "function_call":
-        data = {}
-    name = choose_tool_name(call.name, as_string(data.get("name")), RESPONSES_TOOL_NAME)
+    own = terms.ours(call.native) or {}
+    data = own if own and get_item_type(own) == "function_call" else {}
+    name = choose_tool_name(call.name, data.get("name"), RESPONSES_TOOL_NAME)
     item: dict[str, Any] = {
         "type": "function_call",
-        "call_id": _choose_id(call, terms),
+        "call_id": choose_call_id(call, own.get("call_id"), CALL_ID),
         "name": name,
         "arguments": call.arguments_json,
     }
@@ -259,20 +258,16 @@ def _encode_function_call(call: ToolCall, terms: ItemRules) -> dict[str, Any]:
     return item | {k: v for k, v in data.items() if k not in item and k not in left_out}
 
 
-def _choose_id(call: ToolCall, terms: ItemRules) -> str:
-    return choose_call_id(call, as_string((terms.ours(call.native) or {}).get("call_id")), CALL_ID)
-
-
 def _encode_result(result: ToolResult, call: ToolCall, terms: ItemRules) -> dict[str, Any]:
-    id = _choose_id(call, terms)
+    called = terms.ours(call.native) or {}
+    id = choose_call_id(call, called.get("call_id"), CALL_ID)
     if result.native and (data := terms.ours(result.native)) is not None:
         kept = data if terms.can_keep_id(result.native, "fc") else {k: v for k, v in data.items() if k != "id"}
         return kept | {"call_id": id}
-    if called := _encode_client_call(call, terms):
+    if called and (own_call := _encode_client_call(call, terms)):
         text = ("Error: " if result.is_error else "") + (result.text if result.text.strip() else _NO_OUTPUT)
-        if (own := calls.encode_client_output(called, id, result, text)) is not None:
+        if (own := calls.encode_client_output(own_call, id, result, text)) is not None:
             return own
-    called = terms.ours(call.native) or {}
     # The result of a program's call is returned to that program.
     caller = {"caller": called["caller"]} if called.get("caller") else {}
     return {"type": "function_call_output", "call_id": id, "output": _encode_output(result, terms), **caller}
@@ -306,11 +301,11 @@ def encode_responses_tool(tool: ToolSpec, target: Target, deferred: Collection[s
     if tool.hosted:
         return encode_hosted_tool(tool, target)
     if tool.native and is_responses_payload(tool.native, target):
-        return dump_json(use_legal_name(tool.native.data, tool.name, RESPONSES_TOOL_NAME))
+        return encode_json(use_legal_name(tool.native.data, tool.name, RESPONSES_TOOL_NAME))
     # Another provider's server tool has no schema to call it with; its functions have.
     if tool.is_provider_defined:
         return None
-    return dump_json(declare_responses_function(tool) | ({"defer_loading": True} if tool.name in deferred else {}))
+    return encode_json(declare_responses_function(tool) | ({"defer_loading": True} if tool.name in deferred else {}))
 
 
 def declare_responses_function(tool: ToolSpec) -> dict[str, Any]:

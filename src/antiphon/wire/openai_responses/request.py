@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon._base.json import dump_json, load_json
-from antiphon._base.json_access import as_string
+from antiphon._base.json import encode_json, load_json
 from antiphon.conversation import Conversation, RequestHead, ToolSpec, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
@@ -33,7 +32,7 @@ from antiphon.wire.prompt import Prompt, extract_prefix_fields
 from antiphon.wire.request import EncodedRequest
 
 _UNSHOWABLE_SEGMENT = body.MessageSegment(
-    "user", dump_json({"type": "input_text", "text": body.UNSHOWABLE_TEXT}).encode()
+    "user", encode_json({"type": "input_text", "text": body.UNSHOWABLE_TEXT}).encode()
 )
 
 
@@ -45,9 +44,10 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
 def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
     """Return the request: its body and the prompt that it holds."""
     options = adapt_options(target, options)
-    specs = conversation.tools
-    check_hosted_tools(specs, target)
-    head = items.build_head(conversation, target, options)
+    heads = conversation.request_heads or conversation.heads
+    specs = heads.tools
+    secrets = check_hosted_tools(specs, target)
+    head = items.build_head(heads, target, options)
     fields: dict[str, Any] = {"model": target.model}
     _set_answer_fields(fields, target, options)
     if head.effort is not None:
@@ -56,7 +56,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
         fields["text"] = {"format": items.encode_answer_format(head.form, target)}
     tools = _encode_tools(conversation, head, target)
     declared = tools or options.extra.get("tools")
-    if declared and (choice := _choose_tool_choice(conversation, specs, head, target, options)):
+    if declared and (choice := _choose_tool_choice(specs, head, target, options)):
         fields["tool_choice"] = choice
     if declared and options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
@@ -75,7 +75,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     raw: dict[str, str] = {}
     lists: dict[str, body.BodyChunks] = {}
     if head.system:
-        raw["instructions"] = dump_json(head.system)
+        raw["instructions"] = encode_json(head.system)
     if tools:
         raw["tools"] = f"[{insert_mcp_tokens(tools, specs)}]"
     # The input may be empty if the request refers to a stored prompt or response.
@@ -83,12 +83,12 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     if conversation.turns:
         lists["input"] = found.pieces
     prompt = Prompt({"tools": tools, "instructions": head.system, **extract_prefix_fields(fields, target)}, found)
-    return EncodedRequest(body.assemble_body(fields, lists, **raw), prompt=prompt)
+    return EncodedRequest(body.assemble_body(fields, lists, **raw), prompt=prompt, secrets=secrets)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """Return the conversation in this API's shape, as JSON data."""
-    head = items.build_head(conversation, target, Options())
+    head = items.build_head(conversation.heads, target, Options())
     data: dict[str, Any] = {"instructions": head.system} if head.system else {}
     tools = _encode_tools(conversation, head, target)
     if tools:
@@ -127,7 +127,7 @@ def _set_answer_fields(fields: dict[str, Any], target: Target, options: Options)
 
 
 def _choose_tool_choice(
-    conversation: Conversation, specs: tuple[ToolSpec, ...], head: RequestHead, target: Target, options: Options
+    specs: tuple[ToolSpec, ...], head: RequestHead, target: Target, options: Options
 ) -> str | dict[str, Any] | None:
     """Return the `tool_choice` field. Removed tools stay declared but are excluded from the allowed ones."""
     if options.tool_choice not in (None, "auto", "none"):
@@ -138,13 +138,13 @@ def _choose_tool_choice(
         names = [tool.name for tool in specs if not tool.is_provider_defined]
         allowed = [{"type": "function", "name": name} for name in names]
         return {"type": "allowed_tools", "mode": mode, "tools": allowed} if allowed else "none"
-    return _encode_tool_choice(options.tool_choice, conversation, target) if options.tool_choice else None
+    return _encode_tool_choice(options.tool_choice, specs, target) if options.tool_choice else None
 
 
-def _encode_tool_choice(asked: str, conversation: Conversation, target: Target) -> str | dict[str, Any]:
+def _encode_tool_choice(asked: str, specs: tuple[ToolSpec, ...], target: Target) -> str | dict[str, Any]:
     if asked in ("auto", "none", "required"):
         return asked
-    ours = (tool.native for tool in conversation.tools if tool.name == asked and tool.native)
+    ours = (tool.native for tool in specs if tool.name == asked and tool.native)
     data = next((native.data for native in ours if items.is_responses_payload(native, target)), dict[str, Any]())
     kind = "custom" if data.get("type") == "custom" else "function"
-    return {"type": kind, "name": choose_tool_name(asked, as_string(data.get("name")), items.RESPONSES_TOOL_NAME)}
+    return {"type": kind, "name": choose_tool_name(asked, data.get("name"), items.RESPONSES_TOOL_NAME)}

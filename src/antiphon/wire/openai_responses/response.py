@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from antiphon._base.json_access import as_array, as_integers, as_object, as_string
+from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import AssistantPart, OpaquePart, Origin, ProviderPayload, Reasoning, Text, ToolCall
 from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.context_overflow import make_overflow_error
-from antiphon.wire.json_shape import extract_detail, require_object
+from antiphon.wire.json_shape import as_integers, extract_detail, require_object
 from antiphon.wire.names_and_ids import is_universally_legal
 from antiphon.wire.openai_responses.client_calls import is_client_call, read_client_call
 from antiphon.wire.openai_responses.item_rules import API, get_client_call_id, get_item_type
@@ -33,31 +33,36 @@ _DECODED_FIELDS = frozenset(
 def decode(response: object, origin: Origin) -> Reply:
     """Convert a response body into a reply. Raise the matching error if the response failed."""
     data = require_object(response, origin.provider)
-    if data.get("status") == "failed" or (as_object(data.get("error")) and not as_array(data.get("output"))):
+    texts = {name: value for name, value in data.items() if isinstance(value, str)}
+    objects: dict[str, dict[str, Any]] = {name: value for name, value in data.items() if isinstance(value, dict)}
+    output: object = data.get("output")
+    status = texts.get("status", "")
+    if status == "failed" or (objects.get("error") and not (isinstance(output, list) and output)):
         raise make_failure_error(parse_error(data), origin.provider)
-    if not isinstance(data.get("output"), list):
+    if not isinstance(output, list):
         raise BadReply(f"{origin.provider} answered without `output`", provider=origin.provider)
-    items = [item for item in map(as_object, as_array(data.get("output"))) if get_item_type(item)]
-    status, reason = as_string(data.get("status")), as_string(as_object(data.get("incomplete_details")).get("reason"))
+    given: list[dict[str, Any]] = [item for item in cast(list[Any], output) if isinstance(item, dict)]
+    items = [item for item in given if get_item_type(item)]
+    why: object = objects.get("incomplete_details", {}).get("reason")
+    reason = why if isinstance(why, str) else ""
     cut = status == "incomplete" and reason == "max_output_tokens"
     answered = {get_client_call_id(item, origin.provider) for item in items if get_item_type(item).endswith("_output")}
+    word, usage = _find_stop_word(status, reason, items), _read_usage(objects.get("usage", {}))
     parts = tuple(
         part
         for item in items
         for part in (
             read_opaque_item(item, origin)
-            if get_client_call_id(item, origin.provider) in answered - {""}
+            if answered and get_client_call_id(item, origin.provider) in answered - {""}
             else read_output_item(item, origin, cut and item is items[-1])
         )
     )
-    word = _find_stop_word(status, reason, items)
     stop = map_stop_reason(API, word)
     if stop == "end" and any(isinstance(part, ToolCall) for part in parts):
         stop = "tool_calls"
-    usage, model = _read_usage(as_object(data.get("usage"))), as_string(data.get("model"))
     state = _read_reply_state(data, word, items if stop == "refusal" else [])
-    said = status if word == "completed" else word
-    reply = Reply(parts, stop or "not_done", said, usage, model, as_string(data.get("id")), state=state)
+    said, id, model = status if word == "completed" else word, texts.get("id", ""), texts.get("model", "")
+    reply = Reply(parts, stop or "not_done", said, usage, model, id, state=state)
     if stop is None:
         raise make_unknown_stop(reply, origin)
     return reply
@@ -80,12 +85,14 @@ def _find_stop_word(status: str, reason: str, items: list[dict[str, Any]]) -> st
 def _read_reply_state(data: dict[str, Any], word: str, refused: list[dict[str, Any]]) -> ReplyState:
     blocks = [as_object(block) for item in refused for block in get_content_blocks(item)]
     said = "".join(as_string(block.get("refusal")) for block in blocks)
-    refusal = RefusalDetails("" if word == "refusal" else word, said) if refused or said else None
+    changes, found, tier = [
+        data.get(name) for name in ("input_transformations", "prompt_cache_diagnostics", "service_tier")
+    ]
     return ReplyState(
-        refusal=refusal,
-        transformations=tuple(as_array(data.get("input_transformations"))),
-        diagnostics=as_object(data.get("prompt_cache_diagnostics")) or None,
-        service_tier=as_string(data.get("service_tier")),
+        refusal=RefusalDetails("" if word == "refusal" else word, said) if refused else None,
+        transformations=tuple(cast(list[Any], changes)) if isinstance(changes, list) else (),
+        diagnostics=cast(dict[str, Any], found) or None if isinstance(found, dict) else None,
+        service_tier=tier if isinstance(tier, str) else "",
         other={
             name: value for name, value in data.items() if name not in _DECODED_FIELDS and value not in (None, {}, [])
         },
@@ -106,6 +113,7 @@ def read_output_item(item: dict[str, Any], origin: Origin, cut: bool = False) ->
 
 
 def _read_single_part(item: dict[str, Any], origin: Origin, cut: bool) -> AssistantPart:
+    texts = {name: value for name, value in item.items() if isinstance(value, str)}
     match get_item_type(item):
         case "message" if item.get("role") != "assistant":
             # The remainder of a compacted conversation.
@@ -118,14 +126,10 @@ def _read_single_part(item: dict[str, Any], origin: Origin, cut: bool) -> Assist
             return Reasoning("\n\n".join(extract_reasoning_texts(item)), ProviderPayload(origin, item))
         case "function_call":
             cut = cut or item.get("status") == "incomplete"
-            plain = has_only_item_fields(item, "call_id", "name", "arguments") and is_universally_legal(
-                as_string(item.get("call_id")), as_string(item.get("name"))
-            )
-            native = None if plain else ProviderPayload(origin, item)
-            arguments = item.get("arguments", "")
-            return ToolCall.read(
-                as_string(item.get("call_id")), as_string(item.get("name")), arguments, truncated=cut, native=native
-            )
+            id, name = texts.get("call_id", ""), texts.get("name", "")
+            is_plain = has_only_item_fields(item, "call_id", "name", "arguments") and is_universally_legal(id, name)
+            native = None if is_plain else ProviderPayload(origin, item)
+            return ToolCall.read(id, name, item.get("arguments", ""), truncated=cut, native=native)
         case _ if is_client_call(item, origin.provider):
             return read_client_call(item, origin, cut)
         case _:
@@ -188,7 +192,8 @@ def _is_plain_text_message(item: dict[str, Any]) -> bool:
 
 
 def _read_usage(usage: dict[str, Any]) -> Usage:
-    given, made = as_object(usage.get("input_tokens_details")), as_object(usage.get("output_tokens_details"))
+    details: dict[str, dict[str, Any]] = {name: each for name, each in usage.items() if isinstance(each, dict)}
+    given, made = details.get("input_tokens_details", {}), details.get("output_tokens_details", {})
     counts = as_integers(
         usage.get("input_tokens"),
         usage.get("output_tokens"),

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.inputs import InputMismatch, parse_text_input
-from antiphon.lang.runtime.system.function import SystemFunction
+from antiphon.lang.runtime.system import SystemFunction
 from antiphon.lang.runtime.type_conversion import describe_mismatch
 from antiphon.lang.runtime.values import from_python, get_kind_name, parse_json, to_json_text, to_text
-from antiphon.lang.typecheck.types import JSON, TEXT, Array, Map, Object, Type, strip_ai_result
+from antiphon.lang.typecheck import types as t
 
 # CSV
 
@@ -20,8 +20,8 @@ from antiphon.lang.typecheck.types import JSON, TEXT, Array, Map, Object, Type, 
 def _parse_csv(source: str, *rest: Any) -> list[Any]:
     *given, wanted = rest
     rows = _read_rows(source, given[0] if given else ",")
-    row_type = wanted.item if isinstance(wanted := strip_ai_result(wanted), Array) else JSON
-    if isinstance(row_type, Array):
+    row_type = wanted.item if isinstance(wanted := t.strip_ai_result(wanted), t.Array) else t.JSON
+    if isinstance(row_type, t.Array):
         return [
             [_convert_cell(cell, str(at + 1), row_type.item, line) for at, cell in enumerate(row)] for line, row in rows
         ]
@@ -48,14 +48,14 @@ def _read_rows(source: str, separator: str) -> list[tuple[int, list[str]]]:
         raise VibeError("V0943", f"this is not CSV: line {reader.line_num}: {error}") from None
 
 
-def _make_record(names: list[str], row: list[str], type_: Type, line: int) -> dict[str, Any]:
+def _make_record(names: list[str], row: list[str], type_: t.Type, line: int) -> dict[str, Any]:
     if len(row) != len(names):
         hint = 'is the separator another one? `parseCsv(text, ";")`' if len(names) == 1 or len(row) == 1 else ""
         raise VibeError("V0943", f"line {line} of the CSV has {len(row)} cells, and its first {len(names)}", hint)
     pairs = zip(names, row, strict=True)
-    if isinstance(type_, Map):
+    if isinstance(type_, t.Map):
         return {name: _convert_cell(cell, name, type_.value, line) for name, cell in pairs}
-    if not isinstance(type_, Object):
+    if not isinstance(type_, t.Object):
         return dict(pairs)
     fields = {name: (type_.fields.get(name), cell) for name, cell in pairs}
     out = {
@@ -68,8 +68,8 @@ def _make_record(names: list[str], row: list[str], type_: Type, line: int) -> di
     return out
 
 
-def _convert_cell(cell: str, name: str, wanted: Type, line: int) -> Any:
-    if wanted in (TEXT, JSON):
+def _convert_cell(cell: str, name: str, wanted: t.Type, line: int) -> Any:
+    if wanted in (t.TEXT, t.JSON):
         return cell
     try:
         return parse_text_input(name, wanted, cell)
@@ -109,18 +109,18 @@ def _check_separator(separator: str) -> None:
 # JSON lines
 
 
-def _parse_json_lines(source: str, wanted: Type) -> list[Any]:
-    row_type = wanted.item if isinstance(wanted := strip_ai_result(wanted), Array) else JSON
+def _parse_json_lines(source: str, wanted: t.Type) -> list[Any]:
+    row_type = wanted.item if isinstance(wanted := t.strip_ai_result(wanted), t.Array) else t.JSON
     lines = enumerate(source.removeprefix("\ufeff").split("\n"), 1)
     return [_parse_json_line(line, number, row_type) for number, line in lines if line.strip()]
 
 
-def _parse_json_line(line: str, number: int, wanted: Type) -> Any:
+def _parse_json_line(line: str, number: int, wanted: t.Type) -> Any:
     try:
         value = parse_json(line)
     except VibeError as error:
         raise VibeError("V0943", f"line {number} of the JSON lines: {error.message}") from None
-    if wanted != JSON and (fault := describe_mismatch(value, wanted, "")):
+    if wanted != t.JSON and (fault := describe_mismatch(value, wanted, "")):
         raise VibeError("V0943", f"line {number} of the JSON lines: {fault}")
     return value
 
@@ -138,7 +138,7 @@ def _require_rows(rows: Any, name: str) -> list[Any]:
 # TOML and YAML
 
 
-def _parse_toml(source: str, _: Type) -> Any:
+def _parse_toml(source: str, _: t.Type) -> Any:
     import tomllib
 
     try:
@@ -147,7 +147,7 @@ def _parse_toml(source: str, _: Type) -> Any:
         raise VibeError("V0943", f"this is not TOML: {error}") from None
 
 
-def _parse_yaml(source: str, _: Type) -> Any:
+def _parse_yaml(source: str, _: t.Type) -> Any:
     yaml = _import_yaml("parseYaml")
     try:
         return from_python(_normalize_value(yaml.load(source, Loader=_make_yaml_loader(yaml))), "the YAML")
@@ -202,28 +202,32 @@ def _normalize_value(value: Any) -> Any:
     return [_normalize_value(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
 
 
-_TEXT = {"text": TEXT}
+_TEXT = {"text": t.TEXT}
 #: `json`, because a mutable array type accepts no other array type.
-_ROWS = {"rows": JSON}
-_SEPARATOR = {"separator": TEXT}
+_ROWS = {"rows": t.JSON}
+_SEPARATOR = {"separator": t.TEXT}
 FUNCTIONS = {
     "parseCsv": SystemFunction(
         "The rows of a CSV by the names in its first line; cells are text, or of the declared type. "
         "Declared as `text[][]`, all lines are rows.",
         _parse_csv,
         {**_TEXT, **_SEPARATOR},
-        Array(JSON),
+        t.Array(t.JSON),
         1,
         gives="wanted",
     ),
     "toCsv": SystemFunction(
-        "Rows as CSV: objects with a line of names before them, or arrays.", _to_csv, {**_ROWS, **_SEPARATOR}, TEXT, 1
+        "Rows as CSV: objects with a line of names before them, or arrays.", _to_csv, {**_ROWS, **_SEPARATOR}, t.TEXT, 1
     ),
     "parseJsonLines": SystemFunction(
-        "The values of a text with JSON in each line.", _parse_json_lines, _TEXT, Array(JSON), gives="wanted"
+        "The values of a text with JSON in each line.", _parse_json_lines, _TEXT, t.Array(t.JSON), gives="wanted"
     ),
-    "toJsonLines": SystemFunction("Values as JSON, one in each line.", _to_json_lines, _ROWS, TEXT),
-    "parseYaml": SystemFunction("The value of a YAML text; dates are text.", _parse_yaml, _TEXT, JSON, gives="wanted"),
-    "toYaml": SystemFunction("A value as YAML.", _to_yaml, {"value": JSON}, TEXT),
-    "parseToml": SystemFunction("The value of a TOML text; dates are text.", _parse_toml, _TEXT, JSON, gives="wanted"),
+    "toJsonLines": SystemFunction("Values as JSON, one in each line.", _to_json_lines, _ROWS, t.TEXT),
+    "parseYaml": SystemFunction(
+        "The value of a YAML text; dates are text.", _parse_yaml, _TEXT, t.JSON, gives="wanted"
+    ),
+    "toYaml": SystemFunction("A value as YAML.", _to_yaml, {"value": t.JSON}, t.TEXT),
+    "parseToml": SystemFunction(
+        "The value of a TOML text; dates are text.", _parse_toml, _TEXT, t.JSON, gives="wanted"
+    ),
 }

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.methods import split_lines
-from antiphon.lang.runtime.system.function import SystemFunction
-from antiphon.lang.typecheck.types import BOOLEAN, NULL, NUMBER, TEXT, Array
+from antiphon.lang.runtime.system import SystemFunction
+from antiphon.lang.typecheck import types as t
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.execution import ProgramExecution
@@ -95,30 +95,30 @@ def _make_encoding_error(name: str) -> VibeError:
     return VibeError("V0941", f"there is no encoding {name!r:.60}", f'did you mean "{near}"?' if near else "")
 
 
-_PATH = {"path": TEXT}
-_READ_PARAMETERS = {**_PATH, "encoding": TEXT}
-_WRITE_PARAMETERS = {**_PATH, "text": TEXT, "encoding": TEXT}
-_TWO_PATHS: dict[str, Any] = {**_PATH, "to": TEXT}
+_PATH = {"path": t.TEXT}
+_READ_PARAMETERS = {**_PATH, "encoding": t.TEXT}
+_WRITE_PARAMETERS = {**_PATH, "text": t.TEXT, "encoding": t.TEXT}
+_TWO_PATHS: dict[str, Any] = {**_PATH, "to": t.TEXT}
 FUNCTIONS = {
     "readText": SystemFunction(
         "The text of a file, whole and exact, in UTF-8 or the named encoding.",
         _read_text,
         _READ_PARAMETERS,
-        TEXT,
+        t.TEXT,
         1,
         "harmless",
     ),
     "readLines": SystemFunction(
-        "Its lines, without their ends.", _read_lines, _READ_PARAMETERS, Array(TEXT), 1, "harmless"
+        "Its lines, without their ends.", _read_lines, _READ_PARAMETERS, t.Array(t.TEXT), 1, "harmless"
     ),
     "readBytes": SystemFunction(
-        "Its bytes, as numbers.", _read_bytes, _PATH, Array(NUMBER), 0, "harmless", convert_result=list
+        "Its bytes, as numbers.", _read_bytes, _PATH, t.Array(t.NUMBER), 0, "harmless", convert_result=list
     ),
     "writeText": SystemFunction(
         "Write a file as a whole; directories that are missing are made.",
         _write_text,
         _WRITE_PARAMETERS,
-        NULL,
+        t.NULL,
         1,
         "unsure",
     ),
@@ -126,20 +126,20 @@ FUNCTIONS = {
         "Write at the end of a file, which is made if it is missing.",
         _append_text,
         _WRITE_PARAMETERS,
-        NULL,
+        t.NULL,
         1,
         "unsure",
     ),
-    "exists": SystemFunction("Whether there is a file or directory.", _exists, _PATH, BOOLEAN, 0, "harmless"),
+    "exists": SystemFunction("Whether there is a file or directory.", _exists, _PATH, t.BOOLEAN, 0, "harmless"),
     "list": SystemFunction(
         "The names in a directory, sorted; without a path, in the current one.",
         _list,
         _PATH,
-        Array(TEXT),
+        t.Array(t.TEXT),
         1,
         "harmless",
     ),
-    "copy": SystemFunction("Copy a file.", _copy, _TWO_PATHS, NULL, 0, "unsure"),
-    "move": SystemFunction("Move or rename a file or directory.", _move, _TWO_PATHS, NULL, 0, "unsure"),
-    "remove": SystemFunction("Remove a file or an empty directory.", _remove, _PATH, NULL, 0, "unsure"),
+    "copy": SystemFunction("Copy a file.", _copy, _TWO_PATHS, t.NULL, 0, "unsure"),
+    "move": SystemFunction("Move or rename a file or directory.", _move, _TWO_PATHS, t.NULL, 0, "unsure"),
+    "remove": SystemFunction("Remove a file or an empty directory.", _remove, _PATH, t.NULL, 0, "unsure"),
 }

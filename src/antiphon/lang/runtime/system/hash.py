@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.system import SystemFunction
 from antiphon.lang.runtime.system.files import encode_text
-from antiphon.lang.runtime.system.function import SystemFunction
-from antiphon.lang.typecheck.types import NUMBER, TEXT, Array, Union
+from antiphon.lang.typecheck import types as t
 
 
 def _digest(make: Callable[..., Any], value: str | list[int]) -> str:
@@ -25,8 +25,8 @@ FUNCTIONS = {
     name: SystemFunction(
         f"The {name.upper()} of a text (in UTF-8) or of bytes, in hexadecimal digits.",
         partial(_digest, getattr(hashlib, name)),
-        {"value": Union((TEXT, Array(NUMBER)))},
-        TEXT,
+        {"value": t.Union((t.TEXT, t.Array(t.NUMBER)))},
+        t.TEXT,
     )
     for name in ("sha256", "sha512", "sha1", "md5")
 }

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ProviderError
 from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.system import SystemFunction
 from antiphon.lang.runtime.system.files import decode_text
-from antiphon.lang.runtime.system.function import SystemFunction
 from antiphon.lang.runtime.values import parse_json
-from antiphon.lang.typecheck.types import BOOLEAN, JSON, NUMBER, TEXT, Map, Object, ObjectField, Union
+from antiphon.lang.typecheck import types as t
 from antiphon.providers.client import get_ssl_context
 from antiphon.providers.decompression import ACCEPTED_ENCODINGS, make_decompressor
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 _MAX_BYTES = 100_000_000
 _MAX_REDIRECTS = 20
 _COMPRESSION_HEADERS = {"accept-encoding": ACCEPTED_ENCODINGS}
-RESPONSE = Object(
+RESPONSE = t.Object(
     {
-        "status": ObjectField(NUMBER),
-        "ok": ObjectField(BOOLEAN),
-        "headers": ObjectField(Map(TEXT)),
-        "text": ObjectField(TEXT),
-        "json": ObjectField(JSON),
-        "url": ObjectField(TEXT),
+        "status": t.ObjectField(t.NUMBER),
+        "ok": t.ObjectField(t.BOOLEAN),
+        "headers": t.ObjectField(t.Map(t.TEXT)),
+        "text": t.ObjectField(t.TEXT),
+        "json": t.ObjectField(t.JSON),
+        "url": t.ObjectField(t.TEXT),
     },
     "Response",
 )
-_OPTIONS = Object(
+_OPTIONS = t.Object(
     {
-        "headers": ObjectField(Map(TEXT), True),
+        "headers": t.ObjectField(t.Map(t.TEXT), True),
         # A variable that is a map of texts, or an object literal of scalars.
-        "query": ObjectField(Union((Map(TEXT), Map(Union((TEXT, NUMBER, BOOLEAN))))), True),
-        "body": ObjectField(JSON, True),
-        "timeout": ObjectField(NUMBER, True),
-        "encoding": ObjectField(TEXT, True),
+        "query": t.ObjectField(t.Union((t.Map(t.TEXT), t.Map(t.Union((t.TEXT, t.NUMBER, t.BOOLEAN))))), True),
+        "body": t.ObjectField(t.JSON, True),
+        "timeout": t.ObjectField(t.NUMBER, True),
+        "encoding": t.ObjectField(t.TEXT, True),
     },
     "RequestOptions",
 )
@@ -147,15 +147,15 @@ def _expect_ok(response: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-_URL = {"url": TEXT}
+_URL = {"url": t.TEXT}
 _OPTIONS_PARAMETER = {"options": _OPTIONS}
 FUNCTIONS = {
     "get": SystemFunction("Get what is at an address. Options: `headers`, `query`, `timeout` in seconds, `encoding`.",
                     _get, {**_URL, **_OPTIONS_PARAMETER}, RESPONSE, 1, "harmless"),
     "post": SystemFunction("Send a body: a text as it is, any other value as JSON.",
-                     _post, {**_URL, "body": JSON, **_OPTIONS_PARAMETER}, RESPONSE, 2, "unsure"),
+                     _post, {**_URL, "body": t.JSON, **_OPTIONS_PARAMETER}, RESPONSE, 2, "unsure"),
     "request": SystemFunction("Any method; the body is one of the options.",
-                        _request, {"method": TEXT, **_URL, **_OPTIONS_PARAMETER}, RESPONSE, 1, "unsure"),
+                        _request, {"method": t.TEXT, **_URL, **_OPTIONS_PARAMETER}, RESPONSE, 1, "unsure"),
     "expectOk": SystemFunction("The response, if its status is from 200 to 299; else an error.",
                          _expect_ok, {"response": RESPONSE}, RESPONSE),
 }  # fmt: skip

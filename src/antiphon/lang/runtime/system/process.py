@@ -6,21 +6,23 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.runtime.errors import VibeError
+from antiphon.lang.runtime.system import SystemFunction
 from antiphon.lang.runtime.system.files import decode_text, encode_text
-from antiphon.lang.runtime.system.function import SystemFunction
-from antiphon.lang.typecheck.types import NUMBER, TEXT, Array, Map, Object, ObjectField, Union
+from antiphon.lang.typecheck import types as t
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.execution import ProgramExecution
 
-FINISHED = Object({"stdout": ObjectField(TEXT), "stderr": ObjectField(TEXT), "code": ObjectField(NUMBER)}, "Finished")
-_OPTIONS = Object(
+FINISHED = t.Object(
+    {"stdout": t.ObjectField(t.TEXT), "stderr": t.ObjectField(t.TEXT), "code": t.ObjectField(t.NUMBER)}, "Finished"
+)
+_OPTIONS = t.Object(
     {
-        "input": ObjectField(TEXT, True),
-        "cwd": ObjectField(TEXT, True),
-        "env": ObjectField(Map(TEXT), True),
-        "timeout": ObjectField(NUMBER, True),
-        "encoding": ObjectField(TEXT, True),
+        "input": t.ObjectField(t.TEXT, True),
+        "cwd": t.ObjectField(t.TEXT, True),
+        "env": t.ObjectField(t.Map(t.TEXT), True),
+        "timeout": t.ObjectField(t.NUMBER, True),
+        "encoding": t.ObjectField(t.TEXT, True),
     },
     "RunOptions",
 )
@@ -101,7 +103,7 @@ FUNCTIONS = {
         "Run a program: a line for the shell, or an array of its name and arguments. Options: `input`, `cwd`, `env`, "
         "`timeout` in seconds, `encoding`.",
         _run,
-        {"command": Union((TEXT, Array(TEXT))), "options": _OPTIONS},
+        {"command": t.Union((t.TEXT, t.Array(t.TEXT))), "options": _OPTIONS},
         FINISHED,
         1,
         "unsure",

@@ -7,9 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.system.function import SystemFunction
+from antiphon.lang.runtime.system import SystemFunction
 from antiphon.lang.runtime.values import get_kind_name
-from antiphon.lang.typecheck.types import JSON, NULL, NUMBER, TEXT, Array
+from antiphon.lang.typecheck import types as t
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.execution import ProgramExecution
@@ -45,15 +45,15 @@ def _require_array(items: Any, name: str) -> list[Any]:
     return cast(list[Any], items)
 
 
-_ITEMS = {"items": JSON}
+_ITEMS = {"items": t.JSON}
 FUNCTIONS = {
-    "random": SystemFunction("A number from 0 up to, but not including, 1.", _random, {}, NUMBER, again="inside"),
-    "choice": SystemFunction("One item of an array.", _choice, _ITEMS, JSON, again="inside", gives="item"),
+    "random": SystemFunction("A number from 0 up to, but not including, 1.", _random, {}, t.NUMBER, again="inside"),
+    "choice": SystemFunction("One item of an array.", _choice, _ITEMS, t.JSON, again="inside", gives="item"),
     "shuffle": SystemFunction(
-        "A new array with the items in another order.", _shuffle, _ITEMS, Array(JSON), again="inside", gives="items"
+        "A new array with the items in another order.", _shuffle, _ITEMS, t.Array(t.JSON), again="inside", gives="items"
     ),
-    "uuid": SystemFunction("A random UUID.", _uuid, {}, TEXT, again="inside"),
+    "uuid": SystemFunction("A random UUID.", _uuid, {}, t.TEXT, again="inside"),
     "seed": SystemFunction(
-        "From here on the same numbers in every run.", _seed, {"number": NUMBER}, NULL, again="inside"
+        "From here on the same numbers in every run.", _seed, {"number": t.NUMBER}, t.NULL, again="inside"
     ),
 }

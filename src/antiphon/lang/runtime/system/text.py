@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any, cast
 
 from antiphon.lang.runtime.errors import VibeError
-from antiphon.lang.runtime.system.function import SystemFunction
+from antiphon.lang.runtime.system import SystemFunction
 from antiphon.lang.runtime.values import to_text as shown
-from antiphon.lang.typecheck.regex_groups import MATCH_TYPE
-from antiphon.lang.typecheck.types import BOOLEAN, JSON, TEXT, Array, make_nullable
+from antiphon.lang.typecheck import types as t
+from antiphon.lang.typecheck.constants import MATCH_TYPE
 
 #: An interpolation of a template, as in strings of the language.
 _INTERPOLATION = re.compile(r"\{([^\W\d]\w*(?:\.\w+|\[\d+\])*)\}")
@@ -79,22 +79,26 @@ def _resolve_path(path: str, values: Any) -> Any:
     return value
 
 
-_MATCHED = {"text": TEXT, "pattern": TEXT}
+_MATCHED = {"text": t.TEXT, "pattern": t.TEXT}
 FUNCTIONS = {
-    "matches": SystemFunction("Whether a regular expression is found in a text.", _matches, _MATCHED, BOOLEAN),
+    "matches": SystemFunction("Whether a regular expression is found in a text.", _matches, _MATCHED, t.BOOLEAN),
     "find": SystemFunction(
-        "Where it is found first, with its groups, or null.", _find, _MATCHED, make_nullable(MATCH_TYPE), gives="found"
+        "Where it is found first, with its groups, or null.",
+        _find,
+        _MATCHED,
+        t.make_nullable(MATCH_TYPE),
+        gives="found",
     ),
-    "findAll": SystemFunction("All places where it is found.", _find_all, _MATCHED, Array(MATCH_TYPE), gives="found"),
+    "findAll": SystemFunction("All places where it is found.", _find_all, _MATCHED, t.Array(MATCH_TYPE), gives="found"),
     "replace": SystemFunction(
-        "The text with each place replaced; `\\1` stands for a group.", _replace, {**_MATCHED, "by": TEXT}, TEXT
+        "The text with each place replaced; `\\1` stands for a group.", _replace, {**_MATCHED, "by": t.TEXT}, t.TEXT
     ),
-    "split": SystemFunction("The parts between the places where it is found.", _split, _MATCHED, Array(TEXT)),
-    "escape": SystemFunction("A pattern that finds just this text.", re.escape, {"text": TEXT}, TEXT),
+    "split": SystemFunction("The parts between the places where it is found.", _split, _MATCHED, t.Array(t.TEXT)),
+    "escape": SystemFunction("A pattern that finds just this text.", re.escape, {"text": t.TEXT}, t.TEXT),
     "fill": SystemFunction(
         "A template with values in its holes, `{name}` or `{user.name}`.",
         _fill,
-        {"template": TEXT, "values": JSON},
-        TEXT,
+        {"template": t.TEXT, "values": t.JSON},
+        t.TEXT,
     ),
 }

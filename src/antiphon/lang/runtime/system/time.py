@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.lang.runtime.members import require_integer
-from antiphon.lang.runtime.system.function import SystemFunction
-from antiphon.lang.typecheck.types import NUMBER, TEXT, Object, ObjectField, Union
+from antiphon.lang.runtime.system import SystemFunction
+from antiphon.lang.typecheck import types as t
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from antiphon.lang.runtime.execution import ProgramExecution
 
 _UNITS = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
-DURATION = Object({name: ObjectField(NUMBER, True) for name in _UNITS}, "Duration")
-PARTS = Object(
-    {name: ObjectField(NUMBER) for name in ("year", "month", "day", "hour", "minute", "second", "weekday", "week")},
+DURATION = t.Object({name: t.ObjectField(t.NUMBER, True) for name in _UNITS}, "Duration")
+PARTS = t.Object(
+    {name: t.ObjectField(t.NUMBER) for name in ("year", "month", "day", "hour", "minute", "second", "weekday", "week")},
     "Parts",
 )
 
@@ -137,25 +137,27 @@ def _get_zone(name: str) -> ZoneInfo:
         raise VibeError("V0945", f"there is not a time zone {name!r:.60}", hint) from None
 
 
-_TIME = {"time": TEXT}
-_ZONED = {**_TIME, "zone": TEXT}
+_TIME = {"time": t.TEXT}
+_ZONED = {**_TIME, "zone": t.TEXT}
 FUNCTIONS = {
-    "today": SystemFunction("The date today, in UTC or the named zone.", _today, {"zone": TEXT}, TEXT, 1, "harmless"),
+    "today": SystemFunction(
+        "The date today, in UTC or the named zone.", _today, {"zone": t.TEXT}, t.TEXT, 1, "harmless"
+    ),
     "parseTime": SystemFunction(
         "The time a text says, in ISO 8601 or a format such as `%d.%m.%Y`, in UTC or the named zone.",
         _parse_time,
-        {"text": TEXT, "format": TEXT, "zone": TEXT},
-        TEXT,
+        {"text": t.TEXT, "format": t.TEXT, "zone": t.TEXT},
+        t.TEXT,
         2,
     ),
     "formatTime": SystemFunction(
         "A time as text, in a format such as `%d %B %Y, %H:%M`, in the named zone.",
         _format_time,
-        {**_TIME, "format": TEXT, "zone": TEXT},
-        TEXT,
+        {**_TIME, "format": t.TEXT, "zone": t.TEXT},
+        t.TEXT,
         1,
     ),
-    "inZone": SystemFunction("The same instant in another time zone.", _in_zone, _ZONED, TEXT),
+    "inZone": SystemFunction("The same instant in another time zone.", _in_zone, _ZONED, t.TEXT),
     "parts": SystemFunction(
         "Its year, month, day, hour, minute, second, weekday (Monday is 1) and week.", _parts, _ZONED, PARTS, 1
     ),
@@ -163,13 +165,13 @@ FUNCTIONS = {
         "A time or date so much later: `{ months: 1, days: -2 }`, or so many seconds; "
         "in a named zone, days and months keep the time of its clocks.",
         _add,
-        {**_TIME, "duration": Union((NUMBER, DURATION)), "zone": TEXT},
-        TEXT,
+        {**_TIME, "duration": t.Union((t.NUMBER, DURATION)), "zone": t.TEXT},
+        t.TEXT,
         1,
     ),
     "secondsBetween": SystemFunction(
-        "How many seconds lie between two times.", _seconds_between, {"start": TEXT, "end": TEXT}, NUMBER
+        "How many seconds lie between two times.", _seconds_between, {"start": t.TEXT, "end": t.TEXT}, t.NUMBER
     ),
-    "unix": SystemFunction("A time as seconds since 1970.", _unix, _TIME, NUMBER),
-    "fromUnix": SystemFunction("The time so many seconds after 1970 began.", _from_unix, {"seconds": NUMBER}, TEXT),
+    "unix": SystemFunction("A time as seconds since 1970.", _unix, _TIME, t.NUMBER),
+    "fromUnix": SystemFunction("The time so many seconds after 1970 began.", _from_unix, {"seconds": t.NUMBER}, t.TEXT),
 }

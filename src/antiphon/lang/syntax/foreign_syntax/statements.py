@@ -78,11 +78,9 @@ def _hint_python_import(c: Cursor, at: int) -> str:
     written = f'`import {{ {names} }} from "py:{module}"`'
     if not names.replace(",", "").replace(" ", "").isidentifier():
         return PYTHON_MODULE_HINTS.get(module, "")
-    return (
-        f"{PYTHON_MODULE_HINTS[module]}; of Python it is {written}"
-        if module in PYTHON_MODULE_HINTS
-        else f"write {written}"
-    )
+    if module in PYTHON_MODULE_HINTS:
+        return f"{PYTHON_MODULE_HINTS[module]}; of Python it is {written}"
+    return f"write {written}"
 
 
 def is_typed_variable_start(c: Cursor, at: int) -> bool:

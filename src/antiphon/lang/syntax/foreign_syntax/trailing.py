@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon._base.did_you_mean import suggest_name
-from antiphon.lang.syntax.foreign_syntax.names import is_type_name
+from antiphon.lang.syntax.foreign_syntax.around_names import is_type_name
 from antiphon.lang.syntax.foreign_syntax.table import (
     AFTER_PROMPT_HINTS,
     AFTER_STATEMENT_HINTS,

@@ -16,7 +16,7 @@ _MAX_LOOPS = 16
 _CONTINUATIONS = {"else": ("if", "else", "}"), "catch": ("try",), "finally": ("try", "catch", "}")}
 #: The maximum height of one statement's tree.
 _MAX_HEIGHT = MAX_CHAIN + 5 * MAX_DEPTH
-#: Statement parsers by the kind of the first token, and the default under ""; `parser.statements` fills it.
+#: Statement parsers by the kind of the first token, and the default under ""; `source_parser` fills it.
 STATEMENT_PARSERS: dict[str, Callable[[Cursor], n.Statement]] = {}
 
 

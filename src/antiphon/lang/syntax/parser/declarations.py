@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.foreign_syntax.names import (
+from antiphon.lang.syntax.foreign_syntax.around_names import (
     report_missing_colon,
     skip_optional_field_mark,
     skip_optional_parameter_mark,

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.foreign_syntax.names import report_missing_colon, skip_optional_parameter_mark
+from antiphon.lang.syntax.foreign_syntax.around_names import report_missing_colon, skip_optional_parameter_mark
 from antiphon.lang.syntax.parser.blocks import parse_function_body
 from antiphon.lang.syntax.parser.cursor import Cursor
 from antiphon.lang.syntax.parser.declarations import (

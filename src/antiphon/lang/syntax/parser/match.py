@@ -7,7 +7,7 @@ from typing import cast
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import DiagnosticLabel
-from antiphon.lang.syntax.foreign_syntax.names import is_type_name
+from antiphon.lang.syntax.foreign_syntax.around_names import is_type_name
 from antiphon.lang.syntax.parser.blocks import parse_block, parse_statement, skip_indented_block
 from antiphon.lang.syntax.parser.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, SyntaxErrorReported
 from antiphon.lang.syntax.parser.types import parse_type

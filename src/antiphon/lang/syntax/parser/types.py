@@ -1,11 +1,12 @@
-"""Parsing of type annotations."""
+"""Parsing of type annotations, and of the number literals and plain strings in them."""
 
 from __future__ import annotations
 
+import re
+
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.foreign_syntax.names import skip_type_before_name
+from antiphon.lang.syntax.foreign_syntax.around_names import skip_type_before_name
 from antiphon.lang.syntax.foreign_syntax.table import FOREIGN_CONSTANTS, FOREIGN_MODIFIERS, FOREIGN_TYPES
-from antiphon.lang.syntax.numbers import InvalidNumberLiteral, parse_number
 from antiphon.lang.syntax.parser.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, SyntaxErrorReported
 
 
@@ -77,7 +78,11 @@ def _parse_single_type(c: Cursor, in_arm: bool) -> n.TypeNode:
         c.at = at + 1
         return n.LiteralType(start, end, kind == "true")
     if kind == "number" or (kind == "-" and c.kinds[at + 1] == "number"):
-        return _parse_number_type(c, start)
+        negative = c.kinds[c.at] == "-"
+        c.at += negative
+        value = parse_number_token(c, c.at)
+        c.at += 1
+        return n.LiteralType(start, c.ends[c.at - 1], -value if negative else value)
     if kind == "{" and c.kinds[at + 1] == "[":
         return _parse_map_type(c, at)
     if kind == "{":
@@ -92,24 +97,8 @@ def _parse_single_type(c: Cursor, in_arm: bool) -> n.TypeNode:
         from antiphon.lang.syntax.foreign_syntax.types import parse_bracketed_type
 
         return parse_bracketed_type(c)
-    return _reject_type(c)
-
-
-def _reject_type(c: Cursor) -> n.TypeNode:
-    hint = (
-        "types are `text`, `number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }`, `(T) => T` or a declared one"
-    )
-    if c.kinds[c.at] == "?":
-        hint = "write `number | null`"
-    c.fail_unexpected("a type", hint)
-
-
-def _parse_number_type(c: Cursor, start: int) -> n.LiteralType:
-    negative = c.kinds[c.at] == "-"
-    c.at += negative
-    value = parse_number_token(c, c.at)
-    c.at += 1
-    return n.LiteralType(start, c.ends[c.at - 1], -value if negative else value)
+    hint = "`number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }`, `(T) => T` or a declared one"
+    return c.fail_unexpected("a type", "write `number | null`" if kind == "?" else f"types are `text`, {hint}")
 
 
 def _parse_type_in_parentheses(c: Cursor, opener: int, in_arm: bool) -> n.TypeNode:
@@ -237,3 +226,48 @@ def parse_number_token(c: Cursor, at: int) -> int | float:
             hint = f"a number has no `,` in it: `{c.values[at - 2]}_{c.values[at]}`"
         c.report("V0106", str(error), at, hint)
         return 0
+
+
+#: Python's own limit for converting between digits and integers.
+_MAX_DIGITS = 4300
+#: Compiled on first use: most numbers are digits alone.
+_HEX = r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*"
+_DECIMAL = r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+(?:_[0-9]+)*)?(?:[eE]([-+]?[0-9]+(?:_[0-9]+)*))?"
+
+
+class InvalidNumberLiteral(ValueError):
+    """Raised for an invalid number literal; `hint` says what to write."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def parse_number(text: str) -> int | float:
+    """Return the value of a literal: an int, unless it has a decimal point or a negative exponent."""
+    if len(text) > _MAX_DIGITS:
+        raise InvalidNumberLiteral(f"this number has more than {_MAX_DIGITS} digits", "compute it, as in `10 ** 5000`")
+    if text.isascii() and text.isdigit() and (text[0] != "0" or len(text) == 1):
+        return int(text)
+    if re.fullmatch(_HEX, text):
+        return int(text, 16)
+    match = re.fullmatch(_DECIMAL, text)
+    if match is None:
+        raise InvalidNumberLiteral(
+            f"`{text[:40]}` is not a number", "numbers are written as in 42, 3.14, 1e6, 1_000 and 0x1f"
+        )
+    if text[0] == "0" and len(match[1]) > 1:
+        raise InvalidNumberLiteral("a number does not begin with `0`", f"write `{text.lstrip('0_') or '0'}`")
+    return _parse_decimal(text, *match.groups())
+
+
+def _parse_decimal(text: str, whole: str, fraction: str | None, exponent: str | None) -> int | float:
+    if fraction is None and exponent is None:
+        return int(whole)
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise InvalidNumberLiteral("this number is too large", "the largest is about 1.8e308")
+    if fraction is None and exponent is not None and not exponent.startswith("-"):
+        # Exact, where a float would be rounded.
+        return int(whole) * 10 ** int(exponent) if int(whole) else 0
+    return value

@@ -1,0 +1,80 @@
+"""An exchange of JSON with a provider that is no chat: a body is sent, and a body comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from antiphon._base.json import dump_json, load_json
+from antiphon.errors import BadReply, MalformedJSONError, ProviderError
+from antiphon.providers.error_mapping import make_status_error
+from antiphon.providers.exchange import ExchangeEvent, ExchangeStep, ReadChunk, ResponseHead, SendRequest, WaitStep
+from antiphon.providers.redaction import SecretRedactor
+from antiphon.providers.response_limits import ERROR_BYTES, ERROR_SECONDS, ResponseLimits, ResponseMeter
+from antiphon.providers.retry import Retry
+
+if TYPE_CHECKING:
+    from antiphon.wire import ApiCodec, Target
+
+
+@dataclass(slots=True)
+class JsonExchange:
+    """A request that is sent until it is answered or no attempt is left. `result` is the body of the answer."""
+
+    wire: ApiCodec
+    target: Target
+    retry: Retry
+    bounds: ResponseLimits
+    secrets: SecretRedactor
+    body: Mapping[str, Any]
+    result: Any = None
+    #: Nothing goes on at a server that has to be cancelled.
+    cancelling: SendRequest | None = field(default=None, init=False)
+
+    def steps(self) -> Generator[ExchangeStep, ExchangeEvent, None]:
+        """Send the request, and again while the error is one that a retry may mend."""
+        send = SendRequest(dump_json(dict(self.body)).encode())
+        began, attempt = time.monotonic(), 0
+        while True:
+            attempt += 1
+            try:
+                self.result = yield from self._send(send)
+                return
+            except ProviderError as error:
+                error.args = (self.secrets.hide(str(error)),)
+                wait = self.retry.wait(attempt, error, time.monotonic() - began)
+                if wait is None:
+                    raise
+            yield WaitStep(wait)
+
+    def _send(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, Any]:
+        provider = self.target.provider
+        answer = yield send
+        meter = ResponseMeter(self.bounds, provider)
+        if isinstance(answer, ProviderError):
+            raise meter.map_timeout(answer)
+        assert isinstance(answer, ResponseHead)
+        if answer.status >= 300:
+            meter = ResponseMeter(ResponseLimits(ERROR_BYTES, ERROR_SECONDS), provider)
+            content = yield from self._read(meter)
+            raise make_status_error(self.wire, self.target, answer.status, answer.headers, content, self.secrets)
+        content = yield from self._read(meter)
+        if meter.broken is not None:
+            raise meter.broken
+        try:
+            return load_json(content, "the answer")
+        except MalformedJSONError as error:
+            raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
+
+    def _read(self, meter: ResponseMeter) -> Generator[ExchangeStep, ExchangeEvent, bytes]:
+        """Return the body, as far as it comes within the limits."""
+        content = bytearray()
+        while True:
+            chunk = yield ReadChunk()
+            if isinstance(chunk, ProviderError):
+                meter.broken = meter.map_timeout(chunk)
+            if not isinstance(chunk, bytes) or not meter.add(len(chunk)):
+                return bytes(content)
+            content += chunk

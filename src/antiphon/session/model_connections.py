@@ -1,0 +1,63 @@
+"""The models of an agent or a session, which are connected by name when they are first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+from antiphon.errors import OptionError
+from antiphon.session.settings import ModelProtocol
+
+if TYPE_CHECKING:
+    from antiphon.config import Configuration
+
+_Path = str | PathLike[str] | None
+
+
+class ModelConnections:
+    """Connects models by name, each once, and closes those. Threads may share it."""
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = configuration
+        self._lock = threading.Lock()
+        self._models: dict[str | None, ModelProtocol] = {}
+
+    def get(self, model: object, record: _Path = None, replay: _Path = None) -> ModelProtocol:
+        """Return a model by its name, or the model of the configuration if there is none."""
+        if model is None or isinstance(model, str):
+            with self._lock:
+                if model not in self._models:
+                    self._models[model] = self._connect(model, record, replay)
+                return self._models[model]
+        if record is not None or replay is not None:
+            raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")
+        return cast(ModelProtocol, model)
+
+    def get_chooser(self, model: object) -> Callable[[Any], ModelProtocol] | None:
+        """Return the function of the dependencies that chooses the model, if `model` is one."""
+        if not callable(model) or isinstance(model, ModelProtocol):
+            return None
+        return lambda deps: self.get(model(deps))
+
+    def _connect(self, model: str | None, record: _Path, replay: _Path) -> ModelProtocol:
+        from antiphon.config import default_model, load_configuration
+        from antiphon.providers import connect
+
+        configuration = self._configuration or load_configuration()
+        name = default_model(configuration).model if model in (None, "default") else model
+        return connect(name, record=record, replay=replay, environment=configuration.environment)
+
+    def close(self) -> None:
+        """Close the connections of all models, as far as they belong to the event loop of synchronous asks."""
+        from antiphon.session.sync_bridge import run_blocking
+
+        if self._models:
+            run_blocking("close", self.aclose())
+
+    async def aclose(self) -> None:
+        """Close the connections that this event loop opened."""
+        for model in list(self._models.values()):
+            if (close := getattr(model, "aclose", None)) is not None:
+                await close()
