@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from antiphon.fakes import Fake
+
 _PROGRAM = 'sleep(0.01)\n"done"\n'
 
 
@@ -83,3 +85,24 @@ def test_a_missing_extra_is_named(tmp_path):
     assert done.returncode == 2
     assert "antiphon[otel]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_backend_that_takes_only_traces_gets_no_metrics(tmp_path):
+    (tmp_path / "ask.vibe").write_text('model m = { name: "openai/gpt-5" }\ndo "Hello." m\n')
+    with collector() as (address, received), Fake(["Hi."] * 3) as fake:
+        sent = {"ANTIPHON_OTEL": "1", "OTEL_EXPORTER_OTLP_ENDPOINT": address, "OPENAI_API_KEY": "k"}
+        sent["OPENAI_BASE_URL"] = fake.base_url("openai")
+        for switched_off, paths in (
+            ({}, ["/v1/metrics", "/v1/traces"]),
+            ({"OTEL_METRICS_EXPORTER": "none"}, ["/v1/traces"]),
+            ({"OTEL_TRACES_EXPORTER": "none"}, ["/v1/metrics"]),
+        ):
+            received.clear()
+            done = run(tmp_path, "run", "ask.vibe", **sent, **switched_off)
+            assert (done.returncode, sorted(received)) == (0, paths), done.stderr
+
+
+def test_another_exporter_is_refused(tmp_path):
+    done = run(tmp_path, "list", ANTIPHON_OTEL="1", OTEL_TRACES_EXPORTER="zipkin")
+    assert done.returncode == 2
+    assert "OTEL_TRACES_EXPORTER=zipkin is not supported; use `otlp` or `none`" in done.stderr

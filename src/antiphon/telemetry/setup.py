@@ -48,6 +48,7 @@ def uninstrument() -> None:
 
 def export_telemetry() -> None:
     """Make spans and metrics, and send them by OTLP over HTTP, as the variables `OTEL_…` say."""
+    has_traces, has_metrics = _is_exported("OTEL_TRACES_EXPORTER"), _is_exported("OTEL_METRICS_EXPORTER")
     try:
         from opentelemetry import metrics, trace
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -60,8 +61,18 @@ def export_telemetry() -> None:
     except ImportError as error:
         raise ConfigurationError(describe_missing_extra("telemetry needs", "otel", error)) from error
     resource = Resource.create({SERVICE_NAME: os.environ.get("OTEL_SERVICE_NAME", "antiphon")})
-    tracers = TracerProvider(resource=resource)
-    tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    trace.set_tracer_provider(tracers)
-    metrics.set_meter_provider(MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource))
+    if has_traces:
+        tracers = TracerProvider(resource=resource)
+        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        trace.set_tracer_provider(tracers)
+    if has_metrics:
+        metrics.set_meter_provider(MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource))
     instrument()
+
+
+def _is_exported(variable: str) -> bool:
+    """Return whether the environment wants a kind of telemetry to be sent."""
+    exporter = os.environ.get(variable, "").strip().lower()
+    if exporter not in ("", "otlp", "none"):
+        raise ConfigurationError(f"{variable}={exporter} is not supported; use `otlp` or `none`")
+    return exporter != "none"
