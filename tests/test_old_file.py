@@ -229,17 +229,25 @@ def test_a_read_only_place_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
                 Store().list()
             with pytest.raises(StoreError, match="is read-only"):
                 Store().check_writable()
+            if root:
+                os.seteuid(0)
+            assert names(place) == ["logs.db"]
+            # The file alone is read-only.
+            for each in (place, Path(name)):
+                each.chmod(0o777)
+            if root:
+                os.seteuid(65534)
+            with pytest.raises(StoreError, match="is read-only"):
+                Store().list()
         finally:
             if root:
                 os.seteuid(0)
-            for each in (place, Path(name)):
-                each.chmod(0o755)
+            (place / "logs.db").chmod(0o644)
         assert str(found.value) == (
             f"{place}/logs.db of an earlier version cannot be migrated to antiphon.db: it or its directory is"
             " read-only; make both writable, or copy it to a directory where you can write and name the copy with"
             " `--db FILE`"
         )
-        assert names(place) == ["logs.db"]
         assert Store().list()
 
 

@@ -17,6 +17,7 @@ from antiphon.storage.store_location import find_old_path
 
 #: How long a process waits for another one that migrates the file.
 _MIGRATION_TIMEOUT = 600.0
+_READ_ONLY_ERRORS = ("READONLY", "CANTOPEN", "PERM", "EACCES", "EPERM", "EROFS")
 
 
 class DefaultDatabase(SqliteDatabase):
@@ -80,6 +81,9 @@ class DefaultDatabase(SqliteDatabase):
             raise StoreError(
                 f"{self._old} of an earlier version was not migrated: {self._backup} exists; move one of them away"
             )
+        if not _is_writable(self._old):
+            # SQLite would make read-only files beside it, and then fail.
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self._old))
         adopt_old_key(self.path.with_suffix(".key"))
         self._remove_unfinished()
         source = sqlite3.connect(
@@ -131,7 +135,7 @@ class DefaultDatabase(SqliteDatabase):
     def _make_migration_error(self, error: sqlite3.Error | OSError) -> StoreError:
         task = f"{self._old} of an earlier version cannot be migrated to {self.path.name}"
         name = get_error_name(error) if isinstance(error, sqlite3.Error) else errno.errorcode.get(error.errno or 0, "")
-        if name in ("READONLY", "CANTOPEN", "PERM", "EACCES", "EPERM", "EROFS") and self._old.is_file():
+        if name in _READ_ONLY_ERRORS and self._old.is_file():
             return StoreError(
                 f"{task}: it or its directory is read-only; make both writable, or copy it to a directory where you"
                 " can write and name the copy with `--db FILE`"
@@ -151,3 +155,7 @@ def _synchronise(path: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
