@@ -48,7 +48,8 @@ class Site:
     def start(self) -> None:
         listener = socket.create_server(("127.0.0.1", self._port))
         self._port = listener.getsockname()[1]
-        config = uvicorn.Config(self._page, lifespan="off", log_level="critical", timeout_graceful_shutdown=1)
+        # With the handlers of pytest, which shows with a failed test what went wrong in the server.
+        config = uvicorn.Config(self._page, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, daemon=True)
         self._thread.start()

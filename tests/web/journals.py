@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -27,8 +28,21 @@ from antiphon.wire import Reply, Usage
 DEAD = f"{socket.gethostname()}:4194305:1:0000"
 
 
-def begun(journal: Journal, id: str, title: str = "", **options: Any) -> ActiveRun:
-    return journal.begin("program", title or id, id=id, **options)
+def begun(
+    journal: Journal, id: str, title: str = "", data: Mapping[str, Any] | None = None, **options: Any
+) -> ActiveRun:
+    return journal.begin("program", title or id, data, id=id, **options)
+
+
+def set_times(journal: Journal, id: str, times: Mapping[str, tuple[float, float]]) -> None:
+    """Set when steps began and ended, in seconds; the last one ended just now."""
+    zero = time.time() - max(ended for _, ended in times.values())
+    with journal.database.write_transaction() as connection:
+        for path, (began, ended) in times.items():
+            connection.execute(
+                "UPDATE steps SET began = ?, ended = ? WHERE session = ? AND path = ?",
+                (zero + began, zero + ended, id, path),
+            )
 
 
 def owned(journal: Journal, owner: str, *ids: str) -> None:

@@ -18,7 +18,7 @@ from antiphon.results import Display, Result, diff, file_content, image, structu
 from antiphon.views import view, view_json
 from tests.terminal.cases import CASES, HOSTILE, HOSTILE_MARKDOWN
 from tests.web.browser import Site
-from tests.web.journals import ask, begun, put, say, show, want
+from tests.web.journals import ask, begun, put, say, set_times, show, want
 from tests.web.tabs import AXE, PICTURES, Tab
 
 
@@ -394,14 +394,15 @@ def main_views(journal: Journal) -> None:
     """What a morning could look like."""
     done = begun(journal, "mails", "Sorts the mails of the night")
     say(done, "1", "Twelve mails, two of them urgent.", 0.0132)
-    done.finish("done")
+    done.finish("done", {"outcome": "done", "value": {"urgent": 2, "other": 10}, "error": None})
     failed = begun(journal, "prices", "Compares the prices of three shops")
     failed.finish("failed", {"error": {"message": "shop.example did not answer within 30 s"}})
     asks = begun(journal, "release", "Publishes release 2.4")
     want(asks, "1", "run_shell", {"command": "git push origin v2.4"})
     ask(asks, "2", "Shall the announcement go to the mailing list, too?")
     asks.finish("waiting")
-    run = begun(journal, "release-notes", "Writes the release notes")
+    launch = {"file": "notes.vibe", "inputs": {"since": "v2.3", "audience": "people who upgrade"}, "arguments": []}
+    run = begun(journal, "release-notes", "Writes the release notes", launch)
     put(run, "1", "Reading what has changed since 2.3 …")
     say(run, "2", "I look at the repository first.")
     show(run, "3", CASES["git_status"], "git_status")
@@ -420,6 +421,8 @@ def main_views(journal: Journal) -> None:
     new = 'def greet(name: str) -> None:\n    print(f"hi {name}")\n'
     show(run, "6", diff("src/greet.py", old, new, collapsed=False), "edit_file", {"path": "src/greet.py"})
     say(run, "7", "The notes are written.", 0.0211)
+    times = {"1": (0, 0), "2": (0, 4.1), "3": (4.1, 4.6), "3.1": (4.2, 4.5), "4": (4.6, 9.8), "5": (9.8, 10.3)}
+    set_times(journal, "release-notes", {**times, "6": (10.3, 10.4), "7": (10.4, 16.9)})
 
 
 def test_more_of_a_text_is_shown_until_its_end(tab: Tab, journal: Journal):

@@ -338,6 +338,7 @@ def test_runs_are_told_with_what_they_wait_for(journal: Journal):
     assert (run["cost"], run["parts"], run["isRun"]) == (0.0125, 1, False)
     assert [each["id"] for each in get(journal, "/api/sessions/first/children")["sessions"]] == ["part"]
     about = get(journal, "/api/sessions/first/about")
+    assert run.pop("given") == ""
     assert about == {**run, "partStates": {"running": 1}, "partsCost": None, "partsUnpriced": 0}
 
 

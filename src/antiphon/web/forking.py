@@ -15,8 +15,9 @@ from antiphon.programs.fork import (
 )
 from antiphon.programs.launch_spec import load_launch_spec
 from antiphon.storage.sessions import find_text
+from antiphon.web.session_values import is_sealed
 from antiphon.web.steps import load_effect_entry
-from antiphon.web.stored import is_sealed, row_at
+from antiphon.web.stored import row_at
 
 if TYPE_CHECKING:
     from antiphon.durable import EffectEntry, Journal, RunEntry

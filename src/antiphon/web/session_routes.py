@@ -50,6 +50,7 @@ def session_routes(journal: Journal, launcher: RunLauncher, chats: Chats) -> lis
         Route(f"{session}/transcript", read.get_transcript),
         Route(f"{session}/transcript/call", read.get_call),
         Route(f"{session}/transcript/image", read.get_image),
+        Route(f"{session}/values", read.get_values),
         Route(f"{session}/step", read.get_step),
         Route(f"{session}/prompt", read.get_prompt),
         Route(f"{session}/files", read.get_files),
@@ -133,6 +134,12 @@ class _Reading:
     def get_children(self, request: Request) -> Response:
         after = parse_row_count(request.query_params, "after", 0)
         return json_response({"sessions": list_children_json(self._journal, _id(request), after)})
+
+    def get_values(self, request: Request) -> Response:
+        from antiphon.web.session_values import session_values_json
+
+        rows = parse_row_count(request.query_params, "rows", _ROWS)
+        return json_response(session_values_json(self._journal, _id(request), rows))
 
     # Steps
 

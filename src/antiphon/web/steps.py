@@ -71,7 +71,7 @@ def step_details_json(journal: Journal, id: str, row: StepRow, rows: int, own: C
 def raw_step_json(journal: Journal, row: StepRow, rows: int) -> dict[str, Any]:
     """Return the stored request and result of a step."""
     entry = load_effect_entry(journal, row)
-    came = None if entry.outcome is None else _to_plain_json(outcome_to_json(entry.outcome))
+    came = None if entry.outcome is None else to_displayed_json(outcome_to_json(entry.outcome))
     both = (("asked", entry.asked), ("came", came))
     return {"raw": [{"name": name, "view": render_result_json(_json_result(data), rows)} for name, data in both]}
 
@@ -143,7 +143,7 @@ def results_of_step(entry: EffectEntry) -> list[Result]:
         case None:
             return []
         case value:
-            return [structured(_to_plain_json(value))]
+            return [structured(to_displayed_json(value))]
 
 
 def _head_json(entry: EffectEntry) -> dict[str, Any]:
@@ -177,7 +177,8 @@ def _usage_json(entry: EffectEntry) -> dict[str, Any]:
         return {}
     usage = value.reply.usage
     calls = [part.name for part in value.reply.parts if isinstance(part, ToolCall)]
-    return {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens, "calls": calls}
+    tokens = {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens}
+    return {**tokens, "cachedTokens": usage.cache_read_tokens, "calls": calls}
 
 
 def headline_json(found: list[Result]) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def _answer_text(value: ToolReturned | HumanAnswer) -> str:
 
 
 def _argument_result(value: Any) -> Result:
-    return text(value, preferred_view="code") if isinstance(value, str) else structured(_to_plain_json(value))
+    return text(value, preferred_view="code") if isinstance(value, str) else structured(to_displayed_json(value))
 
 
 def _json_result(data: Any) -> Result:
@@ -209,7 +210,7 @@ def _json_result(data: Any) -> Result:
 
 def one_line_json(value: Any) -> str:
     """Return a value as JSON, truncated to one line."""
-    written = make_json_cell(_to_plain_json(value), _MAX_LINE)
+    written = make_json_cell(to_displayed_json(value), _MAX_LINE)
     return written.text + "…" * written.cut
 
 
@@ -217,7 +218,7 @@ def _line_text(value: Any) -> str:
     return value if isinstance(value, str) else one_line_json(value)
 
 
-def _to_plain_json(value: Any) -> Any:
+def to_displayed_json(value: Any) -> Any:
     """Return a value as JSON data; a value that has none as the name of its type."""
     from antiphon.results import to_plain_json
 

@@ -9,10 +9,8 @@ from antiphon._base.json_access import as_object
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.errors import NotSavedError, StoreError
 from antiphon.storage.conversation_entry import parse_model_names
-from antiphon.storage.encryption import ENCRYPTED_MARK
 from antiphon.storage.leases import PREPARING
 from antiphon.storage.posts import count_team_questions, find_last_post
-from antiphon.storage.secret_refs import parse_redacted_json
 from antiphon.storage.sessions import (
     ALL,
     SessionFilter,
@@ -25,6 +23,7 @@ from antiphon.storage.sessions import (
 )
 from antiphon.storage.steps import StepRow, get_step
 from antiphon.views.session_words import MESSAGE_KINDS, to_session_kind, to_session_state
+from antiphon.web.session_values import describe_values, load_public_json
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal
@@ -39,13 +38,13 @@ _NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "numbe
 def list_sessions_json(journal: Journal, which: SessionFilter = ALL) -> list[dict[str, Any]]:
     """Return sessions, newest first."""
     found = list_summaries(journal.database, which, LISTED)
-    return [_session_json(journal, row) for row in found if not _is_message(journal, row)]
+    return [_listed_json(journal, row) for row in found if not _is_message(journal, row)]
 
 
 def list_children_json(journal: Journal, parent: str, after: int = 0) -> list[dict[str, Any]]:
     """Return the children of a session, from the number `after` on."""
     return [
-        _session_json(journal, row)
+        _listed_json(journal, row)
         for row in list_sessions(journal.database, parent=parent, limit=LISTED, offset=after, with_counts=True)
     ]
 
@@ -114,9 +113,9 @@ def row_at(journal: Journal, run: str, path: str) -> StepRow:
     return get_step(journal.database, run, path)
 
 
-def is_sealed(journal: Journal, kept: str | None) -> bool:
-    """Return whether a stored value is encrypted."""
-    return kept is not None and journal.load_raw_text(kept).startswith(ENCRYPTED_MARK)
+def _listed_json(journal: Journal, row: SessionRow) -> dict[str, Any]:
+    """Return a session with its inputs and its output in one line each."""
+    return {**_session_json(journal, row), **describe_values(journal, row)}
 
 
 def _session_json(journal: Journal, row: SessionRow) -> dict[str, Any]:
@@ -156,10 +155,10 @@ def _ending(journal: Journal, id: str, state: str, kept: str | None) -> dict[str
     if kept is None:
         return {}
     try:
-        if is_sealed(journal, kept):
-            return {"isPrivate": True}
-        ending = parse_redacted_json(journal.load_text(kept), f"session {id}")
+        ending = load_public_json(journal, kept, id)
     except StoreError as error:
         return {"failure": str(error)}
+    if ending is None:
+        return {"isPrivate": True}
     error = as_object(ending.get("error")) if state not in _GOING else {}
     return {"failure": str(error["message"])[:2000]} if "message" in error else {}

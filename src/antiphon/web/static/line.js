@@ -16,9 +16,9 @@ export function Line({ step }) {
     step.kind === "request" && step.state === "done" && step.cost == null && !step.isPrivate ? texts.live.unpriced : formatMoney(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
   return html`<span class=${`dot ${stateOf(step)}`} role="img" aria-label=${texts.states[stateOf(step)] ?? step.state}></span>
     <span class="kind">${texts.kinds[step.kind] ?? step.kind}</span>
-    <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : html`<strong>${clean(step.head)}</strong>`}
+    <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : step.kind === "request" ? html`<span class="quiet">${clean(step.head)}</span>` : html`<strong>${clean(step.head)}</strong>`}
       ${step.given && step.given !== "{}" && html` <code class="given">${clean(step.given)}</code>`}
       ${step.calls?.length ? html` <span class="quiet">${texts.calls(step.calls.map(clean))}</span>` : null}
-      ${step.came && html` <span class="came">${renderHeadline(step.came)}</span>`}${step.damage && html` <span class="bad">${step.damage}</span>`}</span>
+      ${step.came && html` <span class=${step.kind === "request" ? "" : "came"}>${renderHeadline(step.came)}</span>`}${step.damage && html` <span class="bad">${step.damage}</span>`}</span>
     <span class="quiet facts">${facts.join(" · ")}</span>`;
 }

@@ -75,9 +75,11 @@ function Resume({ id }) {
 }
 
 function Facts({ id, known }) {
+  const [input, output, cached] = main.id === id ? main.tokens.value ?? [] : [], models = known.models?.length ? known.models : main.id === id ? main.models.value : [];
   return html`<p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.isSuperseded ? texts.superseded : texts.sessionKinds[known.kind] ?? known.kind}</span>${known.steps > 0 && html`<span>${texts.steps_(known.steps)}</span>`}
     ${known.updated && html`<${Elapsed} of=${known} />`}<span class="cost">${formatCost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
-      ? html`<span class="cost-of-all">${texts.live.withParts(formatCost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />
+      ? html`<span class="cost-of-all">${texts.live.withParts(formatCost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}${input != null && html`<span class="tokens">${texts.tokens(input.toLocaleString("en"), output.toLocaleString("en"))}${cached ? `, ${texts.cached(cached)}` : ""}</span>`}
+    ${models.length > 0 && html`<span class="models">${models.map(clean).join(", ")}</span>`}<${Ago} at=${known.created} />
     ${known.parent && html`<span>${texts.partOf} <a href=${sessionLink(known.parent)}>${known.parent}</a></span>`}
     ${known.forkOf && html`<span class="forkOf">${texts.past.forkOf} <a href=${sessionLink(known.forkOf)}>${known.forkOf}</a>${known.forkAt && html` ${texts.past.at} <a href=${stepLink(known.forkOf, known.forkAt)}><code>${clean(known.forkAt)}</code></a>`}</span>${known.forkAt && html`<a href=${`#/compare/${encodeURIComponent(known.forkOf)}/${encodeURIComponent(id)}`}>${texts.past.withOriginal}</a>`}`}</p>`;
 }

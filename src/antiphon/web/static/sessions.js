@@ -37,6 +37,7 @@ export function SessionLine({ session, chosen, choose }) {
     <a href=${sessionLink(session.id)}>
     <${State} of=${session.state} />
     <span class="title">${name}${session.waiting ? html` <span class="badge strong">${texts.waitsFor(session.waiting)}</span>` : null}${session.forkOf && html` <span class="badge">${words.forkOf} ${clean(session.forkOf)}</span>`}
+      ${(session.given || session.gave) && html`<span class="values-line">${session.given && html`<span>${clean(session.given)}</span>`}${session.gave && html`<span class="gave">${clean(session.gave)}</span>`}</span>`}
       ${session.failure && html`<span class="why">${clean(session.failure)}</span>`}</span>
     <span class="quiet facts"><span>${texts.sessionKinds[session.kind] ?? session.kind}</span><span>${texts.steps_(session.steps)}</span><span>${session.unpriced && session.cost == null ? texts.live.unpriced : formatMoney(session.cost)}</span><${Ago} at=${session.created} /></span></a>
     ${session.found && html`<a class="place" href=${stepLink(session.found.run, session.found.path)}><${Found} pieces=${session.found.pieces} /></a>`}</li>`;

@@ -16,10 +16,10 @@ export const said = signal({});
 export const me = signal({ name: "", mayAct: false });
 export const mayAct = computed(() => me.value.mayAct);
 
-// A watched session: its data, the order of its steps, each step as its own signal, the paths of nested steps, and live
-// output. An update costs as much as it brings.
+// A watched session: its data, the order of its steps, each step as its own signal, the paths of nested steps, their time span,
+// tokens (in, out, cached) and models, and live output. An update costs as much as it brings.
 const looked = (id) => ({ id, mark: "", session: signal(null), order: signal([]), steps: new Map(), inner: new Map(), sought: new Set(),
-  changes: signal(0), saying: new Map() });
+  changes: signal(0), tokens: signal(null), span: signal(null), models: signal([]), saying: new Map() });
 // The session of the page, and its children that are open.
 export const main = looked(null);
 export const { session, order, steps } = main;
@@ -33,7 +33,7 @@ function forget(store) {
   store.steps.clear(); store.sought.clear();
   for (const each of store.inner.values()) each.value = [];
   for (const each of store.saying.values()) each.value = null;
-  store.order.value = []; store.changes.value = 0;
+  store.order.value = []; store.changes.value = 0; store.tokens.value = null; store.span.value = null; store.models.value = [];
 }
 
 let source = null, view = "", waiting = [], frame = 0, again = 0;
@@ -42,7 +42,7 @@ export async function ask(path, options) {
   const response = await fetch(path, options);
   if (response.status === 401) connection.value = "out";
   const data = response.headers.get("content-type")?.startsWith("application/json") ? parseExactJson(await response.text()) : {};
-  if (!response.ok) throw Object.assign(new Error(data.error ?? `${response.status}`), { data });
+  if (!response.ok) throw Object.assign(new Error(data.error ?? `${response.status}`), { data, status: response.status });
   return data;
 }
 
@@ -76,19 +76,26 @@ function arrange(store, paths) {
 }
 
 const isDiff = (step) => step?.came?.kind === "diff";
+const COUNTS = ["inputTokens", "outputTokens", "cachedTokens"];
 
 function takeSteps(data, store) {
-  const fresh = [];
-  let changes = 0;
+  const fresh = [], tokens = [0, 0, 0];
+  let changes = 0, [begin, end] = store.span.value ?? [Infinity, -Infinity];
   for (const step of data) {
     const known = store.steps.get(step.path), before = known?.value;
     changes += isDiff(step) - isDiff(before);
+    COUNTS.forEach((name, i) => { tokens[i] += (step[name] ?? 0) - (before?.[name] ?? 0); });
+    begin = Math.min(begin, step.began);
+    end = Math.max(end, step.ended ?? step.began);
+    if (step.kind === "request" && step.head && !store.models.peek().includes(step.head)) store.models.value = [...store.models.peek(), step.head];
     // Stored steps replace the live output so far.
     if (store.saying.has(step.path) && (step.state !== "begun" || (before && before.attempt !== step.attempt))) store.saying.get(step.path).value = null;
     if (known) known.value = step;
     else { store.steps.set(step.path, signal(step)); fresh.push(step.path); }
   }
   store.changes.value += changes;
+  if (begin !== store.span.value?.[0] || end !== store.span.value[1]) store.span.value = [begin, end];
+  if (tokens.some(Boolean)) store.tokens.value = tokens.map((count, i) => count + (store.tokens.value?.[i] ?? 0));
   if (!fresh.length) return;
   fresh.sort((a, b) => store.steps.get(a).value.seq - store.steps.get(b).value.seq);
   store.order.value = [...store.order.value, ...fresh];
@@ -173,8 +180,8 @@ function open() {
     if (source?.readyState === EventSource.CLOSED) {
       again = setTimeout(() => ask(main.id === null ? "api/me" : sessionAddress(main.id, "about")).then(() => { problem.value = ""; open(); }, (error) => {
         if (connection.value === "out") return;
-        // A missing session will not appear, but a server may return.
-        if (error instanceof TypeError) open();
+        // A missing session will not appear, but a server may return or recover.
+        if (error instanceof TypeError || error.status >= 500) again = setTimeout(open, 1000);
         else problem.value = error.message;
       }), session.value ? 2000 : 200);
     }

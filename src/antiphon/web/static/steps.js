@@ -2,11 +2,12 @@
 import { computed } from "@preact/signals";
 import { Component, createRef } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Axis, Bar, matched, opensAll, resetAxis, zoomTo } from "./axis.js";
 import { html, loadLater } from "./html.js";
 import { Line, stateOf } from "./line.js";
 import { Saying } from "./markdown.js";
 import { clean } from "./plain.js";
-import { Drawn, opened, opensItself, Result, ResultRenderers, useRows, useSeen } from "./renderers.js";
+import { Argument, Drawn, opened, opensItself, Result, ResultRenderers, useRows, useSeen } from "./renderers.js";
 import { ask, at, innerOf, main, mayAct, order, sayingAt, sessionAddress, stepLink, steps } from "./state.js";
 import { texts } from "./texts.js";
 import { loadStyles } from "./styled.js";
@@ -74,7 +75,7 @@ export function Opened({ id, step }) {
   return html`<div class="opened">
     ${found.damage && html`<p class="failure">${found.damage}</p>`}
     ${opened(found.call, views, more)}
-    <p class="ends"><a href=${stepLink(id, step.path)}>${texts.link}</a></p>
+    <p class="ends">${id === main.id && html`<button type="button" class="plain" onClick=${() => zoomTo(step)}>${texts.axis.toStep}</button> `}<a href=${stepLink(id, step.path)}>${texts.link}</a></p>
     ${!found.damage && step.kind === "request" && html`<${Shown} id=${id} path=${step.path} />`}
     ${!found.damage && !step.isThen && html`<${Raw} id=${id} path=${step.path} />`}
     ${mayAct.value && html`<${ForkHere} id=${id} path=${step.path} />`}
@@ -89,12 +90,13 @@ function Spoken({ store, step }) {
   return store.session.value?.isRun && saying.value ? html`<${Saying} of=${saying} />` : null;
 }
 
-function Step({ store, path, target }) {
+function Step({ store, path, target, isFlat }) {
   const step = rewindStep(store, store.steps.get(path)?.value), id = store.id;
-  const inner = listInnerSteps(store, path);
+  const inner = isFlat ? [] : listInnerSteps(store, path);
   const [chosen, setChosen] = useState(null), [unfolded, setUnfolded] = useState(true);
-  const box = useRef(null);
-  const open = chosen ?? (path === target || (step !== undefined && opens(step)));
+  const box = useRef(null), all = store === main ? opensAll.value : null;
+  useEffect(() => setChosen(null), [all]);
+  const open = chosen ?? all?.open ?? (path === target || (step !== undefined && opens(step)));
   const [watched, seen] = useSeen(open);
   useEffect(() => { if (path === target) { box.current?.scrollIntoView({ block: "center" }); box.current?.querySelector("summary")?.focus(); } }, [target]);
   if (!step) return null;
@@ -102,7 +104,7 @@ function Step({ store, path, target }) {
   const folded = (event) => event.target === event.currentTarget && setUnfolded(event.target.open);
   return html`<li class=${`step ${step.kind} ${path === target ? "target" : ""}`} data-run=${id} data-seq=${step.seq} data-path=${path} data-state=${step.state} ref=${box}>
     ${step.kind === "print" ? html`<div class="printed">${clean(step.head)}</div>` : html`<details open=${open} onToggle=${toggled} ref=${watched}>
-      <summary><${Line} step=${step} /></summary>${open && seen && html`<${Opened} id=${id} step=${step} />`}</details>`}
+      <summary><${Line} step=${step} />${store === main && html`<${Bar} step=${step} />`}</summary>${open && seen && html`<${Opened} id=${id} step=${step} />`}</details>`}
     ${step.kind === "request" && step.state === "begun" && html`<${Spoken} store=${store} step=${step} />`}
     ${inner.length > 0 && html`<details class="inner" open=${unfolded} onToggle=${folded}><summary>${texts.inside(inner.length)}</summary>
       ${unfolded && html`<${Listed} store=${store} paths=${inner} target=${target} />`}</details>`}</li>`;
@@ -116,8 +118,8 @@ const isInside = (path, target) => target === path || target?.startsWith(`${path
 class Slice extends Component {
   state = { isNear: !isLong(), height: this.props.paths.length * LINE };
   box = createRef();
-  shouldComponentUpdate({ paths, target }, { isNear }) {
-    return isNear !== this.state.isNear || target !== this.props.target || paths.length !== this.props.paths.length || paths.some((each, i) => each !== this.props.paths[i]);
+  shouldComponentUpdate({ paths, target, isFlat }, { isNear }) {
+    return isNear !== this.state.isNear || target !== this.props.target || isFlat !== this.props.isFlat || paths.length !== this.props.paths.length || paths.some((each, i) => each !== this.props.paths[i]);
   }
   componentDidMount() {
     this.watcher = new IntersectionObserver((found) => {
@@ -128,25 +130,48 @@ class Slice extends Component {
     this.watcher.observe(this.box.current);
   }
   componentWillUnmount() { this.watcher.disconnect(); }
-  render({ store, paths, target }, { isNear, height }) {
+  render({ store, paths, target, isFlat }, { isNear, height }) {
     const isDrawn = isNear || paths.some((each) => isInside(each, target));
     return html`<div ref=${this.box} style=${isDrawn ? null : { height: `${height}px` }}>${isDrawn && html`<ol class="steps">
-      ${paths.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} />`)}</ol>`}</div>`;
+      ${paths.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} isFlat=${isFlat} />`)}</ol>`}</div>`;
   }
 }
 
-function Listed({ store, paths, target }) {
+function Listed({ store, paths, target, isFlat }) {
   const slices = [];
-  for (let i = 0; i < paths.length; i += SLICE) slices.push(html`<${Slice} key=${i} store=${store} paths=${paths.slice(i, i + SLICE)} target=${target} />`);
+  for (let i = 0; i < paths.length; i += SLICE) slices.push(html`<${Slice} key=${i} store=${store} paths=${paths.slice(i, i + SLICE)} target=${target} isFlat=${isFlat} />`);
   return slices;
 }
 
 export const Steps = ({ store, target }) => html`<div data-nav role="group" aria-label=${texts.steps}><${Listed} store=${store} paths=${listInnerSteps(store, "")} target=${target} /></div>`;
 
+// The steps that were searched for, without their place in each other.
+function Matched({ target }) {
+  const paths = matched.value;
+  return html`<div data-nav role="group" aria-label=${texts.steps}>${paths.length ? html`<${Listed} key="matched" store=${main} paths=${paths} target=${target} isFlat=${true} />` : html`<p class="empty">${texts.axis.none}</p>`}</div>`;
+}
+
+// What the session was given and its value; they are fetched again when its state changes.
+function useValues(id, known) {
+  const [values, setValues] = useState(null), [rows, more] = useRows(200);
+  useEffect(() => {
+    let isHere = true;
+    Promise.all([ask(`${sessionAddress(id, "values")}?rows=${rows}`), Drawn.load()]).then(([data]) => isHere && setValues(data), () => {});
+    return () => { isHere = false; };
+  }, [id, known.state, rows]);
+  return [values, more];
+}
+
 export function View({ id, path, known }) {
-  return html`${main.changes.value > 0 && html`<${Changes} store=${main} />`}
+  const [values, more] = useValues(id, known);
+  useEffect(resetAxis, [id]);
+  return html`${values?.damage && html`<p class="failure">${values.damage}</p>`}
+    ${values?.isPrivate && html`<p class="quiet">${texts.private}</p>`}
+    ${values?.input.length > 0 && html`<section class="values" aria-label=${words.asked}><h2>${words.asked}</h2><dl class="arguments">${values.input.map((each) => html`<${Argument} key=${each.name} ...${each} more=${more} />`)}</dl></section>`}
+    ${main.changes.value > 0 && html`<${Changes} store=${main} />`}
     ${known.parts > 0 && html`<${Parts} run=${known} />`}
     ${order.value.length > 1 && html`<${Slider} id=${id} then=${then.value} />`}
     ${order.value.length === 0 && !known.parts && html`<p class="empty">${known.steps ? texts.loading : texts.noSteps}</p>`}
-    <${Steps} store=${main} target=${path} />`;
+    <${Axis} isRunning=${known.isRun}>${matched.value ? html`<${Matched} target=${path} />` : html`<${Steps} store=${main} target=${path} />`}<//>
+    ${values?.output && html`<section class="values output" id="output" aria-label=${words.came}><h2>${words.came}</h2><${Result} view=${values.output} more=${more} /></section>`}`;
 }
