@@ -701,7 +701,7 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     seen = "() => document.querySelector('.talk .waiting').getBoundingClientRect().bottom < innerHeight"
     page.wait_for_function(seen)
     barriers(page)
-    assert page.title() == "Antiphon"
+    assert "owned" not in page.title()
     shown = page.text_content("main")
     assert not {"\u202e", "\x1b"} & {*shown}
     hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")

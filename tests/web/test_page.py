@@ -356,7 +356,7 @@ def test_hostile_results_do_nothing(tab: Tab, journal: Journal):
     )
     page.wait_for_timeout(300)
     tab.go("questions").wait_for_selector("[data-about=approval]")
-    assert page.title() == "Antiphon"
+    assert "owned" not in page.title()
     hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
     assert not [each for each in hrefs if each.lower().startswith(("javascript:", "data:"))]
     assert page.evaluate("() => document.querySelectorAll('iframe, object, embed, base, main script').length") == 0

@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.conversation import ToolCall
 from antiphon.durable import Journal
-from antiphon.effects import AskModel, ModelReplied, Outcome
+from antiphon.effects import AskModel, HumanAnswer, ModelReplied, Outcome
 from antiphon.effects.pipeline import private_effects
 from antiphon.fakes import Fake
 from antiphon.results import text
@@ -18,7 +18,7 @@ from antiphon.session import Session
 from antiphon.web import app
 from antiphon.wire import Reply, Usage
 from tests.web.browser import TOKEN
-from tests.web.journals import begun, do, put, say, set_times, show
+from tests.web.journals import ask, begun, do, put, say, set_times, show
 from tests.web.tabs import Tab
 from tests.web.test_server import known
 
@@ -227,3 +227,19 @@ def test_a_server_that_fails_once_is_asked_again(tab: Tab, journal: Journal):
     page.wait_for_selector("[data-path='1']")
     assert len(failed) == 2
     tab.complaints.clear()
+
+
+def test_the_title_counts_what_waits_and_ages_go_on(tab: Tab, journal: Journal):
+    running = begun(journal, "r", "Sorts mails")
+    page = tab.page
+    page.clock.install()
+    page = tab.go("sessions")
+    page.wait_for_selector(".run time:has-text('just now')")
+    assert page.title() == "Antiphon"
+    ask(running, "1", "Which folder?")
+    running.finish("waiting")
+    page.wait_for_function("() => document.title === '(1) Antiphon'")
+    page.clock.fast_forward(125_000)
+    page.wait_for_selector(".run time:has-text('2 min ago')")
+    journal.answer("r", "1", HumanAnswer("that"))
+    page.wait_for_function("() => document.title === 'Antiphon'")

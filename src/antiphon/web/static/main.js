@@ -1,4 +1,5 @@
 // The page: header, navigation and the current view.
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
@@ -66,6 +67,9 @@ function handleArrows(event) {
   } else return;
   event.preventDefault();
 }
+
+// The title counts what waits, for people who look at another page.
+effect(() => { const count = questions.value?.length ?? 0; document.title = count ? `(${count}) ${texts.name}` : texts.name; });
 
 const modules = document.querySelector('meta[name="renderers"]').content.split(" ").filter(Boolean);
 identify();

@@ -15,7 +15,10 @@ export function formatCost(known, unknown) {
   return unknown ? texts.live.partly(exactly(known), unknown) : exactly(known);
 }
 export const State = ({ of }) => html`<span class=${`state ${of}`}><span class="dot" aria-hidden="true"></span>${texts.sessionStates[of] ?? of}</span>`;
-export const Ago = ({ at }) => at != null && html`<time datetime=${new Date(at * 1000).toISOString()} title=${new Date(at * 1000).toLocaleString()}>${texts.ago(Date.now() / 1000 - at)}</time>`;
+// The time in seconds, which goes on in steps: ages are drawn again.
+const now = signal(Date.now() / 1000);
+setInterval(() => { now.value = Date.now() / 1000; }, 20_000);
+export const Ago = ({ at }) => at != null && html`<time datetime=${new Date(at * 1000).toISOString()} title=${new Date(at * 1000).toLocaleString()}>${texts.ago(Math.max(now.value, Date.now() / 1000) - at)}</time>`;
 // The duration; it grows while the session runs.
 export function Elapsed({ of }) {
   const [, setNow] = useState(0);
