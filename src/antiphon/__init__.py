@@ -92,7 +92,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
+        from antiphon._base.name_hints import describe_missing_export
+
+        raise AttributeError(describe_missing_export(name, __all__))
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

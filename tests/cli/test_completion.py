@@ -43,7 +43,7 @@ def test_a_command_that_is_not_there_gets_the_one_that_was_meant():
         ("caht",): "there is no command 'caht'; did you mean `antiphon chat`?",
         ("What is it?",): "there is no command 'What is it?'; to ask a question, use `antiphon ask \"…\"`",
         ("zzzzzzz",): "`antiphon --help` lists all commands",
-        ("models", "defalt"): "'default'",
+        ("models", "defalt"): "did you mean `antiphon models default`?",
     }.items():
         ran = antiphon(*said)
         assert (ran.code, told in ran.err) == (2, True), ran.err

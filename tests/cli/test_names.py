@@ -37,7 +37,7 @@ def test_a_program_is_renamed_and_loses_its_name(tmp_path: Path, fake: Fake):
     assert antiphon("rename", id, "nightly", "run").err == f"antiphon: session {id} is now 'nightly run'\n"
     assert listed() == [(id, "nightly run")]
     assert antiphon("show", "nightly run:1").code == 0
-    assert antiphon("rename", "nightly run").err == f"antiphon: session {id} has no name now\n"
+    assert antiphon("rename", "nightly run", "--clear").err == f"antiphon: session {id} has no name now\n"
     assert listed() == [(id, title)]
     assert fake.requests == []
 

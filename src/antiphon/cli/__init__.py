@@ -88,6 +88,7 @@ _SYNONYMS = {
     **dict.fromkeys(("work", "workers"), "worker"),
     **dict.fromkeys(("web", "ui", "server", "page"), "serve"),
     **dict.fromkeys(("agents", "agent"), "team"),
+    **dict.fromkeys(("prompt", "query", "question", "complete", "generate", "invoke"), "ask"),
     "version": "--version",
 }
 #: Commands that project files can affect; and those of them that may ask the user to trust the project.
@@ -146,14 +147,14 @@ class _LazyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            raise _suggest_near_option(error) from None
+        except click.UsageError as error:
+            raise _explain(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.NoSuchOption as error:
-            raise _suggest_near_option(error) from None
+        except click.UsageError as error:
+            raise _explain(error) from None
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_usage(ctx, formatter)
@@ -185,31 +186,10 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Mappin
             formatter.write_dl([(f"{name:<{width}}", about) for name, about in commands.items()], col_spacing=3)
 
 
-def _suggest_near_option(error: click.NoSuchOption) -> click.NoSuchOption:
-    """Return the error with the option that was probably meant, if one is near."""
-    context = error.ctx
-    if context is None or "; " in error.message:
-        # The command has said what it takes.
-        return error
-    if error.option_name == "--db" and context.parent is not None:
-        message = f"No such option: --db; write it before the command: antiphon --db LOCATION {context.info_name}"
-        return click.NoSuchOption(error.option_name, message, ctx=context)
-    known = [
-        name
-        for param in context.command.get_params(context)
-        if isinstance(param, click.Option) and not param.hidden
-        for name in (*param.opts, *param.secondary_opts)
-    ]
-    if len(error.option_name) == len("-m"):
-        near = next((name for name in known if name.startswith(f"-{error.option_name}")), None)
-    else:
-        near = suggest_name(error.option_name, known)
-    hint = f"did you mean {near!r}?" if near else ""
-    if context.parent is None and not hint:
-        hint = "options of a command follow its name, as in `antiphon ask -m sonnet`"
-    return click.NoSuchOption(
-        error.option_name, f"No such option: {error.option_name}" + f"; {hint}" * bool(hint), ctx=context
-    )
+def _explain(error: click.UsageError) -> click.UsageError:
+    from antiphon.cli.usage_hints import explain_usage_error
+
+    return explain_usage_error(error)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -67,11 +67,18 @@ def deny(session: str, reason: str | None, is_resumed: bool) -> None:
 @click.command()
 @click.argument("session", metavar="SESSION", type=SESSION_PARAM)
 @click.argument("name", nargs=-1)
-def rename(session: str, name: tuple[str, ...]) -> None:
-    """Name a session. The name finds it, as its id does; without NAME, it loses its name."""
+@click.option("--clear", is_flag=True, help="Take its name away.")
+def rename(session: str, name: tuple[str, ...], clear: bool) -> None:
+    """Name a session. The name finds it, as its id does."""
     from antiphon.cli.output import print_message
     from antiphon.cli.sessions import open_sessions
 
+    if clear and name:
+        raise click.UsageError("`--clear` takes the name away, so it takes no NAME")
+    if not clear and not " ".join(name).strip():
+        raise click.UsageError(
+            f"name it: `antiphon rename {session} NAME`; `antiphon rename {session} --clear` takes its name away"
+        )
     with open_sessions() as sessions:
         found = sessions.find(session)
         if found.is_child:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", metavar="SESSION[:STEP]", type=SESSION_PARAM)
-@click.argument("words", nargs=-1, required=True, metavar="yes|no|TEXT")
+@click.argument("words", nargs=-1, metavar="yes|no|TEXT")
 @click.option("--always", is_flag=True, help="With yes: approve all such calls of this session.")
 @click.option("--reason", metavar="TEXT", help="With no: the reason, which the model reads.")
 @click.option("--resume", "is_resumed", is_flag=True, help="Then resume the session here, and wait for it.")
@@ -39,6 +39,10 @@ def answer(session: str, words: tuple[str, ...], always: bool, reason: str | Non
     An approval takes only yes or no. STEP is optional if one question is open. `-` as the TEXT reads it from standard
     input. `antiphon list --state waiting` lists all questions.
     """
+    if not words and session.lower() in ("yes", "no", "y", "n"):
+        raise click.UsageError(f"name the session too: `antiphon answer last {session.lower()}`")
+    if not words:
+        raise click.UsageError("Missing argument 'yes|no|TEXT'.")
     give_answer(session, words, always, reason, is_resumed)
 
 

@@ -48,6 +48,8 @@ def chat(words: tuple[str, ...], no_instructions: bool, plan: bool, no_notify: b
     `antiphon list` finds it again. Ctrl-C stops an answer, Ctrl-D quits.
     """
     if words:
+        if words == ("last",):
+            raise click.UsageError("`chat` continues a session with `--resume`: `antiphon chat --resume last`")
         raise click.UsageError('`chat` takes no message: type it in the chat, or use `antiphon ask "…"`')
     check_exclusive_options(given, "the last chat")
     from antiphon.cli.chat_front.ask_request import read_request

@@ -93,6 +93,7 @@ def _check_files(
     for path in programs.iter_program_files(paths):
         files += 1
         try:
+            programs.refuse_other_file(path)
             programs.load_program_module(modules, path)
         except VibeError as error:
             unread.append((path, error))

@@ -26,7 +26,8 @@ def explain(code: str | None, as_json: bool) -> None:
         return
     text = explain_code(code)
     if text is None:
-        meant = suggest_name(code.upper(), list_codes())
+        whole = f"V{code.strip().zfill(4)}"
+        meant = whole if whole in list_codes() else suggest_name(code.upper(), list_codes())
         hint = f"did you mean {meant}?" if meant else "`antiphon explain` lists all codes"
         print_message(f"there is no code {escape_unprintable(code)!r}; {hint}")
         sys.exit(2)

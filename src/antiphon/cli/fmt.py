@@ -28,8 +28,12 @@ def fmt(paths: tuple[str, ...], only_check: bool, show_diff: bool) -> None:
     change, 2 a file cannot be formatted.
     """
     changed = failed = 0
-    for path in programs.iter_program_files(paths):
+    files = list(programs.iter_program_files(paths))
+    if not files:
+        raise click.UsageError(f"there are no programs (`.vibe`) in {', '.join(paths)}")
+    for path in files:
         try:
+            programs.refuse_other_file(path)
             changed += _format_file(path, only_check, show_diff)
         except (ProgramErrors, VibeError) as error:
             failed += 1

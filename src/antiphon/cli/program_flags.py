@@ -103,7 +103,7 @@ class ProgramCommand(click.Command):
                 if declared is not None and not ctx.resilient_parsing:
                     raise _unknown_flag_error(self, ctx, each.partition("=")[0], declared)
                 continue
-            if declared and not each.startswith("-") and not ctx.resilient_parsing:
+            if declared is not None and not each.startswith("-") and not ctx.resilient_parsing:
                 raise _stray_word_error(ctx, each, args[at - 1] if at else "", declared)
             here = at + 1 + self._takes_value(each)
             rest += args[at:here]
@@ -266,6 +266,12 @@ def _stray_word_error(ctx: click.Context, given: str, before: str, declared: Map
     name = _find_input(before, declared) if before.startswith("--") else ""
     if name and _is_boolean(declared[name]):
         hint = f"write `{flag_name(name)}` for true, and `{flag_name('no-' + name)}` for false"
+    elif not declared:
+        hint = "the program declares no inputs; write words for `args` after `--`"
+    elif (key := given.partition("=")[0]) in declared:
+        hint = f"write `{flag_name(key)} {given.partition('=')[2] or '…'}`"
+    elif len(declared) == 1:
+        hint = f"write `{flag_name(*declared)} {given}`; quote a value with spaces"
     else:
         hint = "quote a value with spaces, and write words for `args` after `--`"
     return click.UsageError(escape_unprintable_line(f"`{given}` belongs to no flag; {hint}."), ctx=ctx)

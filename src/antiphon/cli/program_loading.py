@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 #: The name of a program that comes through a pipe.
 STDIN_NAME = "<stdin>"
+_OTHER_ENDINGS: dict[str, Callable[[str], str]] = {
+    ".py": lambda path: f"`python {path}` runs it",
+    **dict.fromkeys((".csv", ".tsv", ".jsonl"), lambda path: f"`antiphon run PROGRAM.vibe --rows {path}` reads rows"),
+    **dict.fromkeys(
+        (".md", ".txt", ".rst", ".html", ".json", ".yaml", ".yml", ".toml", ".pdf", ".png", ".jpg", ".docx"),
+        lambda path: f"`antiphon ask -a {path} …` sends it to a model",
+    ),
+}
 _PIPED_KEY = "antiphon.piped"
 _DIAGNOSTIC_STYLES: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
@@ -94,6 +102,16 @@ def iter_program_files(paths: Iterable[str]) -> Iterator[str]:
             yield from find_programs(path)
         else:
             yield path
+
+
+def refuse_other_file(path: str) -> None:
+    """Raise a `VibeError` for a file whose name says that it is no program, such as `notes.md`."""
+    ending = Path(path).suffix.lower()
+    if ending not in _OTHER_ENDINGS or not Path(path).is_file():
+        return
+    raise VibeError(
+        "V0601", f"{path} is not a program: the names of programs end with `.vibe`", _OTHER_ENDINGS[ending](path)
+    )
 
 
 def program_directory(path: str) -> str:

@@ -212,13 +212,26 @@ def load_program_or_exit(file: str, untrusted: bool, as_json: bool, edited: Laun
     try:
         if edited is not None:
             return loads(edited.source, edited.name, untrusted=untrusted)
-        if file == PIPED_NAME:
-            return loads(programs.read_source_or_stdin(file).text, programs.STDIN_NAME, untrusted=untrusted)
-        return load(file, untrusted=untrusted)
+        if file != PIPED_NAME:
+            programs.refuse_other_file(file)
+            return _refuse_empty(load(file, untrusted=untrusted), file)
+        text = programs.read_source_or_stdin(file).text
+        return _refuse_empty(loads(text, programs.STDIN_NAME, untrusted=untrusted), file)
     except ProgramErrors as errors:
         _exit_with_error(errors, [each.to_json(source) for source, each in errors.found], "invalid", as_json)
     except VibeError as error:
         _exit_with_error(error, [programs.file_error_json(error, file)], "invalid", as_json)
+
+
+def _refuse_empty(program: Program, file: str) -> Program:
+    """Return the program. Raise a `VibeError` if it has no statement: most often the wrong file was named."""
+    lines = (line.strip() for line in program.source.text.splitlines())
+    if any(line and not line.startswith("//") for line in lines):
+        return program
+    if file == PIPED_NAME:
+        hint = "`-` reads the program from standard input: pipe one, or name a file"
+        raise VibeError("V0601", "there is no program on standard input", hint)
+    raise VibeError("V0601", f"there is no program in {file}: it has no statements")
 
 
 def _exit_with_error(

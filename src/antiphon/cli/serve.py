@@ -22,6 +22,8 @@ class _ServeGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the named command; fail for a file, which only `run` takes."""
+        if args[0].isdigit() and not ctx.resilient_parsing:
+            ctx.fail(f"`serve` takes the port as an option: `antiphon serve --port {args[0]:.6}`")
         if args[0] not in self.commands and not ctx.resilient_parsing:
             ctx.fail(f"`serve` takes no {args[0]!r:.60}; `antiphon run FILE` runs a program, and the page shows it")
         return super().resolve_command(ctx, args)

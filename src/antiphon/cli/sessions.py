@@ -116,7 +116,7 @@ class Sessions:
         # Ids are typed in any case; names are not.
         found = found or (rows.find_ids(self.journal.database, which.lower()) if which else [])
         if len(found) > 1:
-            raise NotSavedError(f"several sessions begin with {which!r}: {', '.join(found)}")
+            raise NotSavedError(rows.describe_ambiguous_id(which, found))
         if found:
             return next(iter(self._get_all(found)), None) or self.make_entry(self.journal.find(found[0]))
         base, dot, number = which.rpartition(".")
@@ -281,6 +281,10 @@ class Sessions:
     def _describe_missing(self, which: str) -> str:
         from antiphon.storage.store_location import is_saving_off
 
+        if which.endswith(".vibe"):
+            return f"there is no session {which!r}; `antiphon run {which}` runs a program"
+        if which in ("all", "*"):
+            return f"there is no session {which!r}; `antiphon delete --older 0d --all` deletes all of them"
         reason = "saving is off" if is_saving_off() else "`antiphon list` lists them"
         return f"there is no session {which!r}; {reason}"
 

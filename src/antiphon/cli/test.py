@@ -43,7 +43,7 @@ def test(paths: tuple[str, ...], wanted: str, as_json: bool, replay: str | None)
             _run_test_file(path, path in paths, wanted, replay, report)
     except KeyboardInterrupt:
         report.is_interrupted = True
-    report.finish()
+    report.finish(", ".join(paths) or "this directory")
     sys.exit(report.exit_code)
 
 
@@ -144,7 +144,7 @@ class _TestReport:
             told.append("output:\n" + escape_unprintable("\n".join(result.prints)))
         click.echo("\n".join(f"    {line}" for each in told for line in each.splitlines()))
 
-    def finish(self) -> None:
+    def finish(self, where: str) -> None:
         """Print the totals."""
         failed, passed = self._failed, len(self._tests) - self._failed
         if self._as_json:
@@ -154,6 +154,6 @@ class _TestReport:
             told = [f"{passed} passed"] * bool(passed) + [f"{failed} failed"] * bool(failed)
             click.echo(f"{', '.join(told)} in {self._seconds:.2f} s")
         elif not self._diagnostics:
-            print_message("no tests were found")
+            print_message(f'no tests were found in {where}; a test is `test "NAME" {{ … }}` in a program')
         if self.is_interrupted:
             click.echo("interrupted", err=True)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from antiphon._base.json import sanitize_unicode
+from antiphon._base.name_hints import hint_arguments, make_hinting_getattr
 from antiphon.conversation.compaction import Compaction, SummarySource, estimate_tokens, plan_compaction
 from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, Update, UserPart
@@ -83,6 +84,24 @@ class RequestHeads(NamedTuple):
 _DECLARED_TOOLS = DerivedKey[tuple[Update, tuple[ToolSpec, ...]]]("declared tools")
 
 
+_TURNS_HINT = "its messages are `conversation.turns`"
+_ADD_HINT = "write `conversation.add_user(TEXT)` or `add_assistant(TEXT)`"
+_ATTRIBUTE_HINTS = {
+    **dict.fromkeys(("messages", "history", "items", "all_messages"), _TURNS_HINT),
+    **dict.fromkeys(("append", "add", "add_message", "extend", "add_messages", "add_user_message"), _ADD_HINT),
+    **dict.fromkeys(("add_system", "add_system_message", "system_prompt"), "write `conversation.system = TEXT`"),
+    **dict.fromkeys(("add_ai_message", "add_assistant_message"), "write `conversation.add_assistant(TEXT)`"),
+    **dict.fromkeys(("pop", "clear", "remove"), "`conversation.undo()` takes turns back"),
+    **dict.fromkeys(("chat", "run", "vibe", "do", "send"), "`Session(conversation=…)` asks a model with it"),
+    "copy": "`conversation.fork()` is a copy",
+}
+_ARGUMENT_HINTS = {
+    "messages": "begin with `Conversation(SYSTEM)`, then `add_user(TEXT)` and `add_assistant(TEXT)`",
+    **dict.fromkeys(("system_prompt", "instructions", "system_message"), "write `Conversation(system=TEXT)`"),
+}
+
+
+@hint_arguments(_ARGUMENT_HINTS)
 class Conversation:
     """A system text, the current tools and a list of turns.
 
@@ -120,6 +139,9 @@ class Conversation:
         #: The heads of the request that this is a copy for, if `fork_for_request` made it.
         self.request_heads: RequestHeads | None = None
         self._owner: object = None
+
+    if not TYPE_CHECKING:
+        __getattr__ = make_hinting_getattr(_ATTRIBUTE_HINTS)
 
     @property
     def system(self) -> str:

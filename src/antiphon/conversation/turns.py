@@ -119,6 +119,12 @@ def _make_authored_part(author: str, text: str) -> Text | Chat:
     return Text(text) if author.lower() == HUMAN_AUTHOR else Chat(author, text)
 
 
+_MESSAGES_HINT = (
+    "a list of messages is a history: write `Session(…, conversation=…)`, and make it with "
+    "`Conversation().add_user(…)` and `add_assistant(…)`, or read a file with `antiphon.formats.load`"
+)
+
+
 def normalize_user_parts(
     content: str | UserPart | Sequence[str | UserPart], author: str | None
 ) -> tuple[UserPart, ...]:
@@ -132,7 +138,8 @@ def normalize_user_parts(
         if isinstance(part, Text) and not human:
             part = Chat(author or "", part.text)
         if not isinstance(part, UserPart):
-            raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
+            hint = f"; {_MESSAGES_HINT}" if isinstance(part, dict) else ""
+            raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}{hint}")
         if isinstance(part, Text | Chat) and not part.text.strip():
             raise ContentError("the text is empty: no provider takes empty text")
         parts.append(part)

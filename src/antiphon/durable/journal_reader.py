@@ -151,8 +151,10 @@ class JournalReader:
             return read_run_entry(self, newest[0])
         exact = sessions.find_session(self.database, which)
         rows = [exact] if exact is not None else sessions.find_by_prefix(self.database, which)
-        if len(rows) != 1 or not which:
-            raise NotSavedError(f"{'several sessions begin' if rows else 'no session begins'} with {which!r}")
+        if not rows or not which:
+            raise NotSavedError(f"no session begins with {which!r}")
+        if len(rows) > 1:
+            raise NotSavedError(sessions.describe_ambiguous_id(which, [row.id for row in rows]))
         return read_run_entry(self, rows[0])
 
     def load_ending(self, id: str) -> dict[str, Any]:

@@ -7,13 +7,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from antiphon._base.name_hints import hint_arguments
 from antiphon._base.optional_deps import format_price_hint
 from antiphon.effects.pipeline import EffectCall, Middleware
 from antiphon.effects.types import AskModel, CallTool, ModelReplied, Outcome
 from antiphon.errors import AntiphonError, OptionError
 from antiphon.wire.reply import Usage
 
+#: Names that users try instead of the fields of `Limits`.
+LIMIT_ALIASES = {
+    **dict.fromkeys(("max_turns", "max_requests", "max_iterations", "max_steps", "request_limit"), "requests"),
+    **dict.fromkeys(("max_calls", "max_tool_calls", "tool_calls_limit"), "tool_calls"),
+    **dict.fromkeys(("max_tokens", "total_tokens_limit"), "tokens"),
+    **dict.fromkeys(("max_output_tokens", "output_tokens_limit", "response_tokens_limit"), "output_tokens"),
+    **dict.fromkeys(("max_cost", "max_budget", "budget", "usd", "dollars"), "cost"),
+    **dict.fromkeys(("max_seconds", "timeout", "max_time", "max_execution_time"), "seconds"),
+}
 
+
+@hint_arguments({name: f"write `Limits({field}=…)`" for name, field in LIMIT_ALIASES.items()})
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of a session or a budget; `None` means no limit. The defaults suit one run of a session.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from antiphon._base.json import dump_json
+from antiphon._base.name_hints import hint_arguments
 from antiphon.errors import OptionError
 
 #: The age of the requesting account: some models enforce bound thinking only for newer ones.
@@ -31,8 +32,13 @@ class Call:
         dump_json(self.arguments, f"the arguments of the scripted call to `{self.name}`")
 
 
-def call(name: str, /, **arguments: Any) -> Call:
+def call(name: str, /, *given: Any, **arguments: Any) -> Call:
     """Make a call to the tool `name`: `call("weather", city="Oslo")`."""
+    if given or not isinstance(cast(object, name), str):
+        raise OptionError(
+            "a scripted call has the name of a tool and its arguments by name: `call('weather', city='Oslo')`; "
+            "`Call('weather', {'city': 'Oslo'})` takes an object"
+        )
     return Call(name, arguments)
 
 
@@ -69,6 +75,15 @@ class ServerCall:
         return self.result is not None or bool(self.sources)
 
 
+@hint_arguments(
+    {
+        **dict.fromkeys(("content", "answer", "output", "message"), "write `Answer(TEXT)`"),
+        **dict.fromkeys(("tool_calls", "tools", "functions"), "write `Answer(calls=[call(NAME, …)])`"),
+        **dict.fromkeys(("finish_reason", "stop_reason"), "write `Answer(stop=…)`"),
+        "thinking": "write `Answer(reasoning=TEXT)`",
+        **dict.fromkeys(("latency", "sleep", "wait"), "write `Answer(delay=SECONDS)`"),
+    }
+)
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One scripted reply.
@@ -141,7 +156,7 @@ class Fail:
     retry_after: float | None = None
 
     def __post_init__(self) -> None:
-        if not 400 <= self.status <= 599:
+        if not isinstance(cast(object, self.status), int) or not 400 <= self.status <= 599:
             raise OptionError(f"a failure has a status from 400 to 599, not {self.status!r}")
 
 
@@ -251,6 +266,8 @@ def _iter_steps(steps: ScriptSteps) -> Iterator[Step]:
     if callable(steps):
         return itertools.repeat(steps)
     given = (steps,) if isinstance(steps, str | Answer | Fail | Call) else steps
+    if not isinstance(cast(object, given), Iterable):
+        raise OptionError(f"a script is a list of steps, such as `Fake(['Hello.'])`, not {given!r:.60}")
     return iter([check_step(step) for step in given] if isinstance(given, Sequence) else given)
 
 

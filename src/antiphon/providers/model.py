@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon._base.json_access import as_array
+from antiphon._base.name_hints import hint_arguments, make_hinting_getattr
 from antiphon.conversation import Conversation
 from antiphon.errors import ConfigurationError, ContentError, OptionError, PrefixBroken
 from antiphon.facts.model_facts import Facts
@@ -33,8 +34,31 @@ if TYPE_CHECKING:
     from antiphon.providers.embeddings import EmbeddingJob, Embeddings
 
 _OPTION_NAMES = tuple(ModelSettings.__annotations__)
+#: Arguments of other libraries, and those of `connect`.
+_CONNECT_ALIASES = {
+    **dict.fromkeys(("api_key", "openai_api_key", "anthropic_api_key"), "key"),
+    **dict.fromkeys(("base_url", "api_base", "endpoint"), "url"),
+    **dict.fromkeys(("max_retries", "num_retries", "retries"), "retry=Retry(…)"),
+    **dict.fromkeys(("request_timeout",), "timeout"),
+    **dict.fromkeys(("default_headers", "extra_headers"), "headers"),
+    **dict.fromkeys(("max_completion_tokens", "max_output_tokens"), "max_tokens"),
+    **dict.fromkeys(("stop_sequences",), "stop"),
+    **dict.fromkeys(("reasoning_effort", "effort", "thinking"), "reasoning"),
+    **dict.fromkeys(("extra_body", "model_kwargs"), "extra"),
+}
+_CHAT_HINT = "`model.chat(conversation)` asks with a `Conversation`, and `Session(model).chat(TEXT)` with a text"
+_ATTRIBUTE_HINTS = {
+    **dict.fromkeys(("invoke", "complete", "completion", "completions", "generate", "create", "ask"), _CHAT_HINT),
+    **dict.fromkeys(("predict", "responses", "messages", "run", "prompt", "call", "request_sync"), _CHAT_HINT),
+    **dict.fromkeys(("ainvoke", "acompletion", "agenerate"), "`await model.achat(conversation)` asks"),
+    **dict.fromkeys(("embeddings", "embedding"), "`embed` makes embeddings: `model.embed(…)`"),
+    **dict.fromkeys(("bind_tools", "tools"), "`Session(model, tools=[…])` runs tools"),
+    "with_structured_output": "`Session(model).vibe(TEXT, returns=TYPE)` gives a typed answer",
+    "model_name": "its name is `model.name`",
+}
 
 
+@hint_arguments({}, "connect('openai/gpt-5')")
 class Model:
     """A model at a provider, created by `connect`. One may serve many conversations concurrently.
 
@@ -96,6 +120,9 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<Model {self.name} at {self.url}>"
+
+    if not TYPE_CHECKING:
+        __getattr__ = make_hinting_getattr(_ATTRIBUTE_HINTS)
 
     def chat(self, conversation: Conversation, **options: Any) -> Reply:
         """Send the conversation to the model and add the reply to it."""
@@ -194,7 +221,10 @@ class Model:
 
     def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> ModelExchange:
         if not isinstance(conversation, Conversation):
-            raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
+            raise ContentError(
+                f"a model is asked with a Conversation, not {type(conversation).__name__}; `Session(model).chat(TEXT)` "
+                "takes a text"
+            )
         asked, target = conversation, self.target
         if conversation.request_heads is None:
             conversation.check_ready()
@@ -365,7 +395,7 @@ def merge_options(options: Options, changes: Mapping[str, Any]) -> Options:
     """Return the options with some of them changed. Raise OptionError for an unknown one."""
     for name in changes:
         if name not in _OPTION_NAMES:
-            near = suggest_name(name, _OPTION_NAMES)
+            near = _CONNECT_ALIASES.get(name) or suggest_name(name, _OPTION_NAMES)
             hint = f"did you mean `{near}`?" if near else f"there are {', '.join(_OPTION_NAMES)}"
             raise OptionError(f"there is no option `{name}`; {hint}")
     stop: Any = changes.get("stop")

@@ -210,6 +210,9 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
         raise ConfigurationError(f"{model!r} names a provider, not a model; write '{prefix}/' and the name of a model")
     if slash:
         _get_provider(prefix, model)
+    before, colon, after = model.partition(":")
+    if colon and after and before in PROVIDERS:
+        raise ConfigurationError(f"no provider is known for model {model!r}; did you mean '{before}/{after}'?")
     near = suggest_name(model, (each.name for each in list_known_models()))
     known = ", ".join([*PROVIDERS][:_MAX_NAMED])
     raise ConfigurationError(

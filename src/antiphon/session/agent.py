@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
 
+from antiphon._base.name_hints import make_hinting_getattr
 from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
 from antiphon.errors import OptionError
@@ -16,7 +17,7 @@ from antiphon.session.model_connections import ModelConnections
 from antiphon.session.options import check_session_arguments
 from antiphon.session.output_spec import RunMode
 from antiphon.session.result import AIResult
-from antiphon.session.session import Session
+from antiphon.session.session import ASK_HINTS, Session
 from antiphon.session.settings import (
     PLAIN_TEXT,
     AfterReplyHook,
@@ -33,6 +34,7 @@ from antiphon.session.settings import (
 )
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
+from antiphon.tools.provider_tools import list_tools
 from antiphon.wire import ModelSettings
 
 if TYPE_CHECKING:
@@ -95,6 +97,19 @@ class SessionOptions(TypedDict, total=False):
 _SESSION_OPTIONS = ("deps", *SessionOptions.__annotations__)
 
 
+_ATTRIBUTE_HINTS = {
+    **ASK_HINTS,
+    **dict.fromkeys(("tool", "tool_plain", "add_tool"), "tools are functions: `Agent(…, tools=[…])`"),
+    **dict.fromkeys(("system_prompt", "instructions"), "write `Agent(…, system=…)`, a text or a function"),
+    **dict.fromkeys(("output_validator", "result_validator"), "write `Agent(…, check=…)`"),
+    **dict.fromkeys(("override", "with_config", "bind", "clone", "copy"), "write `agent.replace(…)`"),
+    **dict.fromkeys(("messages", "history", "conversation"), "`agent.session()` starts a conversation"),
+    "output_type": "write `Agent(…, returns=TYPE)`",
+    "start": "`agent.session().start(…)` runs in the background",
+    "resume": "`agent.session(…).resume()` continues",
+}
+
+
 class Agent(Generic[AgentDeps, Output]):
     """Defines how a model is asked, apart from any conversation. It is immutable, and threads may share it.
 
@@ -122,17 +137,21 @@ class Agent(Generic[AgentDeps, Output]):
         deps_type: TypeForm[AgentDeps] = None,  # type: ignore[assignment]  # noqa: RUF013
         **options: Unpack[AgentOptions[AgentDeps, Output]],
     ) -> None:
-        tools, more = tuple(tools), cast("dict[str, Any]", dict(options))
-        given = {"model": model, "tools": tools, "system": system, "returns": returns, "deps_type": deps_type, **more}
+        tools, more = tuple(list_tools(tools)), cast("dict[str, Any]", dict(options))
+        given = {"model": model, "tools": tools, "system": system, "returns": returns, "deps_type": deps_type}
         for name in more:
             if name not in AgentOptions.__annotations__:
                 raise OptionError(describe_unknown_option("an agent", name, (*given, *AgentOptions.__annotations__)))
+        given |= more
         settings = make_settings(tools, system, more.pop("settings", {}), {**more, "returns": returns})
         settings.deps_type = deps_type
         connections = ModelConnections()
         settings.choose_model = connections.get_chooser(model)
         for name, value in (("_given", given), ("_connections", connections), ("_settings", settings)):
             object.__setattr__(self, name, value)
+
+    if not TYPE_CHECKING:
+        __getattr__ = make_hinting_getattr(_ATTRIBUTE_HINTS)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"an Agent does not change; `agent.replace({name}=…)` returns a changed copy")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from antiphon._base.name_hints import hint_arguments
 from antiphon.conversation import Conversation, Turn
 from antiphon.conversation.transcript import format_transcript
 from antiphon.errors import ContextOverflow, OptionError
@@ -19,6 +20,12 @@ SUMMARY_PROMPT = (
 _RESULT_LIMIT = 2_000
 
 
+@hint_arguments(
+    dict.fromkeys(
+        ("max_tokens", "size", "window", "limit"),
+        "a context is a share of the model's window: `Context(fill=0.9)`; `register_model` states its size",
+    )
+)
 @dataclass(frozen=True, slots=True)
 class Context:
     """Settings for the automatic compaction of a session's conversation.

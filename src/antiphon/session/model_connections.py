@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.errors import OptionError
+from antiphon.session.options import check_model_choice
 from antiphon.session.settings import ModelProtocol
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class ModelConnections:
 
     def get_chooser(self, model: object) -> Callable[[Any], ModelProtocol] | None:
         """Return the function of the dependencies that chooses the model, if `model` is one."""
+        check_model_choice(model)
         if not callable(model) or isinstance(model, ModelProtocol):
             return None
         return lambda deps: self.get(model(deps))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.conversation import Conversation
-from antiphon.effects.budget import Limits
+from antiphon.effects.budget import LIMIT_ALIASES, Limits
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
 from antiphon.session.human_input import HumanInput
@@ -16,20 +16,66 @@ from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy
 from antiphon.wire import ModelSettings
 
-#: Names that users try instead of the fields of `Limits`.
-_LIMIT_ALIASES = {
-    "max_turns": "requests",
-    "max_requests": "requests",
-    "max_calls": "tool_calls",
-    "max_tool_calls": "tool_calls",
-    "max_output_tokens": "output_tokens",
-    "max_cost": "cost",
-    "max_seconds": "seconds",
+#: Arguments of other libraries, and ours.
+ARGUMENT_ALIASES = {
+    **dict.fromkeys(("instructions", "system_prompt", "system_message", "prompt", "state_modifier"), "system"),
+    **dict.fromkeys(("output_type", "result_type", "response_model", "response_format", "schema"), "returns"),
+    **dict.fromkeys(("messages", "history", "message_history", "chat_history"), "conversation"),
+    **dict.fromkeys(("model_name", "model_id", "llm"), "model"),
+    **dict.fromkeys(("toolsets", "functions", "mcp_servers"), "tools"),
+    **dict.fromkeys(("retries", "output_retries", "result_retries"), "attempts"),
+    **dict.fromkeys(("usage_limits",), "limits"),
+    **dict.fromkeys(("model_settings",), "settings"),
+    **dict.fromkeys(("dependencies", "context_data"), "deps"),
+    **dict.fromkeys(("memory", "checkpointer"), "store"),
+    **dict.fromkeys(("session_id", "thread_id", "conversation_id"), "id"),
+    **dict.fromkeys(("output_validators", "validators", "output_guardrails"), "check"),
+    **dict.fromkeys(("reasoning_effort", "effort", "thinking"), "reasoning"),
+    **dict.fromkeys(("max_completion_tokens",), "max_tokens"),
+    **dict.fromkeys(("stop_sequences",), "stop"),
+}
+#: Arguments that are something else here.
+_ELSEWHERE = {
+    **dict.fromkeys(("stream", "streaming"), "`stream(…)` streams"),
+    "model_settings": "write each setting itself, such as `temperature=0.2`",
+    **dict.fromkeys(("verbose", "debug"), "`for event in session.stream(…)` shows what happens"),
 }
 
 
 #: Arguments of `connect`, which a session does not take.
 _MODEL_ARGUMENTS = ("key", "url", "provider", "retry", "timeout", "proxy")
+
+
+_SESSION_ARGUMENTS = ("conversation", "deps", "store", "id")
+#: Arguments of `connect` in other libraries, and ours.
+_CONNECT_ALIASES = {
+    **dict.fromkeys(("api_key",), "key"),
+    **dict.fromkeys(("base_url", "api_base"), "url"),
+    **dict.fromkeys(("max_retries", "num_retries"), "retry"),
+    **dict.fromkeys(("request_timeout",), "timeout"),
+}
+
+
+def describe_foreign_argument(name: str, known: Iterable[str]) -> str:
+    """Return what to write instead of an argument of another library; empty if it is none."""
+    ours = ARGUMENT_ALIASES.get(name)
+    if ours is not None and ours in known:
+        return f"did you mean `{ours}`?"
+    if name in LIMIT_ALIASES and name not in ModelSettings.__annotations__ and name not in _MODEL_ARGUMENTS:
+        return f"write `limits=Limits({LIMIT_ALIASES[name]}=…)`"
+    if name in _CONNECT_ALIASES:
+        return f"`connect(NAME, {_CONNECT_ALIASES[name]}=…)` makes a model with it"
+    return _ELSEWHERE.get(name, "")
+
+
+def check_model_choice(model: object) -> None:
+    """Raise an OptionError for a value that is neither a model, nor its name, nor a function that returns one."""
+    if model is None or isinstance(model, str) or callable(model) or callable(getattr(model, "achat", None)):
+        return
+    raise OptionError(
+        "`model` is a name such as 'openai/gpt-5', a model of `connect(…)`, or a function of the dependencies that "
+        f"returns one of them, not {model!r:.80}"
+    )
 
 
 def check_session_arguments(given: Mapping[str, Any]) -> None:
@@ -43,11 +89,13 @@ def check_session_arguments(given: Mapping[str, Any]) -> None:
 def check_request_options(options: Mapping[str, Any], others: Iterable[str] = ()) -> None:
     """Raise an OptionError for an invalid request option. `others` are names that may have been meant, too."""
     for name in options:
-        if name in _LIMIT_ALIASES:
-            raise OptionError(f"there is no option `{name}`; write `limits=Limits({_LIMIT_ALIASES[name]}=…)`")
+        if name in ModelSettings.__annotations__:
+            continue
+        if hint := describe_foreign_argument(name, (*others, *_SESSION_ARGUMENTS, *ModelSettings.__annotations__)):
+            raise OptionError(f"there is no option `{name}`; {hint}")
         if name in _MODEL_ARGUMENTS:
             raise OptionError(f"there is no option `{name}` here; `connect(NAME, {name}=…)` makes a model with it")
-        if name not in ModelSettings.__annotations__ and (near := suggest_name(name, others)):
+        if near := suggest_name(name, others):
             raise OptionError(f"there is no option `{name}`; did you mean `{near}`?")
     if options:
         from antiphon.providers.model import merge_options
@@ -100,7 +148,7 @@ _ARGUMENT_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "after_reply": (callable, "a function of the reply"),
     "name": (_make_type_check(str), "a text"),
     "journal": (_is_journal, "a `Journal`"),
-    "store": (_is_store, "a `Store`"),
+    "store": (_is_store, "a `Store`, such as `Store('sessions.db')`"),
     "id": (_make_type_check(str), "a text"),
     "record": (_is_path, "the path of a file"),
     "replay": (_is_path, "the path of a file"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args
 
+from antiphon._base.name_hints import make_hinting_getattr
 from antiphon.results.plain_json import ValueProxy
 
 if TYPE_CHECKING:
@@ -73,6 +74,26 @@ class RunRecord:
     said: str = ""
     tool_calls: tuple[ToolCallRecord, ...] = ()
     waiting: tuple[Question, ...] = ()
+
+    if not TYPE_CHECKING:
+        __getattr__ = make_hinting_getattr(
+            {
+                **dict.fromkeys(("messages", "turns"), "the messages are `run.conversation.turns`"),
+                **dict.fromkeys(("tokens", "input_tokens", "output_tokens"), "they are in `run.usage`"),
+                **dict.fromkeys(("text", "output"), "the last text is `run.said`, and the answer `result.value`"),
+            }
+        )
+
+
+_ATTRIBUTE_HINTS = {
+    **dict.fromkeys(
+        ("output", "data", "final_output", "content", "text", "parsed", "output_text"), "it is `result.value`"
+    ),
+    **dict.fromkeys(("output_parsed", "answer", "response", "result"), "it is `result.value`"),
+    **dict.fromkeys(("messages", "all_messages", "new_messages", "conversation"), "that is `result.run.conversation`"),
+    **dict.fromkeys(("usage", "cost", "model", "outcome", "id"), "that is in `result.run`"),
+    "to_input_list": "that is `result.run.conversation`",
+}
 
 
 class AIResult(ValueProxy, Generic[T]):
@@ -145,7 +166,8 @@ class AIResult(ValueProxy, Generic[T]):
             return cast(Any, value)[name] if is_field else getattr(cast(object, value), name)
         except AttributeError:
             kind = type(cast(object, value)).__name__
-            raise AttributeError(f"neither an AIResult nor its value, a {kind}, has {name!r}") from None
+            hint = f"; {_ATTRIBUTE_HINTS[name]}" if name in _ATTRIBUTE_HINTS else ""
+            raise AttributeError(f"neither an AIResult nor its value, a {kind}, has {name!r}{hint}") from None
 
     def __iter__(self) -> NoReturn:
         raise TypeError("Cannot iterate over AIResult directly. Use .tool_calls or .value")

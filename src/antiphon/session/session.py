@@ -9,6 +9,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast, overload
 
+from antiphon._base.name_hints import make_hinting_getattr
 from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
 from antiphon.effects.types import HumanAnswer
@@ -54,6 +55,32 @@ if TYPE_CHECKING:
     V = TypeVar("V")
 else:
     from antiphon.session.result import T
+
+
+_ASK_HINT = "`vibe(TEXT)` lets the model work with its tools, `chat(TEXT)` gives the text of its answer"
+#: Methods of other libraries for asking.
+ASK_HINTS = {
+    **dict.fromkeys(("ask", "run_sync", "invoke", "prompt", "complete", "completion", "generate", "send"), _ASK_HINT),
+    **dict.fromkeys(("query", "call", "execute", "kickoff", "message", "predict", "create"), _ASK_HINT),
+    **dict.fromkeys(
+        ("run", "ainvoke", "arun", "arun_sync"), "`await avibe(TEXT)`, or `vibe(TEXT)` outside of async code"
+    ),
+    **dict.fromkeys(
+        ("run_stream", "iter", "run_stream_events", "astream_events"), "`astream(TEXT)`, or `stream(TEXT)`"
+    ),
+    **dict.fromkeys(("run_stream_sync", "stream_events"), "`stream(TEXT)` gives the events of a run"),
+}
+_CONVERSATION_HINT = "the messages are `session.conversation.turns`"
+_ATTRIBUTE_HINTS = {
+    **ASK_HINTS,
+    **dict.fromkeys(("messages", "history", "all_messages", "turns", "get_messages"), _CONVERSATION_HINT),
+    **dict.fromkeys(("usage", "cost", "tokens"), "each result has them: `result.run.usage`, `result.run.cost`"),
+    **dict.fromkeys(("system", "system_prompt", "instructions"), "that is `session.conversation.system`"),
+    **dict.fromkeys(("save", "checkpoint"), "`Session(…, store=Store(), id=NAME)` saves each message"),
+    **dict.fromkeys(("fork", "copy", "clone"), "`Session(conversation=session.conversation.fork())` is a copy"),
+    **dict.fromkeys(("add_tool",), "write `session.tools = [*session.tools, FUNCTION]`"),
+    "replace": "only an `Agent` has it; of a session, set `model`, `tools` or `before_request`",
+}
 
 
 class Session(Generic[Deps, T]):
@@ -133,6 +160,9 @@ class Session(Generic[Deps, T]):
         settings.choose_model = choose = self._connections.get_chooser(model)
         settings.model = self._connections.get(model, record, replay) if choose is None else choose(deps)
         self._begin_with(settings, conversation, store, id)
+
+    if not TYPE_CHECKING:
+        __getattr__ = make_hinting_getattr(_ATTRIBUTE_HINTS)
 
     @classmethod
     def of_agent(

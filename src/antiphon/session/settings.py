@@ -15,7 +15,12 @@ from antiphon.effects.pipeline import Middleware, PathCounter
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
 from antiphon.session.human_input import Answers, HumanInput
-from antiphon.session.options import check_request_options, check_session_arguments
+from antiphon.session.options import (
+    ARGUMENT_ALIASES,
+    check_request_options,
+    check_session_arguments,
+    describe_foreign_argument,
+)
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
 from antiphon.tools.provider_tools import resolve_tools, split_tools
@@ -260,9 +265,26 @@ class SessionSettings:
         return settings
 
 
+#: Where arguments belong that an ask, or a session of an agent, does not take.
+_PLACES_OF_ARGUMENTS = {
+    "conversation": "a conversation belongs to the session: `agent.session(conversation=…)`",
+    "tools": "tools belong to the session or the agent: `Session(…, tools=[…])`, `agent.replace(tools=[…])`",
+    "model": "the model belongs to the session or the agent: `session.model = NAME`, `agent.replace(model=NAME)`",
+    "system": "the system text belongs to the session or the agent: `agent.replace(system=TEXT)`",
+    "store": "a store belongs to the session: `agent.session(store=Store(), id=…)`",
+    "limits": "limits belong to the session or the agent: `agent.replace(limits=Limits(…))`",
+}
+
+
 def describe_unknown_option(where: str, name: str, known: Iterable[str]) -> str:
     """Return the message for an unknown option, with the option that was probably meant."""
     own = tuple(known)
+    if hint := describe_foreign_argument(name, own):
+        return f"{where} has no option `{name}`; {hint}"
+    if name in _PLACES_OF_ARGUMENTS:
+        return f"{where} has no option `{name}`; {_PLACES_OF_ARGUMENTS[name]}"
+    if (ours := ARGUMENT_ALIASES.get(name)) in _PLACES_OF_ARGUMENTS:
+        return f"{where} has no option `{name}`; {_PLACES_OF_ARGUMENTS[ours]}"
     is_request_option = name in ModelSettings.__annotations__
     near = name if is_request_option else suggest_name(name, (*own, *ModelSettings.__annotations__))
     if near in own:
@@ -282,6 +304,8 @@ def make_settings(
 ) -> SessionSettings:
     """Return the settings of an agent or a session, without a model. Raise an OptionError for a wrong argument."""
     given = dict(arguments)
+    if isinstance(given.get("returns"), str | int | float | list | tuple):
+        raise OptionError(f"`returns` is a type, such as `int` or a dataclass, not {given['returns']!r:.80}")
     check_session_arguments({name: value for name, value in given.items() if name not in ("returns", "check")})
     check_session_arguments({"settings": options})
     check_request_options(options, ("model", "tools", "system", *given))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
+from typing import cast
 
+from antiphon.errors import StoreError
 from antiphon.storage.database import Database
 from antiphon.storage.default_database import DefaultDatabase
 from antiphon.storage.encryption import JournalCipher
@@ -28,6 +30,8 @@ def open_database(place: str | PathLike[str] | None, *, timeout: float = 5.0) ->
     """
     if place is None:
         place = MEMORY if is_saving_off() else get_database_url()
+    if not isinstance(cast(object, place), str | PathLike | None):
+        raise StoreError(f"a store is a file or a PostgreSQL URL, such as `Store('sessions.db')`, not {place!r:.60}")
     if isinstance(place, str) and is_postgres_url(place):
         return PostgresDatabase(place)
     if place is not None and fspath(place) == MEMORY:

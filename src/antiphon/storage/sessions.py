@@ -182,8 +182,8 @@ def _select_newest(database: Database, columns: str, which: SessionFilter, limit
 
 
 def find_by_prefix(database: Database, prefix: str) -> list[SessionRow]:
-    """Return up to two sessions without a parent whose ids begin like this."""
-    return _select(database, f"substr(id, 1, ?) = ? AND {_ALONE} LIMIT 2", (len(prefix), prefix))
+    """Return up to four sessions without a parent whose ids begin like this, the newest first."""
+    return _select(database, f"substr(id, 1, ?) = ? AND {_ALONE} ORDER BY id DESC LIMIT 4", (len(prefix), prefix))
 
 
 def list_rows(database: Database, parent: str, after: int, limit: int) -> list[SessionRow]:
@@ -331,14 +331,24 @@ def list_owners(database: Database) -> list[str]:
 
 
 def find_ids(database: Database, prefix: str) -> list[str]:
-    """Return the session with this id or name, or up to two without a parent whose ids begin like this."""
+    """Return the session with this id or name, or the newest four without a parent whose ids begin like this."""
     for column in ("id", "name"):
         if found := database.query(f"SELECT id FROM sessions WHERE {column} = ?", (prefix,)):
             return [found[0][0]]
     rows = database.query(
-        "SELECT id FROM sessions WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(prefix), prefix)
+        "SELECT id FROM sessions WHERE substr(id, 1, ?) = ? AND parent IS NULL ORDER BY id DESC LIMIT 4",
+        (len(prefix), prefix),
     )
     return [id for (id,) in rows]
+
+
+def describe_ambiguous_id(prefix: str, found: Sequence[str]) -> str:
+    """Return the message for the beginning of an id that several sessions share."""
+    shown = ", ".join(found[:3]) + (" and others" if len(found) > 3 else "")
+    return (
+        f"{prefix!r} names no session, and the ids of several begin with it: {shown}; write more of one, its name, or "
+        "`last`; `antiphon list` lists them"
+    )
 
 
 def rename(database: Database, id: str, name: str) -> str:

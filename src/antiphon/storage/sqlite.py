@@ -150,6 +150,8 @@ class SqliteDatabase(Database):
                 # For a file that can only be read, SQLite begins a transaction without an error.
                 connection.execute("DELETE FROM schema WHERE version < 0")
             return
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} {_describe_directory(self.path)}")
         place = next(each for each in self.path.parents if each.exists())
         if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
             raise StoreError(f"{self.path} {_REASONS['CANTOPEN']}")
@@ -285,11 +287,17 @@ class SqliteDatabase(Database):
         if isinstance(error, UnicodeDecodeError):
             # SQLite quotes the damaged text in its message, which Python cannot decode.
             return _REASONS["CORRUPT"]
+        if get_error_name(error) == "CANTOPEN" and self.path.is_dir():
+            return _describe_directory(self.path)
         if get_error_name(error) in ("BUSY", "LOCKED"):
             return f"is in use: another program has locked it for {self._timeout:g} s; try again"
         return _REASONS.get(
             get_error_name(error), f"cannot be used as the store of conversations: {error}; {_OTHER_FILE_HINT}"
         )
+
+
+def _describe_directory(path: Path) -> str:
+    return f"is a directory; name a file in it: `--db {path / 'sessions.db'}`"
 
 
 def set_journal_mode(connection: sqlite3.Connection, mode: str, timeout: float) -> None:

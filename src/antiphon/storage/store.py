@@ -32,6 +32,7 @@ from antiphon.storage.schema import CONVERSATION, SAVED
 from antiphon.storage.search import find_matches, make_excerpt, parse_search_query
 from antiphon.storage.secret_matcher import SecretMatcher, find_known_secrets, make_secret_matcher
 from antiphon.storage.secret_refs import SecretRefs
+from antiphon.storage.sessions import describe_ambiguous_id
 from antiphon.storage.store_location import DATABASE_VARIABLE, is_saving_off
 from antiphon.storage.texts import delete_unused
 from antiphon.storage.transcripts import SavedState, TranscriptRows
@@ -428,6 +429,5 @@ def _find_entry(connection: Any, which: str) -> ConversationEntry:
     if not entries or not wanted:
         raise NotSavedError(f"there is no session {which!r}; `antiphon list` lists them")
     if len(entries) > 1:
-        ids = ", ".join(entry.id for entry in entries[:5]) + (", …" if len(entries) > 5 else "")
-        raise NotSavedError(f"several sessions begin with {which!r}: {ids}")
+        raise NotSavedError(describe_ambiguous_id(which, [entry.id for entry in entries]))
     return entries[0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from antiphon._base.name_hints import hint_arguments
 from antiphon.conversation import ToolCall
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.rule_matching import ShellCommand, argument_matches, parse_call_commands
@@ -108,6 +109,10 @@ def _hash_definition(tool: Tool) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
 
 
+@hint_arguments(
+    {name: f"write `Policy([Rule('{name}', 'TOOL')])`" for name in ("allow", "deny", "ask")},
+    "Policy([Rule('allow', 'TOOL')])",
+)
 class Policy:
     """Rules in order: the first that matches decides. Without one, tools that need approval are asked about.
 
@@ -118,6 +123,8 @@ class Policy:
     """
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        if isinstance(rules, Rule | str):
+            raise TypeError(f"the rules of a policy are a list: `Policy([Rule('allow', 'read_*')])`, not {rules!r:.60}")
         self.rules = tuple(rules)
         for rule in self.rules:
             if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance]

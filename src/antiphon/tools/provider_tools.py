@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from antiphon.conversation import HostedTool, ToolSpec
 from antiphon.errors import ContentError, OptionError
-from antiphon.tools.tool import Tool, as_tool, as_tools
+from antiphon.tools.tool import Tool, ToolDefinitionError, as_tool, as_tools
 
 if TYPE_CHECKING:
     from antiphon.wire import Target
@@ -184,9 +184,24 @@ class ResolvedTools:
 
 def split_tools(tools: Iterable[LocalFunction | ProviderTool]) -> tuple[list[Tool], tuple[ProviderTool, ...]]:
     """Separate a list into local tools and provider tools."""
-    given = list(tools)
+    given = list_tools(tools)
     provided = tuple(tool for tool in given if isinstance(tool, ProviderTool))
     return as_tools(tool for tool in given if not isinstance(tool, ProviderTool)), provided
+
+
+def list_tools(tools: Iterable[LocalFunction | ProviderTool]) -> list[LocalFunction | ProviderTool]:
+    """Return the tools of a definition as a list. Raise a ToolDefinitionError for a single one, or a text."""
+    given: object = tools
+    if isinstance(given, str):
+        raise ToolDefinitionError(
+            f"`tools` is a list of functions, not a text; write `system={given!r:.40}` for a prompt"
+        )
+    if callable(given) or isinstance(given, ProviderTool | Tool):
+        name = getattr(given, "__name__", None) or getattr(given, "name", type(given).__name__)
+        raise ToolDefinitionError(f"`tools` is a list of functions; write `tools=[{name}]`")
+    if not isinstance(given, Iterable):
+        raise ToolDefinitionError(f"`tools` is a list of functions, not {type(given).__name__}")
+    return list(tools)
 
 
 def resolve_tools(functions: Iterable[Tool], provided: Sequence[ProviderTool], target: Target | None) -> ResolvedTools:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.name_hints import hint_arguments
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
 from antiphon.tools.function_schema import FunctionSchema
@@ -80,6 +81,7 @@ class Before:
     note: str
 
 
+@hint_arguments({}, "as_tool(FUNCTION)")
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[P, R]):
     """A function that a model may call. Made by `@tool`, or from any function by `as_tool`.
@@ -188,7 +190,8 @@ def as_tool(
         return cast(Tool, function)
     _check_settings(settings)
     if not callable(function):
-        hint = "; write `tools=[…]` with functions, not their names" if isinstance(function, str) else ""
+        hints = {str: "write `tools=[…]` with functions, not their names", dict: "a schema alone cannot be run"}
+        hint = f"; {hints[type(function)]}" if type(function) in hints else ""
         raise ToolDefinitionError(f"a tool is a function, not {type(function).__name__}{hint}")
     own_name = name or getattr(function, "__name__", "")
     if own_name == "<lambda>" or not own_name:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from antiphon._base.name_hints import make_hinting_getattr
 from antiphon.conversation import AssistantPart, Conversation, Image, Text, ToolCall, ToolResult
 from antiphon.conversation.parts import Citation, collect_citations, extract_answer_text, extract_reasoning
 from antiphon.errors import NotReadyError
@@ -73,6 +74,17 @@ class FactWrong:
     said: str
 
 
+_ATTRIBUTE_HINTS = {
+    **dict.fromkeys(
+        ("content", "choices", "message", "output", "output_text", "completion"), "its text is `reply.text`"
+    ),
+    **dict.fromkeys(("finish_reason", "stop_sequence"), "why it ended is `reply.stop`"),
+    **dict.fromkeys(("thinking", "reasoning_content"), "that is `reply.reasoning`"),
+    **dict.fromkeys(("messages",), "the messages are `reply.conversation.turns`"),
+    "usage_metadata": "that is `reply.usage`",
+}
+
+
 @dataclass(slots=True)
 class Reply:
     """The result of a chat: the parts of the answer, and the conversation they were added to.
@@ -103,6 +115,9 @@ class Reply:
     def __post_init__(self) -> None:
         if self.window is None and self.usage.input_tokens is not None:
             self.window = self.usage.input_tokens + (self.usage.output_tokens or 0)
+
+    if not TYPE_CHECKING:
+        __getattr__ = make_hinting_getattr(_ATTRIBUTE_HINTS)
 
     @property
     def text(self) -> str:

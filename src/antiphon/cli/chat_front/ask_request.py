@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from antiphon.errors import ContentError, OptionError
 
 if TYPE_CHECKING:
     from antiphon.chat.attachments import Attachment
+    from antiphon.lang.typecheck.types import Type
 
 #: The attachment name of standard input.
 _STDIN = "-"
@@ -75,11 +77,66 @@ def _parse_type(text: str) -> Any:
     """Return the Python type for a type of the language, such as `{name: text, age: number}`."""
     from antiphon.lang import parse_type_text
     from antiphon.lang.runtime.tools_and_types import to_python_type
+    from antiphon.lang.syntax.diagnostics import ProgramErrors
 
-    wanted = to_python_type(parse_type_text(text, name="--returns"))
+    if not text.strip():
+        raise OptionError("`--returns` is empty; name the type of the answer, as in '{name: text}'")
+    try:
+        type_ = parse_type_text(text, name="--returns")
+    except ProgramErrors as errors:
+        if text.isidentifier() and not (errors.found[0][1].hint or "").startswith("write "):
+            raise OptionError(
+                f"`--returns`: there is no type `{text}`; write it out, as in '{{name: text}}', or name a declared one "
+                f"with `--schema models.py:{text}`"
+            ) from None
+        if _FIELDS.match(text):
+            raise OptionError(f"`--returns`: fields stand in braces: '{{{text}}}'") from None
+        raise
+    _refuse_quoted_types(type_)
+    wanted = to_python_type(type_)
     if wanted is None:
         raise OptionError("`--returns null` has no value; name the type of the answer")
     return wanted
+
+
+#: Fields without the braces around them.
+_FIELDS = re.compile(r"\s*\w+\s*:")
+#: Words for types that users of JSON quote, and the types of the language.
+_TYPE_BY_WORD = {
+    **dict.fromkeys(("string", "str", "text"), "text"),
+    **dict.fromkeys(("number", "integer", "int", "float", "double"), "number"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("array", "list"), "text[]"),
+    **dict.fromkeys(("object", "dict"), "{name: text}"),
+    "null": "null",
+}
+
+
+def _refuse_quoted_types(type_: Type) -> None:
+    """Raise an OptionError for a quoted word such as `"string"`, which means this very text, not a type.
+
+    As one of several, as in `"text" | "image"`, it is meant.
+    """
+    from antiphon.lang.typecheck import types as t
+
+    match type_:
+        case t.Object() if {"type", "properties"} <= type_.fields.keys():
+            raise OptionError(
+                "`--returns` takes a type such as '{name: text}', and this is a JSON Schema; save it in a file and "
+                "name that with `--schema FILE`"
+            )
+        case t.Object():
+            for each in type_.fields.values():
+                _refuse_quoted_types(each.type)
+        case t.Array():
+            _refuse_quoted_types(type_.item)
+        case t.Literal(value=str(word)) if word.lower() in _TYPE_BY_WORD:
+            raise OptionError(
+                f'`--returns`: "{word}" in quotes is the answer itself, not its type; write '
+                f"`{_TYPE_BY_WORD[word.lower()]}` without quotes, as in '{{name: text}}'"
+            )
+        case _:
+            pass
 
 
 def _read_attachments(attached: Sequence[str]) -> list[Attachment]:

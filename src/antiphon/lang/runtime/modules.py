@@ -322,6 +322,8 @@ def _hint_file(file: Path) -> str:
     if file.is_dir():
         return f"name a program in it, such as `{file / 'main.vibe'}`"
     try:
+        if any(sign in file.name for sign in '(){}"\n'):
+            return "a program is a file; `antiphon run -` reads one from standard input"
         known = [] if file.exists() else sorted(each.name for each in file.parent.glob("*.vibe"))
     except (OSError, ValueError):
         return ""

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from antiphon.errors import OptionError
 from antiphon.lang.codegen.code_object import ModuleCode, ProgramInput
 from antiphon.lang.codegen.compiler import MAIN_FUNCTION
 from antiphon.lang.runtime.builtins_table import MISSING_ARGUMENT
@@ -315,6 +316,8 @@ def run(path: str | PathLike[str], **inputs: Any) -> Report:
 
 def loads(text: str | bytes, name: str = "<program>", *, untrusted: bool = False) -> Program:
     """Load a program from its text."""
+    if not isinstance(cast(object, text), str | bytes):
+        raise OptionError(f"a program is a text, not {type(text).__name__}; `load(PATH)` reads one from a file")
     modules = ModuleLoader(untrusted)
     main = modules.add(decode_source(text, name) if isinstance(text, bytes) else Source(name, text))
     modules.raise_errors()
