@@ -240,7 +240,7 @@ class TestValue:
         ],
     )
     def test_no_command_writes_into_the_process(self, project: Path, command: list[str]) -> None:
-        with Fake(["Hello."] * 3) as fake:
+        with Fake(answer=lambda _: "Hello.") as fake:
             (project / ".env").write_text(
                 f"OPENAI_API_KEY=k\nOPENAI_BASE_URL={fake.base_url('openai-chat')}\nANTIPHON_MODEL=openai-chat/gpt-5\n"
             )

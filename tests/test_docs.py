@@ -7,6 +7,7 @@ of the language in `test_language_docs.py`; guides to teams and to many machines
 from __future__ import annotations
 
 import configparser
+import inspect
 import json
 import os
 import re
@@ -88,7 +89,6 @@ def playing() -> Iterator[tuple[Provider, Fake]]:
 def test_the_code_of_the_documentation_runs(
     block: Block,
     playing: tuple[Provider, Fake],
-    antiphon_fake: Fake,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -127,8 +127,9 @@ def test_the_code_of_the_documentation_runs(
     exec(compile("\n" * (block.line - 1) + block.body, str(block.page), "exec", dont_inherit=True), names)
     # A warning adds a name to the module that it is about.
     for name, test in list(names.items()):
-        if name.startswith("test_"):
-            test(antiphon_fake)
+        fixtures = inspect.signature(test).parameters if name.startswith("test_") else ()
+        if fixtures and all(each.startswith("antiphon_") for each in fixtures):
+            test(*map(request.getfixturevalue, fixtures))
     for name in set(PROVIDERS) - known:
         del PROVIDERS[name]
     assert provider.answers == [], "there are answers that nobody asked for"

@@ -111,7 +111,8 @@ def test_the_demonstration_kills_a_program_and_resumes_it(
             super().show(*words, **settings)
 
     demo.copy_programs(tmp_path)
-    with Fake([_triaged, late, _triaged, _triaged]) as fake:
+    # The second request may or may not have been sent before the kill.
+    with Fake([_triaged, late, _triaged, _triaged], strict=False) as fake:
         variables = {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": fake.base_url("anthropic")}
         variables |= {"XDG_CONFIG_HOME": str(demo.HOME / "config")}
         monkeypatch.setattr(demo, "TRIAGE", (*demo.TRIAGE[:-1], "anthropic/claude-sonnet-5"))

@@ -25,6 +25,7 @@ AntiphonError
 │   ├── PathNotFound         no such file or directory
 │   ├── PathOutsideRoots     a path outside the permitted directories
 │   └── McpServerUnreachable  an MCP server that does not answer
+├── ScriptMismatch           a script of a fake that does not match what was asked (antiphon.fakes)
 ├── BudgetExceeded           a request or call beyond a limit (antiphon.effects)
 ├── EffectMismatch           an effect that differs from the one recorded at its path (antiphon.effects)
 ├── IndeterminateEffect      an effect that started and may or may not have completed (antiphon.effects)

@@ -126,7 +126,7 @@ def test_a_long_file_is_cut_and_the_rest_can_be_had(place: Path) -> None:
 
 def test_in_a_chat_files_and_pictures_reach_the_model(fake: Fake, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
-    fake.play("Milk.", "A picture.")
+    fake.play("Milk.", "A picture.", "A picture.")
     shown = chat("What is in @notes.md?", "And @shot.png?", "@missing.txt", "/retry")
     assert "with notes.md, 2 lines\n" in shown
     assert "milk\\nbread" in sent(fake, 0)

@@ -72,7 +72,7 @@ def test_a_batch_with_a_failed_row_is_failed_and_shows_its_cost(fake: Fake) -> N
 
 
 def test_a_limited_session_ends_with_4_and_so_does_its_resume(fake: Fake) -> None:
-    fake.play("One.", "Two.")
+    fake.play("One.")
     file = program('model m = { name: "openai/gpt-6-sol" }\nprint(do "a" m)\nprint(do "b" m)\n')
     assert antiphon("run", "--max-turns", "1", file).code == 4
     assert antiphon("resume").code == 4
@@ -80,7 +80,7 @@ def test_a_limited_session_ends_with_4_and_so_does_its_resume(fake: Fake) -> Non
 
 
 def test_a_limited_batch_resumes_with_4(fake: Fake) -> None:
-    fake.play(*["Word."] * 4)
+    fake.play(*["Word."] * 3)
     Path("rows.csv").write_text("n\n1\n2\n3\n")
     file = program('input n: number\nmodel m = { name: "openai/gpt-6-sol" }\nreturn do "number {n}" m\n')
     assert antiphon("run", "--max-cost", "0.00000001", "--parallel", "1", file, "--rows", "rows.csv").code == 4

@@ -39,5 +39,5 @@ def test_it_stays_in_the_prompt_and_bears_no_mark():
 
 
 def test_without_the_beta_it_is_refused():
-    with Fake(["One."]) as fake, pytest.raises(ProviderError, match="clear_at"):
+    with Fake() as fake, pytest.raises(ProviderError, match="clear_at"):
         fake.connect(f"anthropic/{MODEL}").chat(reminded())

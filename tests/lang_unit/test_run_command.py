@@ -137,7 +137,7 @@ def test_the_option_model_serves_where_the_program_names_none(write: Any, fake: 
 
 
 def test_limits_end_the_run_whatever_the_program_catches(write: Any, fake: Fake):
-    fake.play("one", "two")
+    fake.play("one")
     program = write(MODEL + 'try {\n  print(do "a" m)\n  print(do "b" m)\n} catch e {\n  print("caught")\n}')
     ran = antiphon("run", program, "--max-turns", "1")
     assert (ran.code, ran.out) == (4, "one\n")

@@ -276,7 +276,7 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
 
 def test_a_row_that_was_begun_goes_on_beyond_the_limit(fake: Fake):
     """It asks no model any more, and what it did would be lost."""
-    fake.play("word", "word")
+    fake.play("word")
     text = 'let n = 0\nmodel m = { name: "openai-chat/gpt-5" }\nconst a = do "number {n}" m\nprint(ask "Right?")\n'
     program, rows = write("p.vibe", text), write("r.csv", "n\n1\n")
     assert antiphon("map", "--max-cost", "0.0000001", program, rows).code == 3

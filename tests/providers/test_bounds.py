@@ -147,7 +147,6 @@ class TestSize:
             server.model().chat(asking())
 
     def test_as_much_as_the_bound_is_not_too_much(self, fake: Fake) -> None:
-        fake.play("Hello.")
         sizes: list[int] = []
         transport = httpx2.HTTPTransport()
 
@@ -314,7 +313,7 @@ def fake(antiphon_fake: Fake) -> Fake:
 
 @pytest.mark.parametrize(("status", "tries"), [(408, 3), (409, 3), (429, 3), (500, 3), (400, 1), (410, 1), (422, 1)])
 def test_what_a_server_says_for_now_is_asked_again(fake: Fake, status: int, tries: int) -> None:
-    fake.play(Fail(status), Fail(status), "At last.")
+    fake.play(*[Fail(status), Fail(status), "At last."][:tries])
     model = fake.connect("openai/gpt-5", retry=QUICK)
     if tries == 1:
         with pytest.raises(StatusError):

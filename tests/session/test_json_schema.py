@@ -188,7 +188,7 @@ def test_lookaround_is_kept() -> None:
 
 
 def test_a_schema_in_place_of_field_types_is_a_usage_error() -> None:
-    with Fake(["x"]) as fake:
+    with Fake() as fake:
         session = Session(fake.connect("openai/gpt-5"))
         for schema in ({"type": "object", "properties": {"a": {"type": "string", "pattern": "^a"}}}, {"a": "^a"}):
             with pytest.raises(OptionError, match="`returns` cannot be"):

@@ -144,7 +144,7 @@ class TestPaths:
     def test_what_was_allowed_is_asked_again_when_it_leads_elsewhere(self, here: Path):
         (here / "new.md").symlink_to("one")
         made = next(each for each in file_tools(["."]) if each.name == "write_file")
-        with Fake([call("write_file", path="new.md", content="x"), "done"]) as fake:
+        with Fake([call("write_file", path="new.md", content="x")]) as fake:
             session = Session(fake.connect("openai/gpt-5.4"), [made])
             with pytest.raises(NeedsHuman):
                 session.vibe("Go.")

@@ -320,7 +320,7 @@ def test_hosted_tools_are_declared_and_their_steps_kept():
 
 
 def test_an_invented_signature_is_refused_by_the_fake():
-    with Fake(["Hi"]) as fake:
+    with Fake() as fake:
         model = fake.connect(MODEL)
         conversation = Conversation()
         conversation.add_user("Hi")

@@ -16,9 +16,11 @@ from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.embeddings import answer_embeddings
+from antiphon.fakes.faults import FaultSequence
 from antiphon.fakes.gemini_continuation import resume_answer
 from antiphon.fakes.request_handler import (
     HttpReply,
+    describe_request,
     make_error_reply,
     make_exhausted_error,
     make_json_reply,
@@ -35,10 +37,11 @@ from antiphon.wire.apis import PLAIN_API
 class FakeApp:
     """The request handlers of one fake."""
 
-    def __init__(self, script: Script, requests: list[Received], memory: ServerState) -> None:
+    def __init__(self, script: Script, requests: list[Received], memory: ServerState, faults: FaultSequence) -> None:
         self._script = script
         self._requests = requests
         self._state = memory
+        self._faults = faults
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
@@ -106,18 +109,21 @@ class FakeApp:
         self._requests.append(received)
         if fault:
             return make_error_reply(fault, api)
-        step = await self._step(received)
+        fault = self._faults.next()
+        step = fault.failure or await self._step(received, keeps=fault.cut_after is not None)
         if step is None:
+            self._script.unanswered.append(describe_request(received))
             return make_error_reply(make_exhausted_error(received, self._script.given), api)
+        step = fault.change(step)
         as_array = stream and request.query_params.get("alt") != "sse"
         sending = make_step_reply(step, received, self._state, as_array=as_array)
         await asyncio.sleep(sending.delay)
         return sending
 
-    async def _step(self, received: Received) -> Answer | Fail | None:
+    async def _step(self, received: Received, *, keeps: bool) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._state)) is not None:
             return rest
-        step = self._script.take(received.body)
+        step = self._script.take(received.body, keeps=keeps)
         if not callable(step):
             return None if step is None else resolve_step(step, received)
         try:

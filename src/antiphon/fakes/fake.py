@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
+from antiphon._base.name_hints import hint_arguments
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError
-from antiphon.fakes.script import AccountAge, Received, Script, ScriptSteps, Step
+from antiphon.fakes.faults import Faults, FaultSequence
+from antiphon.fakes.script import AccountAge, Received, Script, ScriptMismatch, ScriptSteps, Step
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -21,13 +23,27 @@ Message = MutableMapping[str, Any]
 ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
 
+#: The most steps and requests that a message lists.
+_MAX_SHOWN = 5
+
+
+@hint_arguments(
+    {
+        **dict.fromkeys(("answers", "script", "responses", "steps", "replies"), "write `Fake([…])`"),
+        **dict.fromkeys(("handler", "function", "side_effect", "custom_output_text"), "write `Fake(answer=FUNCTION)`"),
+        **dict.fromkeys(("assert_all_called", "unused"), "write `Fake(…, strict=False)`"),
+    },
+    "Fake([STEP, STEP])",
+)
 class Fake:
     """A server for all APIs at one address that answers from one script.
 
     Each accepted request consumes the next step; a rejected request consumes none. A mapping is a script for
     several concurrent clients: each request is answered from the first text that occurs in it and has steps
-    left. A function instead of the steps answers every request: `Fake(echo)` repeats what was said. A request
-    without a step left gets a 400 error that shows what was asked and how many answers there were.
+    left. A function instead of the steps answers every request: `Fake(echo)` repeats what was said. `answer` is such a
+    function for the requests that find no step. Without it, a request without a step left gets a 400 error that shows
+    what was asked and how many answers there were. At the end of a `with`, a `strict` fake raises a ScriptMismatch for
+    such requests, and for steps that are left. `faults` make some requests fail by chance.
 
     It is as strict as the real servers. For models whose thinking is bound to its prompt, thinking after a
     changed prompt is rejected; `account="old"` is an account for which some of these models still allow it.
@@ -35,11 +51,27 @@ class Fake:
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
-    def __init__(self, script: ScriptSteps | Mapping[str, ScriptSteps] = (), *, account: AccountAge = "new") -> None:
+    def __init__(
+        self,
+        script: ScriptSteps | Mapping[str, ScriptSteps] = (),
+        *,
+        answer: Callable[[Received], Step] | None = None,
+        faults: Faults | None = None,
+        strict: bool = True,
+        account: AccountAge = "new",
+    ) -> None:
+        if answer is not None and not callable(cast(object, answer)):
+            raise OptionError(f"`answer` is a function of the request, not {answer!r:.60}; a script is `Fake([…])`")
+        if answer is not None and callable(script):
+            raise OptionError("`answer` and a function as the script both answer every request; write one of them")
+        if not isinstance(cast(object, faults), Faults | None):
+            raise OptionError(f"`faults` is a `Faults`, such as `Faults(rate_limits=0.2)`, not {faults!r:.60}")
         if account not in get_args(AccountAge):
             raise OptionError(f'the account of a fake is "new" or "old", not {account!r}')
         self.requests: list[Received] = []
-        self._script = Script(script)
+        self._script = Script(script, answer)
+        self._faults = FaultSequence(faults)
+        self._strict = strict
         self._account: AccountAge = account
         self._service: LoopbackServer | None = None
 
@@ -61,7 +93,7 @@ class Fake:
             raise make_missing_library_error(error) from None
         from antiphon.fakes.api_base import ServerState
 
-        return FakeApp(self._script, self.requests, ServerState(self._account)).app()
+        return FakeApp(self._script, self.requests, ServerState(self._account), self._faults).app()
 
     @property
     def url(self) -> str:
@@ -102,6 +134,25 @@ class Fake:
         if self._service is not None:
             self._service.stop()
             self._service = None
+        if kind is None and self._strict:
+            self.check_played()
+
+    def check_played(self) -> None:
+        """Raise a ScriptMismatch if a request found no answer, or an answer was never asked for.
+
+        The end of a `with` does this, unless the fake is not `strict` or the block raised something.
+        """
+        unused, unanswered = self._script.list_unused(), self._script.unanswered
+        if not unused and not unanswered:
+            return
+        shown = "; ".join([*unused[:_MAX_SHOWN], *(["…"] if len(unused) > _MAX_SHOWN else [])])
+        count = "one step of the script was" if len(unused) == 1 else f"{len(unused)} steps of the script were"
+        problems = [f"{count} never asked for: {shown}"] if unused else []
+        problems += [f"no answer was left: {each}" for each in unanswered[:_MAX_SHOWN]]
+        raise ScriptMismatch(
+            f"{'. '.join(problems)}. The fake got {len(self.requests)} requests. Correct the script, or write "
+            "`Fake(…, strict=False)`."
+        )
 
 
 def make_missing_library_error(error: ImportError) -> ConfigurationError:

@@ -71,11 +71,14 @@ def make_exhausted_error(received: Received, given: int) -> ErrorReply:
     """Return the error for a request that the script has no answer for. Clients do not retry it."""
     had = {0: "no answer", 1: "one answer, which is used up"}.get(given, f"{given} answers, all used up")
     return ErrorReply(
-        f"the fake has no answer for this request: its script had {had}. {received.model or received.api} was asked: "
-        f"{_read_last_text(received)[-_MAX_SHOWN_TEXT:]!r}. Add an answer to the script or with"
-        f" `fake.play(...)`, or write "
-        "`Fake(echo)` for answers that repeat what was said."
+        f"the fake has no answer for this request: its script had {had}. {describe_request(received)}. Add an answer "
+        "to the script or with `fake.play(...)`, or write `Fake(echo)` for answers that repeat what was said."
     )
+
+
+def describe_request(received: Received) -> str:
+    """Return which model was asked what."""
+    return f"{received.model or received.api} was asked: {_read_last_text(received)[-_MAX_SHOWN_TEXT:]!r}"
 
 
 def _read_last_text(received: Received) -> str:

@@ -12,11 +12,12 @@ from typing import Any, Literal, cast, get_args
 
 from antiphon._base.json import dump_json
 from antiphon._base.name_hints import hint_arguments
-from antiphon.errors import OptionError
+from antiphon.errors import AntiphonError, OptionError
 
 #: The age of the requesting account: some models enforce bound thinking only for newer ones.
 AccountAge = Literal["new", "old"]
 ScriptedStop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause"]
+_MAX_SHOWN = 60
 _STOP_WORD = re.compile(r"[A-Za-z][A-Za-z_]{0,63}")
 
 
@@ -207,68 +208,119 @@ def _to_answer(step: object) -> Answer | Fail:
 ScriptSteps = Iterable[Step] | Step
 
 
+class ScriptMismatch(AntiphonError, AssertionError):
+    """Requests that a script had no answer for, or answers that nobody asked for."""
+
+
 class Script:
-    """A thread-safe queue of steps: first those it was made with, then those added later.
+    """A thread-safe queue of steps: first those it was made with, then those added later, then those of `answer`.
 
     With a mapping, a request gets a step of the first text that occurs in it and has steps left. A function
-    instead of the steps answers every request. `taken_count` counts the steps that were taken.
+    instead of the steps answers every request. `given` counts the steps that were taken.
     """
 
-    def __init__(self, steps: ScriptSteps | Mapping[str, ScriptSteps]) -> None:
+    def __init__(
+        self, steps: ScriptSteps | Mapping[str, ScriptSteps], answer: Callable[[Received], Step] | None = None
+    ) -> None:
         parts = cast(Mapping[str, ScriptSteps], steps) if isinstance(steps, Mapping) else {"": steps}
         self._answers_all = callable(parts.get(""))
-        self._parts = {text: _iter_steps(part) for text, part in parts.items()}
-        self._added: deque[Step] = deque()
+        self._parts = {text: _Steps(part) for text, part in parts.items()}
+        self._added = _Steps(())
+        self._answer = answer
         self.given = 0
+        #: The requests that found no step, in words.
+        self.unanswered: list[str] = []
         self._lock = threading.Lock()
 
     def add(self, steps: Iterable[Step]) -> None:
         """Append steps."""
         if self._answers_all:
             raise OptionError("the function of this fake answers every request: no step behind it is ever played")
-        self._added.extend([check_step(step) for step in steps])
+        self._added.append([check_step(step) for step in steps])
 
     def clear(self) -> None:
         """Remove all remaining steps."""
         with self._lock:
             self._parts.clear()
-            self._added.clear()
-            self._answers_all = False
+            self._added = _Steps(())
+            self._answers_all, self._answer = False, None
             self.given = 0
+            self.unanswered.clear()
 
-    def take(self, body: object) -> Step | None:
-        """Return the next step for a request, or `None` when all are used up."""
+    def take(self, body: object, *, keeps: bool = False) -> Step | None:
+        """Return the next step for a request, or `None` when all are used up. With `keeps`, it comes again."""
         with self._lock:
-            step = self._next(body)
-            self.given += step is not None
+            step = self._next(body, keeps)
+            self.given += step is not None and not keeps
             return step
 
     def take_failure(self) -> Fail | None:
         """Return the next added step if it is a failure: a list of models takes no other."""
         with self._lock:
-            match next(iter(self._added), None):
-                case Fail() as failure:
-                    self._added.popleft()
-                    self.given += 1
-                    return failure
-                case _:
-                    return None
+            step = self._added.next(keeps=True)
+            if not isinstance(step, Fail):
+                return None
+            self._added.next()
+            self.given += 1
+            return step
 
-    def _next(self, body: object) -> Step | None:
+    def list_unused(self) -> list[str]:
+        """Return the steps that nobody asked for, in words. What an iterator still has is not known."""
+        with self._lock:
+            parts = [*self._parts.items(), ("", self._added)]
+            return [
+                describe_step(step) + (f" for requests with {text!r}" if text else "")
+                for text, part in parts
+                for step in part.waiting
+            ]
+
+    def _next(self, body: object, keeps: bool) -> Step | None:
         for text, part in self._parts.items():
             # Check the text first, because checking for a step consumes it.
-            if (not text or _contains_text(text, body)) and (step := next(part, None)) is not None:
+            if (not text or _contains_text(text, body)) and (step := part.next(keeps=keeps)) is not None:
                 return step
-        return self._added.popleft() if self._added else None
+        step = self._added.next(keeps=keeps)
+        return self._answer if step is None else step
 
 
-def _iter_steps(steps: ScriptSteps) -> Iterator[Step]:
-    if callable(steps):
-        return itertools.repeat(steps)
-    given = (steps,) if isinstance(steps, str | Answer | Fail | Call) else steps
-    if not isinstance(cast(object, given), Iterable):
-        raise OptionError(f"a script is a list of steps, such as `Fake(['Hello.'])`, not {given!r:.60}")
-    return iter([check_step(step) for step in given] if isinstance(given, Sequence) else given)
+class _Steps:
+    """Steps in a row: those that wait, and then those of an iterator."""
+
+    def __init__(self, steps: ScriptSteps) -> None:
+        self.waiting: deque[Step] = deque()
+        self._rest: Iterator[Step] = iter(())
+        given = (steps,) if isinstance(steps, str | Answer | Fail | Call) else steps
+        if callable(given):
+            self._rest = itertools.repeat(given)
+        elif not isinstance(cast(object, given), Iterable):
+            raise OptionError(f"a script is a list of steps, such as `Fake(['Hello.'])`, not {given!r:.60}")
+        elif isinstance(given, Sequence):
+            self.append([check_step(step) for step in given])
+        else:
+            self._rest = iter(given)
+
+    def append(self, steps: Iterable[Step]) -> None:
+        self.waiting.extend(steps)
+
+    def next(self, *, keeps: bool = False) -> Step | None:
+        """Return the next step, which `keeps` leaves where it is."""
+        step = self.waiting.popleft() if self.waiting else next(self._rest, None)
+        if keeps and step is not None:
+            self.waiting.appendleft(step)
+        return step
+
+
+def describe_step(step: Step) -> str:
+    """Return a step in a few words."""
+    match step:
+        case Fail():
+            return f"a failure {step.status}"
+        case Answer() if step.calls:
+            return f"a call of {', '.join(f'`{each.name}`' for each in step.calls)}"
+        case Answer():
+            return f"the answer {step.text[:_MAX_SHOWN]!r}"
+        case _:
+            return f"the function `{getattr(step, '__name__', 'of the request')}`"
 
 
 def _contains_text(text: str, value: object) -> bool:
