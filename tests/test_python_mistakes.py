@@ -19,7 +19,7 @@ import pytest
 
 import antiphon
 from antiphon import Agent, Conversation, Limits, Session, connect
-from antiphon._base.name_hints import HOMES
+from antiphon._base.did_you_mean import HOMES
 from antiphon.fakes import Fake, echo
 from antiphon.session import Context
 from antiphon.tools import Policy, Rule

@@ -92,7 +92,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from antiphon._base.name_hints import describe_missing_export
+        from antiphon._base.did_you_mean import describe_missing_export
 
         raise AttributeError(describe_missing_export(name, __all__))
     value = getattr(import_module(_HOMES[name]), name)

@@ -139,7 +139,7 @@ def test_a_failure_is_a_line_and_the_message_can_be_asked_again(fake: Fake) -> N
 
 
 def test_a_call_that_nobody_can_allow_is_told(fake: Fake) -> None:
-    fake.play(call("run_shell", command="true"))
+    fake.play(call("run_shell", command="true"), "Well.")
     assert "stopped: a person is needed: `run_shell`" in chat("go", "y", arguments=("--tools", "all"))
     assert len(fake.requests) == 2, "the second line was a message, not an answer"
 
@@ -201,7 +201,8 @@ def test_there_must_be_something_to_continue() -> None:
     assert CliRunner().invoke(cli, ["chat", "--continue", "--resume", "x"]).exit_code == 2
 
 
-def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path) -> None:
+def test_a_server_that_a_repository_names_is_not_started_unasked(fake: Fake, tmp_path: Path) -> None:
+    fake.play("Hello.")
     (tmp_path / "antiphon.toml").write_text(f'[mcp.evil]\ncommand = "touch"\nargs = ["{tmp_path}/started"]\n')
     result = CliRunner().invoke(cli, ["chat", "--tools", "all", "-y"], input="hi")
     assert "antiphon.toml" in result.stderr
@@ -273,6 +274,7 @@ def test_messages_that_failed_do_not_go_along_with_the_next(fake: Fake) -> None:
 
 @pytest.mark.parametrize("word", ["exit", "quit", " Exit "])
 def test_a_word_that_leaves_shells_leaves_the_chat(fake: Fake, word: str) -> None:
+    fake.play("Hello.")
     chat("Hello.", word, "More.")
     assert len(fake.requests) == 1
 

@@ -260,6 +260,7 @@ class TestRepository:
         assert tools_sent(fake) == []
 
     def test_elsewhere_it_is_told_how_to_get_them(self, fake: Fake, place: Path) -> None:
+        fake.play("1", "2", "3")
         told = "tools: none `--tools read` lets the model read this directory"
         shown = " ".join(chat("a").split())
         assert told in shown
@@ -273,6 +274,7 @@ class TestRepository:
         assert tools_sent(fake) == []
 
     def test_a_changed_configuration_takes_them_away(self, fake: Fake, place: Path) -> None:
+        fake.play("1")
         trusted_repository(place)
         (place / "antiphon.toml").write_text('model = "gpt-5"\n')
         assert "tools: none" in chat("a")
@@ -305,6 +307,7 @@ class TestInstructions:
         assert Store().load("last").system == system, "they are a part of what is saved"
 
     def test_a_file_for_another_program_counts_once(self, fake: Fake, place: Path) -> None:
+        fake.play("1")
         (place / "CLAUDE.md").symlink_to("AGENTS.md")
         (place / "deep" / "CLAUDE.md").write_text("Here, use three.\n")
         trusted_repository(place)
@@ -316,6 +319,7 @@ class TestInstructions:
         assert system.index("Here, use three.") < system.index("Here, use two.")
 
     def test_those_of_others_are_not(self, fake: Fake, place: Path) -> None:
+        fake.play("1", "2")
         (place / ".git").mkdir()
         assert "AGENTS.md" not in chat("a")
         assert "instructions" not in fake.requests[0].body
@@ -340,6 +344,7 @@ class TestInstructions:
         assert told[-1].endswith("\n\nBe long.")
 
     def test_a_link_out_of_the_repository_leads_nowhere(self, fake: Fake, place: Path) -> None:
+        fake.play("1")
         (place.parent / "private.md").write_text("The secret.\n")
         (place / "AGENTS.md").unlink()
         (place / "AGENTS.md").symlink_to(place.parent / "private.md")
@@ -349,6 +354,7 @@ class TestInstructions:
 
     @pytest.mark.parametrize("hard", [True, False])
     def test_a_link_to_a_secret_is_no_instruction(self, fake: Fake, place: Path, hard: bool) -> None:
+        fake.play("1")
         (place / ".env").write_text("NAME=the-secret\n")
         (place / "AGENTS.md").unlink()
         if hard:
@@ -365,6 +371,7 @@ class TestInstructions:
         fake: Fake,
         request: pytest.FixtureRequest,
     ) -> None:
+        fake.play("1")
         register_model("openai/*", Facts(context=8192))
         request.addfinalizer(forget_stated_facts)
         (place / "AGENTS.md").write_text("many words\n" * 3000)
@@ -377,6 +384,7 @@ class TestInstructions:
         assert "instructions" not in fake.requests[0].body
 
     def test_a_long_one_is_cut_and_that_is_said(self, place: Path, fake: Fake) -> None:
+        fake.play("1")
         (place / "AGENTS.md").write_text("word " * 9 + "\n" + "x" * 45 + "\n" * 40_000)
         trusted_repository(place)
         assert " lines of a longer file\n" in chat("a")

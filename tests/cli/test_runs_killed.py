@@ -280,7 +280,7 @@ def test_a_question_that_is_killed_after_its_conversation_was_saved_is_resumed(
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
     Path("notes").write_text("It is done.\n")
-    fake.play(call("read_file", path="notes"), "It is done.", "It is done.")
+    fake.play(call("read_file", path="notes"), "It is done.")
     command = [sys.executable, "-c", DIES_UNNAMED, "ask", "--tools", "read", "Is it done?"]
     assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
     (listed,) = json.loads(antiphon("list", "--json").out)

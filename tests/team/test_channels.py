@@ -215,7 +215,7 @@ def test_answers_to_several_questions_come_in_any_order(channel: Channel, antiph
 
 def test_a_post_is_made_once_with_the_call_that_made_it(tmp_path: Path, antiphon_fake: Fake) -> None:
     journal, channel = Journal(tmp_path / "store.db"), Channel("lab", tmp_path / "store.db")
-    antiphon_fake.play(call("chat_post", text="hello all"), "done", "again")
+    antiphon_fake.play(call("chat_post", text="hello all"), "done")
     session = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), journal=journal)
     channel.join(session, "ada")
     session.vibe("say hello")

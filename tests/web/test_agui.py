@@ -533,7 +533,7 @@ def test_a_run_that_is_cancelled_elsewhere_says_so(journal: Journal, antiphon_fa
         journal.cancel("thread-of-many")
         return "so"
 
-    antiphon_fake.play(call("ending"), "Never.")
+    antiphon_fake.play(call("ending"))
     page = app(journal=journal, token=TOKEN, model=antiphon_fake.connect(MODEL), tools=[ending])
     assert outcome(Client(page, "thread-of-many").ask("Go.")) == {"type": "cancelled"}
     assert len(antiphon_fake.requests) == 1

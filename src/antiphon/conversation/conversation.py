@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
+from antiphon._base.did_you_mean import hint_arguments, make_hinting_getattr
 from antiphon._base.json import sanitize_unicode
-from antiphon._base.name_hints import hint_arguments, make_hinting_getattr
 from antiphon.conversation.compaction import Compaction, SummarySource, estimate_tokens, plan_compaction
 from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, Update, UserPart

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from antiphon._base.name_hints import hint_arguments
+from antiphon._base.did_you_mean import hint_arguments
 from antiphon._base.optional_deps import format_price_hint
 from antiphon.effects.pipeline import EffectCall, Middleware
 from antiphon.effects.types import AskModel, CallTool, ModelReplied, Outcome

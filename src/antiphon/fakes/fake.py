@@ -6,7 +6,7 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from antiphon._base.name_hints import hint_arguments
+from antiphon._base.did_you_mean import hint_arguments
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError
 from antiphon.fakes.faults import Faults, FaultSequence

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
+from antiphon._base.did_you_mean import hint_arguments
 from antiphon._base.json import dump_json
-from antiphon._base.name_hints import hint_arguments
 from antiphon.errors import AntiphonError, OptionError
 
 #: The age of the requesting account: some models enforce bound thinking only for newer ones.

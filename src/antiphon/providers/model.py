@@ -7,9 +7,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from antiphon._base.did_you_mean import suggest_name
+from antiphon._base.did_you_mean import hint_arguments, make_hinting_getattr, suggest_name
 from antiphon._base.json_access import as_array
-from antiphon._base.name_hints import hint_arguments, make_hinting_getattr
 from antiphon.conversation import Conversation
 from antiphon.errors import ConfigurationError, ContentError, OptionError, PrefixBroken
 from antiphon.facts.model_facts import Facts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
 
-from antiphon._base.name_hints import make_hinting_getattr
+from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
 from antiphon.errors import OptionError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon._base.name_hints import hint_arguments
+from antiphon._base.did_you_mean import hint_arguments
 from antiphon.conversation import Conversation, Turn
 from antiphon.conversation.transcript import format_transcript
 from antiphon.errors import ContextOverflow, OptionError

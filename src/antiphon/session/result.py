@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args
 
-from antiphon._base.name_hints import make_hinting_getattr
+from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.results.plain_json import ValueProxy
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast, overload
 
-from antiphon._base.name_hints import make_hinting_getattr
+from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
 from antiphon.effects.types import HumanAnswer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from antiphon._base.name_hints import hint_arguments
+from antiphon._base.did_you_mean import hint_arguments
 from antiphon.conversation import ToolCall
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.rule_matching import ShellCommand, argument_matches, parse_call_commands

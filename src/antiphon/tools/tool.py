@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from antiphon._base.did_you_mean import suggest_name
-from antiphon._base.name_hints import hint_arguments
+from antiphon._base.did_you_mean import hint_arguments, suggest_name
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
 from antiphon.tools.function_schema import FunctionSchema

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from antiphon._base.name_hints import make_hinting_getattr
+from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.conversation import AssistantPart, Conversation, Image, Text, ToolCall, ToolResult
 from antiphon.conversation.parts import Citation, collect_citations, extract_answer_text, extract_reasoning
 from antiphon.errors import NotReadyError
