@@ -134,7 +134,10 @@ def test_exchanges_are_recorded_once_and_replayed(pytester: pytest.Pytester) -> 
     with Fake(echo) as fake, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
         patch.setenv("OPENAI_API_KEY", "any")
-        pytester.runpytest_inprocess("--antiphon-record").assert_outcomes(passed=1)
+        for _ in range(2):
+            pytester.runpytest_inprocess("--antiphon-record").assert_outcomes(passed=1)
+            written = (pytester.path / "exchanges" / "test_it" / "test_a_question.jsonl").read_text(encoding="utf-8")
+        assert written.count("You said: Hi.") == 1, "the file is written anew"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
         patch.setenv("OPENAI_API_KEY", "any")

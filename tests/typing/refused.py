@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from antiphon import Agent, Session, connect
+from antiphon import Agent, Limits, Session, connect
 
 
 @dataclass
@@ -70,3 +70,7 @@ Agent("openai/gpt-5", returns=City, deps_type=int, check=check_with_database)  #
 Agent("openai/gpt-5", system=count, deps_type=Database)  # wrong
 Agent(connect_number, deps_type=Database)  # wrong
 later = with_deps.stream("…", deps=Database("x")).result.value.nme  # wrong
+Agent("openai/gpt-5").run_sync("…")  # wrong
+session.ask("…")  # wrong
+connect("openai/gpt-5").invoke("…")  # wrong
+Limits(max_cost=1)  # wrong

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from antiphon.fakes import Fake
 
 _FAILED = pytest.StashKey[bool]()
-#: The variables that lead a program to the fake, by the API whose base URL they take.
+#: The variables that lead a program to the fake, by the owner of the API.
 _VARIABLES = {
     "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
-    "gemini": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+    "google": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
 }
 
 

@@ -297,7 +297,7 @@ class SqliteDatabase(Database):
 
 
 def _describe_directory(path: Path) -> str:
-    return f"is a directory; name a file in it: `--db {path / 'sessions.db'}`"
+    return f"cannot be opened: it is a directory; name a file in it: `--db {path / 'sessions.db'}`"
 
 
 def set_journal_mode(connection: sqlite3.Connection, mode: str, timeout: float) -> None:
