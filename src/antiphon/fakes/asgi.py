@@ -19,6 +19,7 @@ from antiphon.fakes.embeddings import answer_embeddings
 from antiphon.fakes.gemini_continuation import resume_answer
 from antiphon.fakes.request_handler import (
     HttpReply,
+    find_key_error,
     make_error_reply,
     make_exhausted_error,
     make_json_reply,
@@ -69,7 +70,7 @@ class FakeApp:
 
     def _make_embedding_endpoint(self, fake: FakeApi) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
-            received, fault = await _parse(fake.spec.name, False, request)
+            received, fault = await self._parse(fake.spec.name, False, request)
             answer = fault or answer_embeddings(fake.spec, received)
             if isinstance(answer, ErrorReply):
                 self._requests.append(replace(received, rejected=answer.message))
@@ -93,15 +94,16 @@ class FakeApp:
     async def _list_models(self, request: Request) -> _Response:
         api = _guess_api(request)
         fake = FAKE_APIS[api]
-        if not _has_key(request, fake.spec.http.key_header):
-            return _Response(make_error_reply(fake.vendor.missing_key, api))
+        key = request.query_params.get("key", "")
+        if (fault := find_key_error(fake, request.headers, key, self._state)) is not None:
+            return _Response(make_error_reply(fault, api))
         if (failure := self._script.take_failure()) is not None:
             return _Response(make_error_reply(fake.vendor.make_scripted_error(failure, ""), api))
         name = (default_model(fake.spec.owner) or "").partition("/")[2]
         return _Response(make_json_reply(api, fake.vendor.list_models(name)))
 
     async def _exchange(self, api: str, stream: bool, request: Request) -> HttpReply:
-        received, fault = await _parse(api, stream, request)
+        received, fault = await self._parse(api, stream, request)
         received, fault = validate_request(received, fault, self._state)
         self._requests.append(received)
         if fault:
@@ -113,6 +115,18 @@ class FakeApp:
         sending = make_step_reply(step, received, self._state, as_array=as_array)
         await asyncio.sleep(sending.delay)
         return sending
+
+    async def _parse(self, api: str, stream: bool, request: Request) -> tuple[Received, ErrorReply | None]:
+        return parse_request(
+            api,
+            request.url.path,
+            dict(request.headers),
+            await request.body(),
+            self._state,
+            model=request.path_params.get("model", ""),
+            stream=stream,
+            key=request.query_params.get("key", ""),
+        )
 
     async def _step(self, received: Received) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._state)) is not None:
@@ -126,18 +140,6 @@ class FakeApp:
         except Exception as error:
             # Report the error with a 400: clients retry a 500, and the next step would hide the error.
             return Fail(400, f"the script's function raised {type(error).__name__}: {error}")
-
-
-async def _parse(api: str, stream: bool, request: Request) -> tuple[Received, ErrorReply | None]:
-    return parse_request(
-        api,
-        request.url.path,
-        dict(request.headers),
-        await request.body(),
-        model=request.path_params.get("model", ""),
-        stream=stream,
-        key=request.query_params.get("key", ""),
-    )
 
 
 class _Response:
@@ -166,11 +168,6 @@ class _NotFound:
         api = _guess_api(request)
         text = FAKE_APIS[api].vendor.not_found.format(method=request.method, path=request.url.path)
         await _Response(make_error_reply(ErrorReply(text, 404), api))(scope, receive, send)
-
-
-def _has_key(request: Request, header: str) -> bool:
-    given = (request.headers.get(name, "") for name in (header, "authorization"))
-    return "key" in request.query_params or any(each.removeprefix("Bearer").strip() for each in given)
 
 
 def _guess_api(request: Request) -> str:

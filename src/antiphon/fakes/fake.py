@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, get_args
 
 from antiphon._base.optional_deps import describe_missing_extra
@@ -31,14 +31,25 @@ class Fake:
 
     It is as strict as the real servers. For models whose thinking is bound to its prompt, thinking after a
     changed prompt is rejected; `account="old"` is an account for which some of these models still allow it.
+    `keys` are the keys that it accepts, which may change while it is served; without any, each key is accepted.
 
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
-    def __init__(self, script: ScriptSteps | Mapping[str, ScriptSteps] = (), *, account: AccountAge = "new") -> None:
+    def __init__(
+        self,
+        script: ScriptSteps | Mapping[str, ScriptSteps] = (),
+        *,
+        account: AccountAge = "new",
+        keys: Iterable[str] = (),
+    ) -> None:
         if account not in get_args(AccountAge):
             raise OptionError(f'the account of a fake is "new" or "old", not {account!r}')
+        if isinstance(keys, str):
+            raise OptionError("`keys` of a fake is a list of keys, not one text")
         self.requests: list[Received] = []
+        #: The keys that are accepted; any key if there are none.
+        self.keys: set[str] = set(keys)
         self._script = Script(script)
         self._account: AccountAge = account
         self._service: LoopbackServer | None = None
@@ -61,7 +72,7 @@ class Fake:
             raise make_missing_library_error(error) from None
         from antiphon.fakes.api_base import ServerState
 
-        return FakeApp(self._script, self.requests, ServerState(self._account)).app()
+        return FakeApp(self._script, self.requests, ServerState(self._account, self.keys)).app()
 
     @property
     def url(self) -> str:

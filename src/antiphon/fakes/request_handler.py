@@ -10,7 +10,7 @@ from typing import Any
 from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_object
 from antiphon.errors import MalformedJSONError
-from antiphon.fakes.api_base import ServerState
+from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.schema_texts import fill_schema
 from antiphon.fakes.script import Answer, Fail, Received
@@ -34,10 +34,18 @@ class HttpReply:
 
 
 def parse_request(
-    api: str, path: str, headers: Mapping[str, str], raw: bytes, *, model: str = "", stream: bool = False, key: str = ""
+    api: str,
+    path: str,
+    headers: Mapping[str, str],
+    raw: bytes,
+    memory: ServerState,
+    *,
+    model: str = "",
+    stream: bool = False,
+    key: str = "",
 ) -> tuple[Received, ErrorReply | None]:
-    """Return the request, and an error if it has no key or no JSON. `model`, `stream` and `key` are from the
-    URL.
+    """Return the request, and an error if it has no valid key or no JSON. `model`, `stream` and `key` are from
+    the URL.
     """
     fake = FAKE_APIS[api]
     blanked = {name: "[key]" if name in _REDACTED_HEADERS else value for name, value in headers.items()}
@@ -46,12 +54,19 @@ def parse_request(
         body = load_json(raw, "the body")
     except MalformedJSONError as error:
         body, fault = None, ErrorReply(fake.vendor.invalid_json.format(fault=error))
-    given = (headers.get(name, "") for name in (fake.spec.http.key_header, "authorization"))
-    if not key and not any(each.removeprefix("Bearer").strip() for each in given):
-        fault = fake.vendor.missing_key
+    fault = find_key_error(fake, headers, key, memory) or fault
     named = as_object(body).get("model")
     model = model or (named if isinstance(named, str) else "")
     return Received(api, path, blanked, body, model, stream or as_object(body).get("stream") is True), fault
+
+
+def find_key_error(fake: FakeApi, headers: Mapping[str, str], key: str, memory: ServerState) -> ErrorReply | None:
+    """Return the error for a missing or unknown key, or None. `key` is the one from the URL."""
+    given = (headers.get(name, "") for name in (fake.spec.http.key_header, "authorization"))
+    found = {each for each in (key, *(each.removeprefix("Bearer").strip() for each in given)) if each}
+    if not found:
+        return fake.vendor.missing_key
+    return None if not memory.keys or found & memory.keys else fake.vendor.wrong_key
 
 
 def validate_request(

@@ -53,6 +53,8 @@ class FakeVendor:
     """The servers of one company: their errors, headers and list of models."""
 
     missing_key: ErrorReply
+    #: The error for a key that is not accepted.
+    wrong_key: ErrorReply
     #: The messages for a body that is no JSON and for an unknown URL.
     invalid_json: str
     not_found: str
@@ -99,6 +101,7 @@ def _format_anthropic_error(refusal: ErrorReply, request_id: str) -> dict[str, A
 
 ANTHROPIC = FakeVendor(
     missing_key=ErrorReply("x-api-key header is required", 401),
+    wrong_key=ErrorReply("invalid x-api-key", 401),
     invalid_json="The request body is not valid JSON: {fault}",
     not_found="Not found",
     messages={
@@ -131,6 +134,10 @@ def _format_openai_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]
     return {"error": {"message": refusal.message, "type": kind, "param": param, "code": code}}
 
 
+_WRONG_OPENAI_KEY = (
+    "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
+)
+
 OPENAI = FakeVendor(
     missing_key=ErrorReply(
         "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
@@ -138,12 +145,13 @@ OPENAI = FakeVendor(
         "https://platform.openai.com/account/api-keys.",
         401,
     ),
+    wrong_key=ErrorReply(_WRONG_OPENAI_KEY, 401, code="invalid_api_key"),
     invalid_json="We could not parse the JSON body of your request. (HINT: This likely means you aren't using your "
     "HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
     not_found="Invalid URL ({method} {path})",
     messages={
         400: "Invalid request.",
-        401: "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys.",
+        401: _WRONG_OPENAI_KEY,
         403: "You are not allowed to use this model.",
         404: "The model `{model}` does not exist or you do not have access to it.",
         429: "Rate limit reached for {model} on requests per min (RPM): Limit 3, Used 3, Requested 1.",
@@ -185,6 +193,8 @@ GOOGLE = FakeVendor(
         "other form of API consumer identity to call this API.",
         403,
     ),
+    # A wrong key is a 400 with Google.
+    wrong_key=ErrorReply("API key not valid. Please pass a valid API key."),
     invalid_json="Invalid JSON payload received. Unexpected token.",
     not_found="The requested URL {path} was not found on this server.",
     messages={

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from antiphon.providers.authorization import Authorizer, OutgoingRequest
+
 
 @cache
 def get_ssl_context() -> SSLContext:
@@ -82,6 +84,8 @@ class HttpClient:
     timeout: float | None = 600.0
     proxy: str | None = field(default=None, repr=False)
     transport: Any = field(default=None, repr=False)
+    #: What proves who sends a request, if that is not one of the headers.
+    authorizer: Authorizer[Any] | None = None
     _sync_transport: httpx2.BaseTransport | None = field(default=None, repr=False)
     # Connections belong to the event loop that opened them: a second `asyncio.run` must not reuse the first one's.
     _async_transports: WeakKeyDictionary[Any, httpx2.AsyncBaseTransport] = field(
@@ -236,6 +240,13 @@ def _read_headers(response: httpx2.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
 
 
+def _describe_outgoing(request: httpx2.Request, body: bytes) -> OutgoingRequest:
+    """Return what a signature of a request covers."""
+    from antiphon.providers.authorization import OutgoingRequest
+
+    return OutgoingRequest(request.method, str(request.url), dict(request.headers), body)
+
+
 class _ResponseChannel:
     """The open response of one exchange."""
 
@@ -248,13 +259,29 @@ class _ResponseChannel:
     def send(self, step: SendRequest) -> ExchangeEvent:
         self.close()
         try:
-            request = self._client.build_request(step, self._path)
-            response = self._response = self._client.open_transport().handle_request(request)
-            headers = _read_headers(response)
-            self._chunks = self._read_chunks(response, headers)
-            return ResponseHead(response.status_code, headers)
+            authorizer = self._client.authorizer
+            if authorizer is None:
+                return self._send_request(self._client.build_request(step, self._path))
+            head = ResponseHead(401, {})
+            for _ in range(2):
+                self.close()
+                request = self._client.build_request(step, self._path)
+                headers, held = authorizer.authorize(_describe_outgoing(request, step.body))
+                request.headers.update(headers)
+                head = self._send_request(request)
+                if not authorizer.means_expired(head.status, head.headers):
+                    break
+                # Once more with a new one.
+                authorizer.discard(held)
+            return head
         except _get_transport_errors() as error:
             return self._client.failed(error)
+
+    def _send_request(self, request: httpx2.Request) -> ResponseHead:
+        response = self._response = self._client.open_transport().handle_request(request)
+        headers = _read_headers(response)
+        self._chunks = self._read_chunks(response, headers)
+        return ResponseHead(response.status_code, headers)
 
     def read(self) -> ExchangeEvent:
         try:
@@ -289,16 +316,31 @@ class _AsyncResponseChannel:
         if self._response is not None:
             await self.close()
         try:
-            request = self._client.build_request(step, self._path)
-            response = self._response = await self._client.open_async_transport().handle_async_request(request)
-            headers = _read_headers(response)
-            if headers.get("content-encoding") or response.is_stream_consumed:
-                self._chunks = self._read_chunks(response, headers)
-            else:
-                self._chunks = aiter(cast("httpx2.AsyncByteStream", response.stream))
-            return ResponseHead(response.status_code, headers)
+            authorizer = self._client.authorizer
+            if authorizer is None:
+                return await self._send_request(self._client.build_request(step, self._path))
+            head = ResponseHead(401, {})
+            for _ in range(2):
+                await self.close()
+                request = self._client.build_request(step, self._path)
+                headers, held = await authorizer.aauthorize(_describe_outgoing(request, step.body))
+                request.headers.update(headers)
+                head = await self._send_request(request)
+                if not authorizer.means_expired(head.status, head.headers):
+                    break
+                authorizer.discard(held)
+            return head
         except _get_transport_errors() as error:
             return self._client.failed(error)
+
+    async def _send_request(self, request: httpx2.Request) -> ResponseHead:
+        response = self._response = await self._client.open_async_transport().handle_async_request(request)
+        headers = _read_headers(response)
+        if headers.get("content-encoding") or response.is_stream_consumed:
+            self._chunks = self._read_chunks(response, headers)
+        else:
+            self._chunks = aiter(cast("httpx2.AsyncByteStream", response.stream))
+        return ResponseHead(response.status_code, headers)
 
     async def read(self) -> ExchangeEvent:
         assert self._chunks is not None

@@ -237,3 +237,14 @@ def _get_provider(name: str, model: str) -> Provider:
 def needs_key(provider: Provider) -> bool:
     """Return whether requests without a key are pointless."""
     return bool(provider.key_env) and provider.name not in _KEYLESS
+
+
+def build_key_headers(header: str, key: str) -> dict[str, str]:
+    """Return the header of a key or token, or none without a key."""
+    return {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
+
+
+def check_key_text(key: str) -> None:
+    """Raise ConfigurationError for a key that no HTTP header takes. The message does not quote it."""
+    if not key.isascii() or not key.isprintable():
+        raise ConfigurationError("the key holds characters that no HTTP header takes; was it copied whole?")
