@@ -15,8 +15,12 @@ from starlette.types import Receive, Scope, Send
 from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
+from antiphon.fakes.aws_signatures import SignedRequest
 from antiphon.fakes.embeddings import answer_embeddings
 from antiphon.fakes.gemini_continuation import resume_answer
+from antiphon.fakes.identity import FakeIdentity
+from antiphon.fakes.identity_routes import make_token_routes
+from antiphon.fakes.platforms import ENDPOINTS, PlatformEndpoint
 from antiphon.fakes.request_handler import (
     HttpReply,
     find_key_error,
@@ -36,8 +40,9 @@ from antiphon.wire.apis import PLAIN_API
 class FakeApp:
     """The request handlers of one fake."""
 
-    def __init__(self, script: Script, requests: list[Received], memory: ServerState) -> None:
+    def __init__(self, script: Script, requests: list[Received], memory: ServerState, identity: FakeIdentity) -> None:
         self._script = script
+        self._identity = identity
         self._requests = requests
         self._state = memory
 
@@ -60,6 +65,9 @@ class FakeApp:
                 for method, below in fake.stored:
                     endpoint = self._make_stored_endpoint(fake, method, below)
                     routes.append(Route(root + http.path + below, endpoint, methods=[method]))
+        for platform in ENDPOINTS:
+            routes.append(Route(platform.path, self._make_platform_endpoint(platform), methods=["POST"]))
+        routes.extend(make_token_routes(self._identity))
         return Starlette(routes=[*routes, Route("/{path:path}", _NotFound())])
 
     def _make_post_endpoint(self, fake: FakeApi, *, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
@@ -68,17 +76,41 @@ class FakeApp:
 
         return endpoint
 
-    def _make_embedding_endpoint(self, fake: FakeApi) -> Callable[[Request], Awaitable[Any]]:
+    def _make_platform_endpoint(self, platform: PlatformEndpoint) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
-            received, fault = await self._parse(fake.spec.name, False, request)
-            answer = fault or answer_embeddings(fake.spec, received)
-            if isinstance(answer, ErrorReply):
-                self._requests.append(replace(received, rejected=answer.message))
-                return _Response(make_error_reply(answer, fake.spec.name))
-            self._requests.append(received)
-            return _Response(make_json_reply(fake.spec.name, answer))
+            content, headers = await request.body(), dict(request.headers)
+            query = request.scope["query_string"].decode()
+            url = f"http://{headers.get('host', '')}{request.scope['raw_path'].decode()}{f'?{query}' if query else ''}"
+            model = request.path_params.get("model", "")
+            received, fault = parse_request(
+                platform.api, request.url.path, headers, content, model=model, stream=platform.stream
+            )
+            signed = SignedRequest(request.method, url, headers, content)
+            if (denied := platform.check_access(signed, self._identity, self._state.keys)) is not None:
+                self._requests.append(replace(received, rejected=denied.message))
+                return _Response(make_error_reply(denied, platform.api, platform.vendor))
+            if platform.embeds:
+                return self._embed(received, fault)
+            read, refusal = (received, fault) if fault else platform.read(received)
+            as_array = request.query_params.get("alt") != "sse"
+            sending = await self._answer(read, refusal, as_array, sent=received.body, platform=platform)
+            return _Response(platform.finish(sending))
 
         return endpoint
+
+    def _make_embedding_endpoint(self, fake: FakeApi) -> Callable[[Request], Awaitable[Any]]:
+        async def endpoint(request: Request) -> _Response:
+            return self._embed(*await self._parse(fake.spec.name, False, request))
+
+        return endpoint
+
+    def _embed(self, received: Received, fault: ErrorReply | None) -> _Response:
+        answer = fault or answer_embeddings(FAKE_APIS[received.api].spec, received)
+        if isinstance(answer, ErrorReply):
+            self._requests.append(replace(received, rejected=answer.message))
+            return _Response(make_error_reply(answer, received.api))
+        self._requests.append(received)
+        return _Response(make_json_reply(received.api, answer))
 
     def _make_stored_endpoint(self, fake: FakeApi, method: str, below: str) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
@@ -104,29 +136,38 @@ class FakeApp:
 
     async def _exchange(self, api: str, stream: bool, request: Request) -> HttpReply:
         received, fault = await self._parse(api, stream, request)
+        as_array = stream and request.query_params.get("alt") != "sse"
+        return await self._answer(received, fault, as_array, sent=received.body)
+
+    async def _answer(
+        self,
+        received: Received,
+        fault: ErrorReply | None,
+        as_array: bool,
+        *,
+        sent: Any,
+        platform: PlatformEndpoint | None = None,
+    ) -> HttpReply:
+        """Return the answer to a request, which is recorded with the body as it was sent."""
+        vendor, rule_vendor = (platform.vendor, platform.rule_vendor) if platform is not None else (None, None)
         received, fault = validate_request(received, fault, self._state)
-        self._requests.append(received)
+        self._requests.append(replace(received, body=sent))
         if fault:
-            return make_error_reply(fault, api)
+            return make_error_reply(fault, received.api, rule_vendor)
         step = await self._step(received)
         if step is None:
-            return make_error_reply(make_exhausted_error(received, self._script.given), api)
-        as_array = stream and request.query_params.get("alt") != "sse"
-        sending = make_step_reply(step, received, self._state, as_array=as_array)
+            return make_error_reply(make_exhausted_error(received, self._script.given), received.api, rule_vendor)
+        sending = make_step_reply(step, received, self._state, as_array=as_array, vendor=vendor)
         await asyncio.sleep(sending.delay)
         return sending
 
     async def _parse(self, api: str, stream: bool, request: Request) -> tuple[Received, ErrorReply | None]:
-        return parse_request(
-            api,
-            request.url.path,
-            dict(request.headers),
-            await request.body(),
-            self._state,
-            model=request.path_params.get("model", ""),
-            stream=stream,
-            key=request.query_params.get("key", ""),
+        headers, model = dict(request.headers), request.path_params.get("model", "")
+        received, fault = parse_request(
+            api, request.url.path, headers, await request.body(), model=model, stream=stream
         )
+        key = request.query_params.get("key", "")
+        return received, find_key_error(FAKE_APIS[api], headers, key, self._state) or fault
 
     async def _step(self, received: Received) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._state)) is not None:

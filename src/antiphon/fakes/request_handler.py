@@ -14,9 +14,9 @@ from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.schema_texts import fill_schema
 from antiphon.fakes.script import Answer, Fail, Received
-from antiphon.fakes.vendors import ErrorReply
+from antiphon.fakes.vendors import ErrorReply, FakeVendor
 
-_REDACTED_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie")
+_REDACTED_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie", "x-amz-security-token")
 _MAX_SHOWN_TEXT = 400
 
 
@@ -38,15 +38,11 @@ def parse_request(
     path: str,
     headers: Mapping[str, str],
     raw: bytes,
-    memory: ServerState,
     *,
     model: str = "",
     stream: bool = False,
-    key: str = "",
 ) -> tuple[Received, ErrorReply | None]:
-    """Return the request, and an error if it has no valid key or no JSON. `model`, `stream` and `key` are from
-    the URL.
-    """
+    """Return the request, and an error if it has no JSON. `model` and `stream` are from the URL."""
     fake = FAKE_APIS[api]
     blanked = {name: "[key]" if name in _REDACTED_HEADERS else value for name, value in headers.items()}
     fault = None
@@ -54,7 +50,6 @@ def parse_request(
         body = load_json(raw, "the body")
     except MalformedJSONError as error:
         body, fault = None, ErrorReply(fake.vendor.invalid_json.format(fault=error))
-    fault = find_key_error(fake, headers, key, memory) or fault
     named = as_object(body).get("model")
     model = model or (named if isinstance(named, str) else "")
     return Received(api, path, blanked, body, model, stream or as_object(body).get("stream") is True), fault
@@ -97,9 +92,9 @@ def _read_last_text(received: Received) -> str:
     return FAKE_APIS[received.api].read_last_text(received.body)
 
 
-def make_error_reply(refusal: ErrorReply, api: str) -> HttpReply:
-    """Return the HTTP response for an error."""
-    vendor = FAKE_APIS[api].vendor
+def make_error_reply(refusal: ErrorReply, api: str, vendor: FakeVendor | None = None) -> HttpReply:
+    """Return the HTTP response for an error, of the API's owner or another vendor."""
+    vendor = vendor or FAKE_APIS[api].vendor
     request_id = vendor.make_request_id()
     body = dump_json(vendor.format_error(refusal, request_id)).encode()
     headers = vendor.build_headers(request_id) | vendor.build_retry_headers(refusal)
@@ -114,12 +109,21 @@ def make_json_reply(api: str, body: dict[str, Any]) -> HttpReply:
 
 
 def make_step_reply(
-    step: Answer | Fail, received: Received, memory: ServerState, *, as_array: bool = False
+    step: Answer | Fail,
+    received: Received,
+    memory: ServerState,
+    *,
+    as_array: bool = False,
+    vendor: FakeVendor | None = None,
 ) -> HttpReply:
-    """Return the HTTP response for a script step. `as_array` selects a stream without events."""
+    """Return the HTTP response for a script step. `as_array` selects a stream without events.
+
+    `vendor` is whose errors are told, if not those of the API's owner.
+    """
     fake = FAKE_APIS[received.api]
     if isinstance(step, Fail):
-        return make_error_reply(fake.vendor.make_scripted_error(step, received.model), received.api)
+        teller = vendor or fake.vendor
+        return make_error_reply(teller.make_scripted_error(step, received.model), received.api, teller)
     schema = fake.read_schema(received.body) if step.as_form and step.text else {}
     if schema:
         step = dataclasses.replace(step, text=fill_schema(step.text, schema), as_form=False)

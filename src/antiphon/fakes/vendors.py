@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 from antiphon.fakes.script import Fail
 
@@ -92,6 +93,14 @@ def _build_retry_after(refusal: ErrorReply, *, in_milliseconds: bool = False) ->
         return {}
     more = {"retry-after-ms": f"{refusal.retry_after * 1000:.0f}"} if in_milliseconds else {}
     return {"retry-after": f"{refusal.retry_after:g}", **more}
+
+
+_WRONG_AZURE_KEY = ErrorReply(
+    "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
+    "active subscription and use a correct regional API endpoint for your resource.",
+    401,
+    code="401",
+)
 
 
 def _format_anthropic_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]:
@@ -217,4 +226,65 @@ GOOGLE = FakeVendor(
     list_models=lambda name: {
         "models": [{"name": f"models/{name}", "supportedGenerationMethods": ["generateContent"]}]
     },
+)
+
+
+def _format_azure_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]:  # noqa: ARG001
+    return {"error": {"code": refusal.code or str(refusal.status), "message": refusal.message}}
+
+
+def _build_azure_headers(request_id: str) -> dict[str, str]:
+    return {"apim-request-id": request_id, "x-request-id": request_id}
+
+
+#: Microsoft's gateway before the models of OpenAI.
+AZURE = replace(
+    OPENAI,
+    missing_key=_WRONG_AZURE_KEY,
+    wrong_key=_WRONG_AZURE_KEY,
+    not_found="Resource not found",
+    messages={
+        **OPENAI.messages,
+        401: "The principal `fake` lacks the required data action "
+        "`Microsoft.CognitiveServices/accounts/OpenAI/deployments/chat/completions/action` to perform "
+        "`POST /openai/deployments/{{deployment-id}}/chat/completions` operation.",
+        404: "The API deployment for this resource does not exist. If you created the deployment within the last 5 "
+        "minutes, please wait a moment and try again.",
+    },
+    codes={401: "PermissionDenied", 404: "DeploymentNotFound", 429: "429"},
+    format_error=_format_azure_error,
+    build_headers=_build_azure_headers,
+)
+
+_AWS_KINDS = {
+    400: "ValidationException",
+    403: "AccessDeniedException",
+    404: "ResourceNotFoundException",
+    408: "ModelTimeoutException",
+    424: "ModelErrorException",
+    429: "ThrottlingException",
+    503: "ServiceUnavailableException",
+}
+
+AWS = FakeVendor(
+    missing_key=ErrorReply("Missing Authentication Token", 403, code="MissingAuthenticationTokenException"),
+    wrong_key=ErrorReply("Authentication failed: Please make sure your API Key is valid.", 403),
+    invalid_json="Malformed input request, please reformat your input and try again.",
+    not_found="",
+    messages={
+        400: "Malformed input request, please reformat your input and try again.",
+        403: "User: arn:aws:sts::123456789012:assumed-role/fake is not authorized to perform: bedrock:InvokeModel on "
+        "resource: {model} because no identity-based policy allows the bedrock:InvokeModel action",
+        404: "Could not resolve the foundation model from the provided model identifier.",
+        429: "Too many requests, please wait before trying again.",
+        500: "The system encountered an unexpected error during processing. Try your request again.",
+        503: "Bedrock is unable to process your request.",
+    },
+    make_request_id=lambda: str(uuid4()),
+    build_headers=lambda request_id: {"x-amzn-requestid": request_id},
+    format_error=lambda refusal, request_id: {"message": refusal.message},  # noqa: ARG005
+    build_retry_headers=lambda refusal: {
+        "x-amzn-errortype": refusal.code or _AWS_KINDS.get(refusal.status, "InternalServerException")
+    },
+    list_models=lambda name: {"modelSummaries": [{"modelId": name}]},
 )

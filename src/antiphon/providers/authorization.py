@@ -57,6 +57,7 @@ class CredentialSource(Generic[T]):
         list_secrets: Callable[[T], Iterable[str]],
         *,
         what: str,
+        forget: Callable[[], object] | None = None,
     ) -> None:
         self._provider = provider
         self._fetch = fetch
@@ -64,6 +65,8 @@ class CredentialSource(Generic[T]):
         self._accept = accept
         self._list_secrets = list_secrets
         self._what = what
+        #: Makes `fetch` forget what it keeps, after a rejection.
+        self._forget = forget
         self._held: Issued[T] | None = None
         self._lock = threading.Lock()
         # The lock of an asynchronous function belongs to its event loop.
@@ -100,8 +103,12 @@ class CredentialSource(Generic[T]):
 
     def discard(self, rejected: Issued[T]) -> None:
         """Forget a credential that the provider rejected, unless it was replaced meanwhile."""
-        if self._held is rejected:
+        with self._lock:
+            if self._held is not rejected:
+                return
             self._held = None
+            if self._forget is not None:
+                self._forget()
 
     def _current(self) -> Issued[T] | None:
         held = self._held
@@ -183,7 +190,22 @@ class Authorizer(Generic[T]):
 
 def make_key_authorizer(provider: str, key: KeyFunction, header: str) -> Authorizer[str]:
     """Return the authorizer for a key function of the user's."""
-    source = CredentialSource(provider, key, accept_token, lambda value: (value,), what="the function for the key")
+    return make_token_authorizer(provider, key, "the function for the key", header)
+
+
+def make_token_authorizer(
+    provider: str,
+    fetch: Callable[[], object],
+    what: str,
+    header: str = "authorization",
+    *,
+    forget: Callable[[], object] | None = None,
+) -> Authorizer[str]:
+    """Return the authorizer with the keys or tokens of a function; `what` names it in messages.
+
+    `forget` is called after a rejection, before the function is called again.
+    """
+    source = CredentialSource(provider, fetch, accept_token, lambda value: (value,), what=what, forget=forget)
     return Authorizer(source, lambda value, _: build_key_headers(header, value), header=header)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from antiphon.errors import ProviderError
-from antiphon.providers.decompression import ACCEPTED_ENCODINGS, make_decompressor
+from antiphon.providers.decompression import ACCEPTED_ENCODINGS, is_event_stream_of_aws, make_unpacker
 from antiphon.providers.error_mapping import make_transport_error
 from antiphon.providers.exchange import (
     EmitDelta,
@@ -299,7 +299,7 @@ class _ResponseChannel:
             # A transport without streaming returns the complete, decompressed body.
             return iter((response.content,))
         stream = cast("httpx2.SyncByteStream", response.stream)
-        unpack = make_decompressor(headers.get("content-encoding", ""), self._client.provider)
+        unpack = make_unpacker(headers, self._client.provider)
         return iter(stream) if unpack is None else (piece for chunk in stream for piece in unpack(chunk))
 
 
@@ -336,7 +336,7 @@ class _AsyncResponseChannel:
     async def _send_request(self, request: httpx2.Request) -> ResponseHead:
         response = self._response = await self._client.open_async_transport().handle_async_request(request)
         headers = _read_headers(response)
-        if headers.get("content-encoding") or response.is_stream_consumed:
+        if headers.get("content-encoding") or response.is_stream_consumed or is_event_stream_of_aws(headers):
             self._chunks = self._read_chunks(response, headers)
         else:
             self._chunks = aiter(cast("httpx2.AsyncByteStream", response.stream))
@@ -358,7 +358,7 @@ class _AsyncResponseChannel:
         if response.is_stream_consumed:
             yield response.content
             return
-        unpack = make_decompressor(headers.get("content-encoding", ""), self._client.provider)
+        unpack = make_unpacker(headers, self._client.provider)
         async for chunk in cast("httpx2.AsyncByteStream", response.stream):
             if unpack is None:
                 yield chunk

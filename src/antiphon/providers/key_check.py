@@ -26,8 +26,7 @@ def check_key_works(provider: Provider, key: str, environment: Mapping[str, str]
     Raise AuthenticationFailed if the provider rejects the key. Raise another ProviderError or a ConfigurationError if
     the request cannot tell.
     """
-    header = wire(provider.api).SPEC.http.key_header
-    error = _list_models(provider, build_key_headers(header, key), environment)
+    error = _list_models(provider, build_key_headers(provider.get_key_header(), key), environment)
     if error is not None and error.status in _REJECTED:
         raise AuthenticationFailed(
             f"{provider.name} rejects this key: {error.text or error.status}",

@@ -25,13 +25,13 @@ from antiphon.providers.registry import (
     Provider,
     build_key_headers,
     check_key_text,
-    choose_api,
     needs_key,
+    place_model,
     resolve,
 )
 from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseLimits
 from antiphon.providers.retry import Retry
-from antiphon.wire import APIS, ModelSettings, Options, Reply, ReplyDelta, Target, Usage, wire
+from antiphon.wire import ModelSettings, Options, Reply, ReplyDelta, Target, Usage, wire
 from antiphon.wire.cache import add_cache_options, find_prompt_change
 from antiphon.wire.images import check_new_images
 from antiphon.wire.prompt import announce_request_changes, is_costly_change
@@ -84,7 +84,7 @@ class Model:
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
         url, user = split_credentials(url)
-        auth = build_key_headers(self._codec.SPEC.http.key_header, key)
+        auth = build_key_headers(provider.get_key_header(), key)
         auth |= {"authorization": user} if user else {}
         if authorizer is not None and authorizer.header in {name.lower() for name in (*auth, *headers)}:
             # As with a key: a header of the user's takes its place.
@@ -339,8 +339,7 @@ def connect(
     `replay` answers later, without key or network.
     """
     place, name = resolve(model, provider, url)
-    place = choose_api(place, name)
-    address = url or place.address(environment)
+    place = place_model(place, name, environment, url)
     found = _check_key(key) if key is not None else place.key(environment)
     if replay is not None or record is not None:
         from antiphon.providers.recording import RecordingTransport, ReplayTransport
@@ -352,7 +351,13 @@ def connect(
     if not isinstance(found, str):
         from antiphon.providers.authorization import make_key_authorizer
 
-        authorizer, found = make_key_authorizer(place.name, found, APIS[place.api].http.key_header), ""
+        # A function for a platform returns tokens.
+        header = "authorization" if place.sign_in else place.get_key_header()
+        authorizer, found = make_key_authorizer(place.name, found, header), ""
+    elif not found and place.sign_in:
+        from antiphon.providers.sign_in import make_platform_authorizer
+
+        authorizer = make_platform_authorizer(place, environment)
     if not found and authorizer is None and needs_key(place) and url is None:
         raise ConfigurationError(
             f"no key for {place.name}: `antiphon setup keys set {place.name}` stores one; or set"
@@ -360,7 +365,7 @@ def connect(
             f"{catalog.suggest_model_name(place.name, name)}"
         )
     warn_of_retirement(place.name, name)
-    _check_settings(found, address, headers or {}, retry or Retry(), proxy)
+    _check_settings(found, place.url, headers or {}, retry or Retry(), proxy)
     _check_limits(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
     if not isinstance(continuations, int) or isinstance(continuations, bool) or continuations < 0:
         raise OptionError(f"`continuations` is a whole number from 0, not {continuations!r:.60}")
@@ -370,7 +375,7 @@ def connect(
     return kind(
         place,
         name,
-        url=address,
+        url=place.url,
         key=found,
         headers=headers or {},
         options=merge_options(Options(), options),
