@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from antiphon import Limits, Session
+from antiphon import Limits, Session, connect
 from antiphon._base.optional_deps import build_install_command
 from antiphon.cli import cli
 from antiphon.durable import Dispatcher, Journal
@@ -67,6 +67,9 @@ _NEEDS = [
     ("local", "xllamacpp", lambda: Session("local/0.5b").do("Hello.")),
     ("otel", "opentelemetry", instrument),
     ("otel", "opentelemetry", export_telemetry),
+    ("bedrock", "botocore", lambda: connect("bedrock/m", environment={"AWS_REGION": "r"})),
+    ("vertex", "google", lambda: connect("vertex/gemini-m", environment={"GOOGLE_CLOUD_PROJECT": "p"})),
+    ("azure", "azure", lambda: connect("azure/m", environment={"AZURE_OPENAI_ENDPOINT": "http://x"})),
     ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
     ("postgres", "psycopg", lambda: Journal(_NOWHERE).list_runs()),
     ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).make_ready([])),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from antiphon.errors import AntiphonError
     from antiphon.lang.runtime import install_importer, load, loads, run
     from antiphon.programs import map
-    from antiphon.providers import Embeddings, Model, aembed, connect, embed
+    from antiphon.providers import Credential, Embeddings, Model, aembed, connect, embed
     from antiphon.results import Result
     from antiphon.session import Agent, AIResult, ReturnError, Session
     from antiphon.tools import ToolContext
@@ -31,6 +31,7 @@ _HOMES = {
     "AntiphonError": "antiphon.errors",
     "Chat": "antiphon.conversation",
     "Conversation": "antiphon.conversation",
+    "Credential": "antiphon.providers",
     "Image": "antiphon.conversation",
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
@@ -63,6 +64,7 @@ __all__ = [
     "AntiphonError",
     "Chat",
     "Conversation",
+    "Credential",
     "Embeddings",
     "Image",
     "Limits",

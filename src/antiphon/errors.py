@@ -60,6 +60,7 @@ AntiphonError
     │   └── StreamCut        a stream ended before its reply was complete
     ├── TimedOut             the server was silent for too long
     ├── AnswerTooLong        an answer of more bytes or seconds than `connect` allows
+    ├── CredentialsFailed    no key or token could be fetched; nothing was sent
     ├── BadReply             an answer that violates the API's contract
     ├── UnknownStop          an answer with an unknown stop reason
     ├── ContinuationFailed   an answer that could not be continued to its end
@@ -222,6 +223,10 @@ class TimedOut(ProviderError):
 
 class AnswerTooLong(ProviderError):
     """An answer exceeded `max_bytes` or `max_seconds`. The request was not retried."""
+
+
+class CredentialsFailed(ProviderError):
+    """No key or token could be fetched, so nothing was sent. The cause is what the function raised."""
 
 
 class BadReply(ProviderError):

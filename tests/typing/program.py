@@ -11,6 +11,7 @@ from antiphon import (
     AntiphonError,
     Chat,
     Conversation,
+    Credential,
     Embeddings,
     Image,
     Limits,
@@ -234,8 +235,15 @@ def call_tools() -> None:
     print([each.name for each in names])
 
 
+async def fetch_key() -> Credential:
+    return Credential("a key")
+
+
 def talk() -> None:
     model: Model = connect("anthropic/claude-sonnet-5")
+    connect("anthropic/claude-sonnet-5", key=lambda: "a key")
+    connect("anthropic/claude-sonnet-5", key=lambda: Credential("a key", expires_at=1.0))
+    connect("anthropic/claude-sonnet-5", key=fetch_key)
     conversation = Conversation("Be brief.", [ToolSpec("weather")])
     conversation.add_user(["Hello", Image(url="https://example.com/a.png"), Chat("@coder", "Hi")])
     reply: Reply = model.chat(conversation)

@@ -51,6 +51,7 @@ with_deps = Agent("openai/gpt-5", system=describe, returns=City, deps_type=Datab
 Session("openai/gpt-5", temprature=0.5)  # wrong
 Session("openai/gpt-5", temperature="hot")  # wrong
 connect("openai/gpt-5", reasoning="lots")  # wrong
+connect("openai/gpt-5", key=lambda: 7)  # wrong
 Agent("openai/gpt-5", settings={"temprature": 0.5})  # wrong
 Agent("openai/gpt-5", polcy=None)  # wrong
 Agent("openai/gpt-5", limits=3)  # wrong

@@ -82,9 +82,16 @@ def list_keys(as_json: bool) -> None:
     from antiphon.providers.registry import PROVIDERS
 
     environment = current_configuration().environment
-    places = [(each, place) for each in PROVIDERS.values() if (place := environment.describe_key_source(each))]
+    places = [
+        (each, place)
+        for each in PROVIDERS.values()
+        if (place := environment.describe_key_source(each) or environment.describe_sign_in(each))
+    ]
     if as_json:
-        rows = [{"provider": each.name, "variable": each.key_env[0], "where": place} for each, place in places]
+        rows = [
+            {"provider": each.name, "variable": (*each.key_env, place.partition(" ")[0])[0], "where": place}
+            for each, place in places
+        ]
         print_ascii_json(rows)
         return
     for each, place in places:

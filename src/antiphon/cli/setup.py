@@ -177,7 +177,8 @@ def _describe_option(name: str, is_here: bool) -> str:
         return f"a small local model, without a key ({how})"
     if is_here:
         return f"{name}, running on this machine"
-    place = current_configuration().environment.describe_key_source(PROVIDERS[name])
+    environment = current_configuration().environment
+    place = environment.describe_key_source(PROVIDERS[name]) or environment.describe_sign_in(PROVIDERS[name])
     return f"{name} (key: {escape_unprintable_line(place)})" if place else name
 
 

@@ -54,15 +54,16 @@ class ModelDestination:
 
 def find_model_destination(configuration: Configuration, model: str) -> ModelDestination:
     """Return the address and the key source for requests to a model."""
-    from antiphon.providers.registry import resolve
+    from antiphon.providers.registry import place_model, resolve
 
     environment = configuration.environment
-    provider = resolve(model)[0]
+    provider, name = resolve(model)
     if provider.name == "local":
         return ModelDestination("this machine", "it runs here", "")
     variable = next((name for name in provider.url_env if environment.get(name, "").strip()), "")
     source = f"{variable} in {environment.place(variable)}" if variable else "the provider's own"
-    return ModelDestination(provider.address(environment), source, environment.describe_key_source(provider))
+    key = environment.describe_key_source(provider) or environment.describe_sign_in(provider)
+    return ModelDestination(place_model(provider, name, environment).url, source, key)
 
 
 def list_provider_defaults() -> dict[str, str]:

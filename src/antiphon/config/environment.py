@@ -51,6 +51,11 @@ class Environment(Mapping[str, str]):
         name = _find_key_variable(self.taken, provider)
         return f"{name} in {self.dotenv}" if name else ""
 
+    def describe_sign_in(self, provider: Provider) -> str:
+        """Return the variable that shows how a user signs in to a platform, or "". There are ways without variables."""
+        name = next((name for name in provider.sign_in_env if self.own.get(name, "").strip()), "")
+        return f"{name} in the environment" if name else ""
+
     def list_known_keys(self) -> dict[str, str]:
         """Return the providers' keys by variable, as far as known without opening the keyring."""
         found = {**self.taken, **self._stored, **self.own}
@@ -76,7 +81,7 @@ def apply_dotenv(environment: Environment, values: Mapping[str, str], path: Path
     for name in dict.fromkeys(name for each in _list_providers() for name in each.url_env):
         if name not in values or name in environment.own:
             continue
-        elsewhere = find_key_source_for_address(name, environment)
+        elsewhere = find_key_source_for_address(name, environment) or _find_sign_in_for_address(name, values)
         if not elsewhere:
             wanted.add(name)
             continue
@@ -97,6 +102,14 @@ def find_key_source_for_address(name: str, environment: Environment) -> str:
     """Return the source of the key that would be sent to the address in a variable, or ""."""
     places = (environment.describe_key_source(each) for each in _list_providers() if name in each.url_env)
     return next(filter(None, places), "")
+
+
+def _find_sign_in_for_address(name: str, values: Mapping[str, str]) -> str:
+    """Return what would be sent to the address in a variable if the same file has no key for it, or ""."""
+    signing_in = [each for each in _list_providers() if name in each.url_env and each.sign_in]
+    if not signing_in or any(values.get(key, "").strip() for each in signing_in for key in each.key_env):
+        return ""
+    return "your sign-in to its platform"
 
 
 def _list_providers() -> Iterable[Provider]:

@@ -18,7 +18,13 @@ from antiphon.facts.validation import check_facts
 DATA = Path(FILE).with_name("data")
 _MODEL_FILES = ("anthropic", "openai", "google", "others")
 #: Fields of a block that are not facts.
-_BLOCK_FIELDS = ("source", "because", "inherits", "home", "aliases", "name", "serves", "without", "providers", "models")
+_BLOCK_FIELDS = (
+    *("source", "because", "inherits", "home", "aliases", "name", "serves", "without", "providers", "models"),
+    *("routes", "access", "prices", "homes", "advice"),
+)
+#: The fields of a route of a platform: those that it must have, and all.
+_ROUTE_FIELDS = ("models", "address", "source")
+_ALL_ROUTE_FIELDS = (*_ROUTE_FIELDS, "api", "path", "stream_path", "headers", "body_version", "body_betas")
 
 
 def build_fact_table(directory: Path = DATA) -> dict[str, Any]:
@@ -34,6 +40,10 @@ def build_fact_table(directory: Path = DATA) -> dict[str, Any]:
         table["makers"] |= read.get("makers", {})
     path = directory / "platforms.toml"
     table["platforms"] = _read_blocks(path, _read_toml(path)["platform"])
+    for name, block in table["platforms"].items():
+        _check_routes(f"{path.name}: {name}", block.get("routes", []))
+        for each in block.get("advice", []):
+            re.compile(each["pattern"])
     table["stops"] = _read_stop_reasons(directory / "stops.toml")
     table["cures"] = _read_rejection_fixes(directory / "cures.toml")
     table["sources"] = _read_toml(directory / "sources.toml")
@@ -112,6 +122,17 @@ def _read_block(path: Path, name: str, table: dict[str, Any]) -> dict[str, Any]:
     return block | ({"facts": facts} if facts else {})
 
 
+def _check_routes(where: str, routes: list[dict[str, Any]]) -> None:
+    """Raise ConfigurationError for a route without a needed field, or with an unknown one."""
+    for route in routes:
+        missing = [name for name in _ROUTE_FIELDS if name not in route]
+        unknown = [name for name in route if name not in _ALL_ROUTE_FIELDS]
+        if missing or unknown:
+            said = f"has no `{missing[0]}`" if missing else f"has an unknown field `{unknown[0]}`"
+            raise ConfigurationError(f"{where}: a route {said}; a route has {', '.join(_ALL_ROUTE_FIELDS)}")
+        re.compile(route["models"])
+
+
 def _read_fact_sources(given: dict[str, Any], facts: dict[str, Any], where: str) -> dict[str, Any]:
     """Return sources by dotted names. A source for a whole table applies to each fact of it."""
     because: dict[str, Any] = {}
@@ -151,6 +172,7 @@ def _check_sources(table: dict[str, Any]) -> None:
             for each in (block, *block.get("models", {}).values()):
                 if each.get("facts") and "source" not in each:
                     raise ConfigurationError(f"{section}: {name}: the facts have no source")
-                for source in (*((each["source"],) if "source" in each else ()), *each.get("because", {}).values()):
+                own = [each["source"]] if "source" in each else []
+                for source in (*own, *each.get("because", {}).values(), *(r["source"] for r in each.get("routes", ()))):
                     if source["key"] not in table["sources"] or source["sure"] not in "DPLBI":
                         raise ConfigurationError(f"{section}: {name}: there is no source {source}")

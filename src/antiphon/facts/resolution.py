@@ -73,6 +73,14 @@ def find(provider: str, model: str) -> str | None:
     return load_fact_table().model(key).name if key else None
 
 
+def find_home(provider: str, model: str) -> str:
+    """Return the provider whose own a model is, also if only its line is known, or ""."""
+    if key := _find_key(provider, model):
+        return load_fact_table().model(key).home
+    line = _find_line(provider, model)
+    return line.home if line else ""
+
+
 def default_model(provider: str, *, today: date | None = None) -> str | None:
     """Return a provider's default model as `provider/name`, or its replacement once it is retired."""
     table = load_fact_table()
@@ -125,6 +133,9 @@ def _resolve_facts(provider: str, model: str, platform: str) -> dict[str, tuple[
     """Return the value of each fact with the block that states it."""
     table = load_fact_table()
     key, place = _find_key(provider, model), table.find_platform(provider, platform)
+    if place is not None and place.homes and find_home(provider, model) not in place.homes:
+        # What the platform changes concerns the models of other makers.
+        place = place._replace(block=FactBlock("", {}, None), without={})
     found: dict[str, tuple[Any, FactBlock]] = {}
     for block in _iter_layers(table, provider, model, key, place, platform):
         for name, value in block.facts.items():

@@ -56,9 +56,28 @@ class ModelLine(NamedTuple):
     newest: tuple[str, ...]
 
 
+class PlatformRoute(NamedTuple):
+    """How a platform serves the models whose whole name matches: their API, address and paths.
+
+    `{region}`, `{project}`, `{location}`, `{host}` and `{endpoint}` stand for the user's, `{model}` for the name.
+    """
+
+    models: re.Pattern[str]
+    api: str
+    address: str
+    path: str
+    stream_path: str
+    headers: Mapping[str, str]
+    #: The API's version, if it stands in the body.
+    body_version: str
+    #: Whether betas stand in the body, and only the URL tells that an answer is streamed.
+    body_betas: bool
+    source: Source | None
+
+
 class PlatformFacts(NamedTuple):
     """The facts that a platform adds to a model (`block`) or removes (`without`), for all or single
-    models.
+    models, and how it is reached.
     """
 
     name: str
@@ -66,6 +85,15 @@ class PlatformFacts(NamedTuple):
     block: FactBlock
     without: Mapping[str, tuple[str, ...]]
     models: Mapping[str, FactBlock]
+    routes: tuple[PlatformRoute, ...] = ()
+    #: What tokens and signatures are made for, such as `scope`, and the `hosts` by location.
+    access: Mapping[str, Any] = MappingProxyType({})
+    #: The provider of the price data, if the platform's prices are listed.
+    prices: str = ""
+    #: The homes of the models that `block` and `without` concern; all if there are none.
+    homes: tuple[str, ...] = ()
+    #: What to do about errors, with the pattern of each.
+    advice: tuple[tuple[str, str], ...] = ()
 
 
 class FactTable:
@@ -199,7 +227,27 @@ def _make_block(layer: str, data: Mapping[str, Any]) -> FactBlock:
 def _make_platform(name: str, data: Mapping[str, Any]) -> PlatformFacts:
     without = {field: tuple(items) for field, items in data.get("without", {}).items()}
     models = {key: _make_block(f"platform {name}", each) for key, each in data.get("models", {}).items()}
-    return PlatformFacts(name, tuple(data.get("providers", ())), _make_block(f"platform {name}", data), without, models)
+    routes = tuple(_make_route(each) for each in data.get("routes", ()))
+    block = _make_block(f"platform {name}", data)
+    return PlatformFacts(
+        *(name, tuple(data.get("providers", ())), block, without, models),
+        *(routes, data.get("access", {}), data.get("prices", ""), tuple(data.get("homes", ()))),
+        tuple((each["pattern"], each["do"]) for each in data.get("advice", ())),
+    )
+
+
+def _make_route(data: Mapping[str, Any]) -> PlatformRoute:
+    return PlatformRoute(
+        re.compile(data["models"]),
+        data.get("api", ""),
+        data["address"],
+        data.get("path", ""),
+        data.get("stream_path", ""),
+        data.get("headers", {}),
+        data.get("body_version", ""),
+        data.get("body_betas", False),
+        _parse_source(data["source"]),
+    )
 
 
 def _read_file() -> Mapping[str, Any]:

@@ -26,6 +26,8 @@ class ServerState:
     """The state of a fake across requests: the account, the cache, stored responses and continuations."""
 
     account: AccountAge = "new"
+    #: The keys that are accepted, or none if every key is.
+    keys: set[str] = field(default_factory=set[str])
     cache: PromptCache = field(default_factory=PromptCache)
     #: Remainders of answers, by continuation token.
     continuations: dict[str, Continuation] = field(default_factory=dict[str, "Continuation"])

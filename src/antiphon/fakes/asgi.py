@@ -15,12 +15,17 @@ from starlette.types import Receive, Scope, Send
 from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
+from antiphon.fakes.aws_signatures import SignedRequest
 from antiphon.fakes.embeddings import answer_embeddings
 from antiphon.fakes.faults import FaultSequence
 from antiphon.fakes.gemini_continuation import resume_answer
+from antiphon.fakes.identity import FakeIdentity
+from antiphon.fakes.identity_routes import make_token_routes
+from antiphon.fakes.platforms import ENDPOINTS, PlatformEndpoint
 from antiphon.fakes.request_handler import (
     HttpReply,
     describe_request,
+    find_key_error,
     make_error_reply,
     make_exhausted_error,
     make_json_reply,
@@ -37,8 +42,16 @@ from antiphon.wire.apis import PLAIN_API
 class FakeApp:
     """The request handlers of one fake."""
 
-    def __init__(self, script: Script, requests: list[Received], memory: ServerState, faults: FaultSequence) -> None:
+    def __init__(
+        self,
+        script: Script,
+        requests: list[Received],
+        memory: ServerState,
+        faults: FaultSequence,
+        identity: FakeIdentity,
+    ) -> None:
         self._script = script
+        self._identity = identity
         self._requests = requests
         self._state = memory
         self._faults = faults
@@ -62,6 +75,9 @@ class FakeApp:
                 for method, below in fake.stored:
                     endpoint = self._make_stored_endpoint(fake, method, below)
                     routes.append(Route(root + http.path + below, endpoint, methods=[method]))
+        for platform in ENDPOINTS:
+            routes.append(Route(platform.path, self._make_platform_endpoint(platform), methods=["POST"]))
+        routes.extend(make_token_routes(self._identity))
         return Starlette(routes=[*routes, Route("/{path:path}", _NotFound())])
 
     def _make_post_endpoint(self, fake: FakeApi, *, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
@@ -70,17 +86,41 @@ class FakeApp:
 
         return endpoint
 
-    def _make_embedding_endpoint(self, fake: FakeApi) -> Callable[[Request], Awaitable[Any]]:
+    def _make_platform_endpoint(self, platform: PlatformEndpoint) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
-            received, fault = await _parse(fake.spec.name, False, request)
-            answer = fault or answer_embeddings(fake.spec, received)
-            if isinstance(answer, ErrorReply):
-                self._requests.append(replace(received, rejected=answer.message))
-                return _Response(make_error_reply(answer, fake.spec.name))
-            self._requests.append(received)
-            return _Response(make_json_reply(fake.spec.name, answer))
+            content, headers = await request.body(), dict(request.headers)
+            query = request.scope["query_string"].decode()
+            url = f"http://{headers.get('host', '')}{request.scope['raw_path'].decode()}{f'?{query}' if query else ''}"
+            model = request.path_params.get("model", "")
+            received, fault = parse_request(
+                platform.api, request.url.path, headers, content, model=model, stream=platform.stream
+            )
+            signed = SignedRequest(request.method, url, headers, content)
+            if (denied := platform.check_access(signed, self._identity, self._state.keys)) is not None:
+                self._requests.append(replace(received, rejected=denied.message))
+                return _Response(make_error_reply(denied, platform.api, platform.vendor))
+            if platform.embeds:
+                return self._embed(received, fault)
+            read, refusal = (received, fault) if fault else platform.read(received)
+            as_array = request.query_params.get("alt") != "sse"
+            sending = await self._answer(read, refusal, as_array, sent=received.body, platform=platform)
+            return _Response(platform.finish(sending))
 
         return endpoint
+
+    def _make_embedding_endpoint(self, fake: FakeApi) -> Callable[[Request], Awaitable[Any]]:
+        async def endpoint(request: Request) -> _Response:
+            return self._embed(*await self._parse(fake.spec.name, False, request))
+
+        return endpoint
+
+    def _embed(self, received: Received, fault: ErrorReply | None) -> _Response:
+        answer = fault or answer_embeddings(FAKE_APIS[received.api].spec, received)
+        if isinstance(answer, ErrorReply):
+            self._requests.append(replace(received, rejected=answer.message))
+            return _Response(make_error_reply(answer, received.api))
+        self._requests.append(received)
+        return _Response(make_json_reply(received.api, answer))
 
     def _make_stored_endpoint(self, fake: FakeApi, method: str, below: str) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
@@ -96,29 +136,51 @@ class FakeApp:
     async def _list_models(self, request: Request) -> _Response:
         api = _guess_api(request)
         fake = FAKE_APIS[api]
-        if not _has_key(request, fake.spec.http.key_header):
-            return _Response(make_error_reply(fake.vendor.missing_key, api))
+        key = request.query_params.get("key", "")
+        if (fault := find_key_error(fake, request.headers, key, self._state)) is not None:
+            return _Response(make_error_reply(fault, api))
         if (failure := self._script.take_failure()) is not None:
             return _Response(make_error_reply(fake.vendor.make_scripted_error(failure, ""), api))
         name = (default_model(fake.spec.owner) or "").partition("/")[2]
         return _Response(make_json_reply(api, fake.vendor.list_models(name)))
 
     async def _exchange(self, api: str, stream: bool, request: Request) -> HttpReply:
-        received, fault = await _parse(api, stream, request)
+        received, fault = await self._parse(api, stream, request)
+        as_array = stream and request.query_params.get("alt") != "sse"
+        return await self._answer(received, fault, as_array, sent=received.body)
+
+    async def _answer(
+        self,
+        received: Received,
+        fault: ErrorReply | None,
+        as_array: bool,
+        *,
+        sent: Any,
+        platform: PlatformEndpoint | None = None,
+    ) -> HttpReply:
+        """Return the answer to a request, which is recorded with the body as it was sent."""
+        vendor, rule_vendor = (platform.vendor, platform.rule_vendor) if platform is not None else (None, None)
         received, fault = validate_request(received, fault, self._state)
-        self._requests.append(received)
+        self._requests.append(replace(received, body=sent))
         if fault:
-            return make_error_reply(fault, api)
-        fault = self._faults.next()
-        step = fault.failure or await self._step(received, keeps=fault.cut_after is not None)
+            return make_error_reply(fault, received.api, rule_vendor)
+        chance = self._faults.next()
+        step = chance.failure or await self._step(received, keeps=chance.cut_after is not None)
         if step is None:
             self._script.unanswered.append(describe_request(received))
-            return make_error_reply(make_exhausted_error(received, self._script.given), api)
-        step = fault.change(step)
-        as_array = stream and request.query_params.get("alt") != "sse"
-        sending = make_step_reply(step, received, self._state, as_array=as_array)
+            return make_error_reply(make_exhausted_error(received, self._script.given), received.api, rule_vendor)
+        step = chance.change(step)
+        sending = make_step_reply(step, received, self._state, as_array=as_array, vendor=vendor)
         await asyncio.sleep(sending.delay)
         return sending
+
+    async def _parse(self, api: str, stream: bool, request: Request) -> tuple[Received, ErrorReply | None]:
+        headers, model = dict(request.headers), request.path_params.get("model", "")
+        received, fault = parse_request(
+            api, request.url.path, headers, await request.body(), model=model, stream=stream
+        )
+        key = request.query_params.get("key", "")
+        return received, find_key_error(FAKE_APIS[api], headers, key, self._state) or fault
 
     async def _step(self, received: Received, *, keeps: bool) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._state)) is not None:
@@ -132,18 +194,6 @@ class FakeApp:
         except Exception as error:
             # Report the error with a 400: clients retry a 500, and the next step would hide the error.
             return Fail(400, f"the script's function raised {type(error).__name__}: {error}")
-
-
-async def _parse(api: str, stream: bool, request: Request) -> tuple[Received, ErrorReply | None]:
-    return parse_request(
-        api,
-        request.url.path,
-        dict(request.headers),
-        await request.body(),
-        model=request.path_params.get("model", ""),
-        stream=stream,
-        key=request.query_params.get("key", ""),
-    )
 
 
 class _Response:
@@ -172,11 +222,6 @@ class _NotFound:
         api = _guess_api(request)
         text = FAKE_APIS[api].vendor.not_found.format(method=request.method, path=request.url.path)
         await _Response(make_error_reply(ErrorReply(text, 404), api))(scope, receive, send)
-
-
-def _has_key(request: Request, header: str) -> bool:
-    given = (request.headers.get(name, "") for name in (header, "authorization"))
-    return "key" in request.query_params or any(each.removeprefix("Bearer").strip() for each in given)
 
 
 def _guess_api(request: Request) -> str:

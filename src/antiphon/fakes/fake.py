@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from antiphon._base.did_you_mean import hint_arguments
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from antiphon.fakes.identity import FakeIdentity
     from antiphon.fakes.server import LoopbackServer
     from antiphon.providers import Model
 
+#: The platforms at which models are reached with credentials of their own.
+_PLATFORMS = ("azure", "vertex", "bedrock")
+_PLACES = {"AWS_REGION": "us-east-1", "AZURE_OPENAI_ENDPOINT": "http://fake", "GOOGLE_CLOUD_PROJECT": "fake-project"}
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
@@ -47,6 +51,7 @@ class Fake:
 
     It is as strict as the real servers. For models whose thinking is bound to its prompt, thinking after a
     changed prompt is rejected; `account="old"` is an account for which some of these models still allow it.
+    `keys` are the keys that it accepts, which may change while it is served; without any, each key is accepted.
 
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
@@ -59,6 +64,7 @@ class Fake:
         faults: Faults | None = None,
         strict: bool = True,
         account: AccountAge = "new",
+        keys: Iterable[str] = (),
     ) -> None:
         if answer is not None and not callable(cast(object, answer)):
             raise OptionError(f"`answer` is a function of the request, not {answer!r:.60}; a script is `Fake([…])`")
@@ -68,7 +74,12 @@ class Fake:
             raise OptionError(f"`faults` is a `Faults`, such as `Faults(rate_limits=0.2)`, not {faults!r:.60}")
         if account not in get_args(AccountAge):
             raise OptionError(f'the account of a fake is "new" or "old", not {account!r}')
+        if isinstance(keys, str):
+            raise OptionError("`keys` of a fake is a list of keys, not one text")
         self.requests: list[Received] = []
+        #: The keys that are accepted; any key if there are none.
+        self.keys: set[str] = set(keys)
+        self._identity: FakeIdentity | None = None
         self._script = Script(script, answer)
         self._faults = FaultSequence(faults)
         self._strict = strict
@@ -93,7 +104,18 @@ class Fake:
             raise make_missing_library_error(error) from None
         from antiphon.fakes.api_base import ServerState
 
-        return FakeApp(self._script, self.requests, ServerState(self._account), self._faults).app()
+        return FakeApp(
+            self._script, self.requests, ServerState(self._account, self.keys), self._faults, self.identity
+        ).app()
+
+    @property
+    def identity(self) -> FakeIdentity:
+        """Issues the credentials that the platforms accept: Azure, Vertex AI and Amazon Bedrock."""
+        if self._identity is None:
+            from antiphon.fakes.identity import FakeIdentity
+
+            self._identity = FakeIdentity()
+        return self._identity
 
     @property
     def url(self) -> str:
@@ -103,20 +125,40 @@ class Fake:
         return self._service.url
 
     def base_url(self, api: str) -> str:
-        """Return the base URL for the vendor's SDK; `api` is `anthropic`, `openai` or `gemini`."""
+        """Return the base URL for the vendor's SDK; `api` is `anthropic`, `openai` or `gemini`, or a platform:
+        `azure`, `vertex` or `bedrock`.
+        """
         from antiphon.wire import APIS
+
+        if api in _PLATFORMS:
+            return f"{self.url}/{api}"
 
         paths = {name: spec.http.base_path for spec in APIS.values() for name in (spec.owner, spec.name)}
         if api not in paths:
-            raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in paths)}, not {api!r}")
+            known = ", ".join(f"`{name}`" for name in (*paths, *_PLATFORMS))
+            raise OptionError(f"a fake speaks {known}, not {api!r}")
         return self.url + paths[api]
 
     def connect(self, model: str, **settings: Any) -> Model:
         """Connect a model to this fake with `antiphon.connect`: `fake.connect("anthropic/claude-sonnet-5")`."""
         from antiphon.providers import connect, resolve
 
-        place, _ = resolve(model)
-        return connect(model, url=self.base_url(place.api), key="fake", **settings)
+        place, name = resolve(model)
+        if not place.sign_in:
+            return connect(model, url=self.base_url(place.api), key="fake", **settings)
+        from antiphon.providers.registry import place_model
+
+        known = {
+            "AWS_REGION": "us-east-1",
+            "AZURE_OPENAI_ENDPOINT": "http://fake",
+            "GOOGLE_CLOUD_PROJECT": "fake-project",
+        }
+        address = place_model(place, name, known).url.partition("://")[2].partition("/")[2]
+        platform = next(each for each in _PLATFORMS if place.name.startswith(each))
+        key = self.identity.issue_google_token() if platform == "vertex" else "fake"
+        url = f"{self.base_url(platform)}/{address}".rstrip("/")
+        given: dict[str, Any] = {"url": url, "key": key, "environment": known, **settings}
+        return connect(model, **given)
 
     def __enter__(self) -> Self:
         if self._service is None:

@@ -10,13 +10,13 @@ from typing import Any
 from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_object
 from antiphon.errors import MalformedJSONError
-from antiphon.fakes.api_base import ServerState
+from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.schema_texts import fill_schema
 from antiphon.fakes.script import Answer, Fail, Received
-from antiphon.fakes.vendors import ErrorReply
+from antiphon.fakes.vendors import ErrorReply, FakeVendor
 
-_REDACTED_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie")
+_REDACTED_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie", "x-amz-security-token")
 _MAX_SHOWN_TEXT = 400
 
 
@@ -34,11 +34,15 @@ class HttpReply:
 
 
 def parse_request(
-    api: str, path: str, headers: Mapping[str, str], raw: bytes, *, model: str = "", stream: bool = False, key: str = ""
+    api: str,
+    path: str,
+    headers: Mapping[str, str],
+    raw: bytes,
+    *,
+    model: str = "",
+    stream: bool = False,
 ) -> tuple[Received, ErrorReply | None]:
-    """Return the request, and an error if it has no key or no JSON. `model`, `stream` and `key` are from the
-    URL.
-    """
+    """Return the request, and an error if it has no JSON. `model` and `stream` are from the URL."""
     fake = FAKE_APIS[api]
     blanked = {name: "[key]" if name in _REDACTED_HEADERS else value for name, value in headers.items()}
     fault = None
@@ -46,12 +50,18 @@ def parse_request(
         body = load_json(raw, "the body")
     except MalformedJSONError as error:
         body, fault = None, ErrorReply(fake.vendor.invalid_json.format(fault=error))
-    given = (headers.get(name, "") for name in (fake.spec.http.key_header, "authorization"))
-    if not key and not any(each.removeprefix("Bearer").strip() for each in given):
-        fault = fake.vendor.missing_key
     named = as_object(body).get("model")
     model = model or (named if isinstance(named, str) else "")
     return Received(api, path, blanked, body, model, stream or as_object(body).get("stream") is True), fault
+
+
+def find_key_error(fake: FakeApi, headers: Mapping[str, str], key: str, memory: ServerState) -> ErrorReply | None:
+    """Return the error for a missing or unknown key, or None. `key` is the one from the URL."""
+    given = (headers.get(name, "") for name in (fake.spec.http.key_header, "authorization"))
+    found = {each for each in (key, *(each.removeprefix("Bearer").strip() for each in given)) if each}
+    if not found:
+        return fake.vendor.missing_key
+    return None if not memory.keys or found & memory.keys else fake.vendor.wrong_key
 
 
 def validate_request(
@@ -85,9 +95,9 @@ def _read_last_text(received: Received) -> str:
     return FAKE_APIS[received.api].read_last_text(received.body)
 
 
-def make_error_reply(refusal: ErrorReply, api: str) -> HttpReply:
-    """Return the HTTP response for an error."""
-    vendor = FAKE_APIS[api].vendor
+def make_error_reply(refusal: ErrorReply, api: str, vendor: FakeVendor | None = None) -> HttpReply:
+    """Return the HTTP response for an error, of the API's owner or another vendor."""
+    vendor = vendor or FAKE_APIS[api].vendor
     request_id = vendor.make_request_id()
     body = dump_json(vendor.format_error(refusal, request_id)).encode()
     headers = vendor.build_headers(request_id) | vendor.build_retry_headers(refusal)
@@ -102,12 +112,21 @@ def make_json_reply(api: str, body: dict[str, Any]) -> HttpReply:
 
 
 def make_step_reply(
-    step: Answer | Fail, received: Received, memory: ServerState, *, as_array: bool = False
+    step: Answer | Fail,
+    received: Received,
+    memory: ServerState,
+    *,
+    as_array: bool = False,
+    vendor: FakeVendor | None = None,
 ) -> HttpReply:
-    """Return the HTTP response for a script step. `as_array` selects a stream without events."""
+    """Return the HTTP response for a script step. `as_array` selects a stream without events.
+
+    `vendor` is whose errors are told, if not those of the API's owner.
+    """
     fake = FAKE_APIS[received.api]
     if isinstance(step, Fail):
-        return make_error_reply(fake.vendor.make_scripted_error(step, received.model), received.api)
+        teller = vendor or fake.vendor
+        return make_error_reply(teller.make_scripted_error(step, received.model), received.api, teller)
     schema = fake.read_schema(received.body) if step.as_form and step.text else {}
     if schema:
         step = dataclasses.replace(step, text=fill_schema(step.text, schema), as_form=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 from antiphon.fakes.script import Fail
 
@@ -53,6 +54,8 @@ class FakeVendor:
     """The servers of one company: their errors, headers and list of models."""
 
     missing_key: ErrorReply
+    #: The error for a key that is not accepted.
+    wrong_key: ErrorReply
     #: The messages for a body that is no JSON and for an unknown URL.
     invalid_json: str
     not_found: str
@@ -92,6 +95,14 @@ def _build_retry_after(refusal: ErrorReply, *, in_milliseconds: bool = False) ->
     return {"retry-after": f"{refusal.retry_after:g}", **more}
 
 
+_WRONG_AZURE_KEY = ErrorReply(
+    "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
+    "active subscription and use a correct regional API endpoint for your resource.",
+    401,
+    code="401",
+)
+
+
 def _format_anthropic_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]:
     kind = _ANTHROPIC_TYPES.get(refusal.status, "api_error" if refusal.status >= 500 else _ANTHROPIC_TYPES[400])
     return {"type": "error", "error": {"type": kind, "message": refusal.message}, "request_id": request_id}
@@ -99,6 +110,7 @@ def _format_anthropic_error(refusal: ErrorReply, request_id: str) -> dict[str, A
 
 ANTHROPIC = FakeVendor(
     missing_key=ErrorReply("x-api-key header is required", 401),
+    wrong_key=ErrorReply("invalid x-api-key", 401),
     invalid_json="The request body is not valid JSON: {fault}",
     not_found="Not found",
     messages={
@@ -131,6 +143,10 @@ def _format_openai_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]
     return {"error": {"message": refusal.message, "type": kind, "param": param, "code": code}}
 
 
+_WRONG_OPENAI_KEY = (
+    "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
+)
+
 OPENAI = FakeVendor(
     missing_key=ErrorReply(
         "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
@@ -138,12 +154,13 @@ OPENAI = FakeVendor(
         "https://platform.openai.com/account/api-keys.",
         401,
     ),
+    wrong_key=ErrorReply(_WRONG_OPENAI_KEY, 401, code="invalid_api_key"),
     invalid_json="We could not parse the JSON body of your request. (HINT: This likely means you aren't using your "
     "HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
     not_found="Invalid URL ({method} {path})",
     messages={
         400: "Invalid request.",
-        401: "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys.",
+        401: _WRONG_OPENAI_KEY,
         403: "You are not allowed to use this model.",
         404: "The model `{model}` does not exist or you do not have access to it.",
         429: "Rate limit reached for {model} on requests per min (RPM): Limit 3, Used 3, Requested 1.",
@@ -185,6 +202,8 @@ GOOGLE = FakeVendor(
         "other form of API consumer identity to call this API.",
         403,
     ),
+    # A wrong key is a 400 with Google.
+    wrong_key=ErrorReply("API key not valid. Please pass a valid API key."),
     invalid_json="Invalid JSON payload received. Unexpected token.",
     not_found="The requested URL {path} was not found on this server.",
     messages={
@@ -207,4 +226,65 @@ GOOGLE = FakeVendor(
     list_models=lambda name: {
         "models": [{"name": f"models/{name}", "supportedGenerationMethods": ["generateContent"]}]
     },
+)
+
+
+def _format_azure_error(refusal: ErrorReply, request_id: str) -> dict[str, Any]:  # noqa: ARG001
+    return {"error": {"code": refusal.code or str(refusal.status), "message": refusal.message}}
+
+
+def _build_azure_headers(request_id: str) -> dict[str, str]:
+    return {"apim-request-id": request_id, "x-request-id": request_id}
+
+
+#: Microsoft's gateway before the models of OpenAI.
+AZURE = replace(
+    OPENAI,
+    missing_key=_WRONG_AZURE_KEY,
+    wrong_key=_WRONG_AZURE_KEY,
+    not_found="Resource not found",
+    messages={
+        **OPENAI.messages,
+        401: "The principal `fake` lacks the required data action "
+        "`Microsoft.CognitiveServices/accounts/OpenAI/deployments/chat/completions/action` to perform "
+        "`POST /openai/deployments/{{deployment-id}}/chat/completions` operation.",
+        404: "The API deployment for this resource does not exist. If you created the deployment within the last 5 "
+        "minutes, please wait a moment and try again.",
+    },
+    codes={401: "PermissionDenied", 404: "DeploymentNotFound", 429: "429"},
+    format_error=_format_azure_error,
+    build_headers=_build_azure_headers,
+)
+
+_AWS_KINDS = {
+    400: "ValidationException",
+    403: "AccessDeniedException",
+    404: "ResourceNotFoundException",
+    408: "ModelTimeoutException",
+    424: "ModelErrorException",
+    429: "ThrottlingException",
+    503: "ServiceUnavailableException",
+}
+
+AWS = FakeVendor(
+    missing_key=ErrorReply("Missing Authentication Token", 403, code="MissingAuthenticationTokenException"),
+    wrong_key=ErrorReply("Authentication failed: Please make sure your API Key is valid.", 403),
+    invalid_json="Malformed input request, please reformat your input and try again.",
+    not_found="",
+    messages={
+        400: "Malformed input request, please reformat your input and try again.",
+        403: "User: arn:aws:sts::123456789012:assumed-role/fake is not authorized to perform: bedrock:InvokeModel on "
+        "resource: {model} because no identity-based policy allows the bedrock:InvokeModel action",
+        404: "Could not resolve the foundation model from the provided model identifier.",
+        429: "Too many requests, please wait before trying again.",
+        500: "The system encountered an unexpected error during processing. Try your request again.",
+        503: "Bedrock is unable to process your request.",
+    },
+    make_request_id=lambda: str(uuid4()),
+    build_headers=lambda request_id: {"x-amzn-requestid": request_id},
+    format_error=lambda refusal, request_id: {"message": refusal.message},  # noqa: ARG005
+    build_retry_headers=lambda refusal: {
+        "x-amzn-errortype": refusal.code or _AWS_KINDS.get(refusal.status, "InternalServerException")
+    },
+    list_models=lambda name: {"modelSummaries": [{"modelId": name}]},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -9,6 +10,8 @@ from typing import Any
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.facts.model_facts import Facts
+from antiphon.facts.resolution import find, find_home
+from antiphon.facts.table import load_fact_table
 from antiphon.wire import APIS, Target, Usage
 
 
@@ -31,10 +34,12 @@ def compute_cost(provider: str, model: str, usage: Usage) -> float | None:
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    try:
-        return float(prices.calc_price(counts, model, provider_id=_get_price_provider(provider)).total_price)
-    except LookupError:
-        return None
+    for name, own in _iter_priced_names(provider, model):
+        try:
+            return float(prices.calc_price(counts, own, provider_id=name).total_price)
+        except LookupError:
+            continue
+    return None
 
 
 def list_priced_models(provider: str) -> list[str]:
@@ -66,12 +71,23 @@ def _has_price(provider: str, model: str) -> bool:
 @cache
 def _get_context_size(provider: str, model: str) -> int | None:
     prices = import_module("genai_prices")
-    try:
-        priced = prices.calc_price(prices.Usage(input_tokens=1), model, provider_id=_get_price_provider(provider))
-    except LookupError:
-        return None
-    return priced.model.context_window
+    for name, own in _iter_priced_names(provider, model):
+        try:
+            return prices.calc_price(prices.Usage(input_tokens=1), own, provider_id=name).model.context_window
+        except LookupError:
+            continue
+    return None
+
+
+def _iter_priced_names(provider: str, model: str) -> Iterator[tuple[str, str]]:
+    """Yield where the price of a model stands: with its platform, then with its own provider."""
+    yield _get_price_provider(provider), model
+    if load_fact_table().find_platform(provider, "") is not None and (known := find(provider, model)):
+        yield _get_price_provider(find_home(provider, model)), known
 
 
 def _get_price_provider(provider: str) -> str:
+    platform = load_fact_table().find_platform(provider, "")
+    if platform is not None and platform.prices:
+        return platform.prices
     return next((spec.owner for spec in APIS.values() if spec.provider == provider), provider)

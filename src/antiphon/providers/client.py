@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from antiphon.errors import ProviderError
-from antiphon.providers.decompression import ACCEPTED_ENCODINGS, make_decompressor
+from antiphon.providers.decompression import ACCEPTED_ENCODINGS, is_event_stream_of_aws, make_unpacker
 from antiphon.providers.error_mapping import make_transport_error
 from antiphon.providers.exchange import (
     EmitDelta,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     import httpx2
+
+    from antiphon.providers.authorization import Authorizer, OutgoingRequest
 
 
 @cache
@@ -82,6 +84,8 @@ class HttpClient:
     timeout: float | None = 600.0
     proxy: str | None = field(default=None, repr=False)
     transport: Any = field(default=None, repr=False)
+    #: What proves who sends a request, if that is not one of the headers.
+    authorizer: Authorizer[Any] | None = None
     _sync_transport: httpx2.BaseTransport | None = field(default=None, repr=False)
     # Connections belong to the event loop that opened them: a second `asyncio.run` must not reuse the first one's.
     _async_transports: WeakKeyDictionary[Any, httpx2.AsyncBaseTransport] = field(
@@ -236,6 +240,13 @@ def _read_headers(response: httpx2.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
 
 
+def _describe_outgoing(request: httpx2.Request, body: bytes) -> OutgoingRequest:
+    """Return what a signature of a request covers."""
+    from antiphon.providers.authorization import OutgoingRequest
+
+    return OutgoingRequest(request.method, str(request.url), dict(request.headers), body)
+
+
 class _ResponseChannel:
     """The open response of one exchange."""
 
@@ -248,13 +259,29 @@ class _ResponseChannel:
     def send(self, step: SendRequest) -> ExchangeEvent:
         self.close()
         try:
-            request = self._client.build_request(step, self._path)
-            response = self._response = self._client.open_transport().handle_request(request)
-            headers = _read_headers(response)
-            self._chunks = self._read_chunks(response, headers)
-            return ResponseHead(response.status_code, headers)
+            authorizer = self._client.authorizer
+            if authorizer is None:
+                return self._send_request(self._client.build_request(step, self._path))
+            head = ResponseHead(401, {})
+            for _ in range(2):
+                self.close()
+                request = self._client.build_request(step, self._path)
+                headers, held = authorizer.authorize(_describe_outgoing(request, step.body))
+                request.headers.update(headers)
+                head = self._send_request(request)
+                if not authorizer.means_expired(head.status, head.headers):
+                    break
+                # Once more with a new one.
+                authorizer.discard(held)
+            return head
         except _get_transport_errors() as error:
             return self._client.failed(error)
+
+    def _send_request(self, request: httpx2.Request) -> ResponseHead:
+        response = self._response = self._client.open_transport().handle_request(request)
+        headers = _read_headers(response)
+        self._chunks = self._read_chunks(response, headers)
+        return ResponseHead(response.status_code, headers)
 
     def read(self) -> ExchangeEvent:
         try:
@@ -272,7 +299,7 @@ class _ResponseChannel:
             # A transport without streaming returns the complete, decompressed body.
             return iter((response.content,))
         stream = cast("httpx2.SyncByteStream", response.stream)
-        unpack = make_decompressor(headers.get("content-encoding", ""), self._client.provider)
+        unpack = make_unpacker(headers, self._client.provider)
         return iter(stream) if unpack is None else (piece for chunk in stream for piece in unpack(chunk))
 
 
@@ -289,16 +316,31 @@ class _AsyncResponseChannel:
         if self._response is not None:
             await self.close()
         try:
-            request = self._client.build_request(step, self._path)
-            response = self._response = await self._client.open_async_transport().handle_async_request(request)
-            headers = _read_headers(response)
-            if headers.get("content-encoding") or response.is_stream_consumed:
-                self._chunks = self._read_chunks(response, headers)
-            else:
-                self._chunks = aiter(cast("httpx2.AsyncByteStream", response.stream))
-            return ResponseHead(response.status_code, headers)
+            authorizer = self._client.authorizer
+            if authorizer is None:
+                return await self._send_request(self._client.build_request(step, self._path))
+            head = ResponseHead(401, {})
+            for _ in range(2):
+                await self.close()
+                request = self._client.build_request(step, self._path)
+                headers, held = await authorizer.aauthorize(_describe_outgoing(request, step.body))
+                request.headers.update(headers)
+                head = await self._send_request(request)
+                if not authorizer.means_expired(head.status, head.headers):
+                    break
+                authorizer.discard(held)
+            return head
         except _get_transport_errors() as error:
             return self._client.failed(error)
+
+    async def _send_request(self, request: httpx2.Request) -> ResponseHead:
+        response = self._response = await self._client.open_async_transport().handle_async_request(request)
+        headers = _read_headers(response)
+        if headers.get("content-encoding") or response.is_stream_consumed or is_event_stream_of_aws(headers):
+            self._chunks = self._read_chunks(response, headers)
+        else:
+            self._chunks = aiter(cast("httpx2.AsyncByteStream", response.stream))
+        return ResponseHead(response.status_code, headers)
 
     async def read(self) -> ExchangeEvent:
         assert self._chunks is not None
@@ -316,7 +358,7 @@ class _AsyncResponseChannel:
         if response.is_stream_consumed:
             yield response.content
             return
-        unpack = make_decompressor(headers.get("content-encoding", ""), self._client.provider)
+        unpack = make_unpacker(headers, self._client.provider)
         async for chunk in cast("httpx2.AsyncByteStream", response.stream):
             if unpack is None:
                 yield chunk

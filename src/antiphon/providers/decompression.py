@@ -4,13 +4,31 @@ stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from antiphon.errors import BadReply, ConnectionFailed
 
 #: The encodings that are requested, and the only ones supported.
 ACCEPTED_ENCODINGS = "gzip, deflate"
 _CHUNK_SIZE = 65_536
+
+
+def make_unpacker(headers: Mapping[str, str], provider: str) -> Callable[[bytes], Iterable[bytes]] | None:
+    """Return a function that returns chunks of an answer as they are read: without compression, and with events as
+    server-sent events. Return None if they already are.
+    """
+    unpack = make_decompressor(headers.get("content-encoding", ""), provider)
+    if not is_event_stream_of_aws(headers):
+        return unpack
+    from antiphon.providers.aws_events import AwsEventDecoder
+
+    decode = AwsEventDecoder(provider).feed
+    return decode if unpack is None else lambda chunk: (event for piece in unpack(chunk) for event in decode(piece))
+
+
+def is_event_stream_of_aws(headers: Mapping[str, str]) -> bool:
+    """Return whether an answer is in AWS's event stream encoding."""
+    return headers.get("content-type", "").startswith("application/vnd.amazon.eventstream")
 
 
 def make_decompressor(encoding: str, provider: str) -> Callable[[bytes], Iterable[bytes]] | None:

@@ -56,7 +56,7 @@ class EmbeddingJob:
         extra: Mapping[str, Any] | None,
     ) -> None:
         form = APIS[target.api].embeddings
-        if form is None:
+        if form is None or target.profile.path:
             raise OptionError(
                 f"{target.provider} has no embedding models; there are `openai/text-embedding-3-small`,"
                 " `google/gemini-embedding-001`, `mistral/mistral-embed`, and `ollama/NAME`"

@@ -21,6 +21,7 @@ from antiphon.errors import (
     TimedOut,
 )
 from antiphon.facts.retirement import describe_retirement
+from antiphon.facts.table import load_fact_table
 from antiphon.providers.catalog import suggest_model_name
 from antiphon.providers.redaction import SecretRedactor
 from antiphon.providers.retry import parse_retry_after
@@ -33,7 +34,9 @@ from antiphon.wire.text_conventions import extract_message, truncate_server_text
 _OVERFLOW_STATUSES = (400, 413, 422, 500)
 #: Messages of a provider whose tool container is gone.
 _CONTAINER_GONE = r"(?i)container\b[^.]*\b(?:not found|expired)"
-_REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
+_REQUEST_ID_HEADERS = (
+    *("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "apim-request-id", "cf-ray"),
+)
 
 
 def make_status_error(
@@ -59,7 +62,9 @@ def make_status_error(
     ):
         return error
     wait = parse_retry_after(headers, said.retry_after if said else None)
-    return _choose_error_class(status, text)(message + _get_advice(status, target, text), **about, retry_after=wait)
+    kind = headers.get("x-amzn-errortype", "").partition(":")[0] or (said.kind if said else "")
+    advice = _get_platform_advice(target, f"{status} {kind} {text}") or _get_advice(status, target, text)
+    return _choose_error_class(status, text)(message + advice, **about, retry_after=wait)
 
 
 def parse_rejected_reply(wire: ApiCodec, content: bytes) -> Reply | None:
@@ -84,6 +89,13 @@ def _choose_error_class(status: int, text: str) -> type[StatusError]:
         return RateLimited
     # 408 and 409 mean that the server is temporarily unable to answer.
     return ServerFailed if status >= 500 or status in (408, 409) else RequestRejected
+
+
+def _get_platform_advice(target: Target, said: str) -> str:
+    """Return what to do about an error of a platform, or "". `said` is its status, type and message."""
+    platform = load_fact_table().find_platform(target.provider, "")
+    rows = platform.advice if platform is not None else ()
+    return next((f"; {advice}" for pattern, advice in rows if re.search(pattern, said)), "")
 
 
 def _get_advice(status: int, target: Target, text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from antiphon.errors import AuthenticationFailed, ConfigurationError, StatusError
 from antiphon.providers.error_mapping import make_status_error, make_transport_error
 from antiphon.providers.redaction import find_request_secrets, split_credentials
-from antiphon.providers.registry import Provider
+from antiphon.providers.registry import Provider, build_key_headers
 from antiphon.wire import Target, wire
 
 _TIMEOUT = 10
@@ -26,8 +26,7 @@ def check_key_works(provider: Provider, key: str, environment: Mapping[str, str]
     Raise AuthenticationFailed if the provider rejects the key. Raise another ProviderError or a ConfigurationError if
     the request cannot tell.
     """
-    header = wire(provider.api).SPEC.http.key_header
-    error = _list_models(provider, {header: f"Bearer {key}" if header == "authorization" else key}, environment)
+    error = _list_models(provider, build_key_headers(provider.get_key_header(), key), environment)
     if error is not None and error.status in _REJECTED:
         raise AuthenticationFailed(
             f"{provider.name} rejects this key: {error.text or error.status}",

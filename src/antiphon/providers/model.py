@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from antiphon._base.did_you_mean import hint_arguments, make_hinting_getattr, suggest_name
 from antiphon._base.json_access import as_array
@@ -16,10 +16,19 @@ from antiphon.facts.retirement import warn_of_retirement
 from antiphon.providers import catalog
 from antiphon.providers.client import HttpClient
 from antiphon.providers.continuation import DEFAULT_CONTINUATIONS, Pending
+from antiphon.providers.credential import KeyFunction
 from antiphon.providers.exchange import ModelExchange
 from antiphon.providers.prewarming import Prewarming
 from antiphon.providers.redaction import extract_url_secrets, find_request_secrets, split_credentials
-from antiphon.providers.registry import LOCAL_PROVIDER, Provider, choose_api, needs_key, resolve
+from antiphon.providers.registry import (
+    LOCAL_PROVIDER,
+    Provider,
+    build_key_headers,
+    check_key_text,
+    needs_key,
+    place_model,
+    resolve,
+)
 from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseLimits
 from antiphon.providers.retry import Retry
 from antiphon.wire import ModelSettings, Options, Reply, ReplyDelta, Target, Usage, wire
@@ -30,6 +39,7 @@ from antiphon.wire.prompt import announce_request_changes, is_costly_change
 if TYPE_CHECKING:
     import httpx2
 
+    from antiphon.providers.authorization import Authorizer
     from antiphon.providers.embeddings import EmbeddingJob, Embeddings
 
 _OPTION_NAMES = tuple(ModelSettings.__annotations__)
@@ -81,6 +91,7 @@ class Model:
         transport: Any,
         bounds: ResponseLimits,
         continuations: int,
+        authorizer: Authorizer[Any] | None = None,
     ) -> None:
         profile = provider.profile
         self.provider = provider
@@ -96,15 +107,19 @@ class Model:
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
         url, user = split_credentials(url)
-        header = self._codec.SPEC.http.key_header
-        auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
+        auth = build_key_headers(provider.get_key_header(), key)
         auth |= {"authorization": user} if user else {}
+        if authorizer is not None and authorizer.header in {name.lower() for name in (*auth, *headers)}:
+            # As with a key: a header of the user's takes its place.
+            authorizer = None
         given = {**provider.headers, **auth, **headers}
         self._secrets = find_request_secrets(given, key, *extract_url_secrets(proxy or ""))
+        if authorizer is not None:
+            self._secrets = self._secrets.with_issued(authorizer.issued)
         sent = {"content-type": "application/json", **given}
         # The read timeout must not exceed the limit of the whole answer.
         silence = min((each for each in (timeout, bounds.seconds) if each is not None), default=None)
-        self._client = HttpClient(provider.name, url.rstrip("/"), sent, silence, proxy, transport)
+        self._client = HttpClient(provider.name, url.rstrip("/"), sent, silence, proxy, transport, authorizer)
 
     @property
     def facts(self) -> Facts:
@@ -326,7 +341,7 @@ def connect(
     *,
     provider: str | None = None,
     url: str | None = None,
-    key: str | None = None,
+    key: str | KeyFunction | None = None,
     headers: Mapping[str, str] | None = None,
     retry: Retry | None = None,
     timeout: float | None = 600.0,
@@ -344,30 +359,42 @@ def connect(
     server.
 
     The key comes from `key`, or from the provider's usual variable in the process's environment or the
-    given one (`environment` of a `Configuration` includes stored keys). Proxies come from `proxy` or
-    the process's environment. `timeout` is the read timeout in seconds; `max_seconds` and `max_bytes`
-    limit a complete answer, with None for no limit. An answer that takes several requests is continued
-    at most `continuations` times. `options` are those of `Options` and apply to every request
-    unless it overrides them. `record` names a file for all exchanges, from which `replay` answers
-    later, without key or network.
+    given one (`environment` of a `Configuration` includes stored keys). `key` is a text or a function that
+    returns one, also asynchronously; it is called when there is no key, and when the key expired or was
+    rejected. Proxies come from `proxy` or the process's environment. `timeout` is the read timeout in
+    seconds; `max_seconds` and `max_bytes` limit a complete answer, with None for no limit. An answer that
+    takes several requests is continued at most `continuations` times. `options` are those of `Options` and
+    apply to every request unless it overrides them. `record` names a file for all exchanges, from which
+    `replay` answers later, without key or network.
     """
     place, name = resolve(model, provider, url)
-    place = choose_api(place, name)
-    address = url or place.address(environment)
-    found = key if key is not None else place.key(environment)
+    place = place_model(place, name, environment, url)
+    found = _check_key(key) if key is not None else place.key(environment)
     if replay is not None or record is not None:
         from antiphon.providers.recording import RecordingTransport, ReplayTransport
 
         transport = ReplayTransport(replay) if replay is not None else RecordingTransport(record or "", proxy=proxy)
-        found = found or ("replay" if replay is not None else "")
-    if not found and needs_key(place) and url is None:
+        if replay is not None:
+            found = "replay" if isinstance(found, str) else lambda: "replay"
+    authorizer = None
+    if not isinstance(found, str):
+        from antiphon.providers.authorization import make_key_authorizer
+
+        # A function for a platform returns tokens.
+        header = "authorization" if place.sign_in else place.get_key_header()
+        authorizer, found = make_key_authorizer(place.name, found, header), ""
+    elif not found and place.sign_in:
+        from antiphon.providers.sign_in import make_platform_authorizer
+
+        authorizer = make_platform_authorizer(place, environment)
+    if not found and authorizer is None and needs_key(place) and url is None:
         raise ConfigurationError(
             f"no key for {place.name}: `antiphon setup keys set {place.name}` stores one; or set"
             f" {' or '.join(place.key_env)}, or pass `key`; without a key there is `local/0.5b`, on this machine"
             f"{catalog.suggest_model_name(place.name, name)}"
         )
     warn_of_retirement(place.name, name)
-    _check_settings(found, address, headers or {}, retry or Retry(), proxy)
+    _check_settings(found, place.url, headers or {}, retry or Retry(), proxy)
     _check_limits(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
     if not isinstance(continuations, int) or isinstance(continuations, bool) or continuations < 0:
         raise OptionError(f"`continuations` is a whole number from 0, not {continuations!r:.60}")
@@ -377,7 +404,7 @@ def connect(
     return kind(
         place,
         name,
-        url=address,
+        url=place.url,
         key=found,
         headers=headers or {},
         options=merge_options(Options(), options),
@@ -387,7 +414,16 @@ def connect(
         transport=transport,
         bounds=ResponseLimits(max_bytes, max_seconds),
         continuations=continuations,
+        authorizer=authorizer,
     )
+
+
+def _check_key(key: object) -> str | KeyFunction:
+    if isinstance(key, str):
+        return key
+    if callable(key):
+        return cast("KeyFunction", key)
+    raise OptionError(f"`key` is a text or a function that returns one, not {type(key).__name__}")
 
 
 def merge_options(options: Options, changes: Mapping[str, Any]) -> Options:
@@ -415,8 +451,7 @@ def _check_settings(key: str, url: str, headers: object, retry: object, proxy: s
     """Raise an error for settings that httpx2 would report later or less clearly. Never quote a possible
     secret.
     """
-    if not key.isascii() or not key.isprintable():
-        raise ConfigurationError("the key holds characters that no HTTP header takes; was it copied whole?")
+    check_key_text(key)
     if "?" in url or "#" in url:
         raise ConfigurationError(
             "a base URL ends with its path: what stands after `?` or `#` would reach nobody; a key goes into `key`,"

@@ -22,7 +22,7 @@ from antiphon._base.files import read_named_file
 from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_object
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
-from antiphon.providers.decompression import make_decompressor
+from antiphon.providers.decompression import make_unpacker
 from antiphon.providers.redaction import SecretRedactor, environment_secrets, find_request_secrets
 from antiphon.wire.hosted_tools import extract_mcp_tokens
 from antiphon.wire.text_conventions import truncate_server_text
@@ -76,7 +76,7 @@ class RecordingTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def _noted(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         def note(content: bytes) -> None:
-            unpack = make_decompressor(response.headers.get("content-encoding", ""), request.url.host)
+            unpack = make_unpacker(response.headers, request.url.host)
             text = (b"".join(unpack(content)) if unpack else content).decode("utf-8", "replace")
             self._write(request, response.status_code, text)
 

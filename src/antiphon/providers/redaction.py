@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from antiphon._base.key_forms import KEY_PATTERN
 
@@ -29,8 +28,11 @@ _HTML_NAMES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 class SecretRedactor:
     """The secrets of a connection, which it removes from texts. Its `repr` shows none."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = frozenset(text for text in texts if text.lower() not in _PLACEHOLDER_KEYS)
+    def __init__(self, texts: Iterable[str], issued: Collection[str] = ()) -> None:
+        self._texts = frozenset(_iter_real_secrets(texts))
+        #: Secrets that are still being issued: a collection that grows.
+        self._issued = issued
+        self._compiled: tuple[frozenset[str], re.Pattern[str]] | None = None
 
     def __repr__(self) -> str:
         return f"<{len(self._texts)} hidden>"
@@ -38,19 +40,30 @@ class SecretRedactor:
     def with_secrets(self, texts: Iterable[str]) -> SecretRedactor:
         """Return a redactor for these and more secrets."""
         more = list(texts)
-        return SecretRedactor([*self._texts, *more]) if more else self
+        return SecretRedactor([*self._texts, *more], self._issued) if more else self
+
+    def with_issued(self, issued: Collection[str]) -> SecretRedactor:
+        """Return a redactor that also removes secrets which are added to a collection later."""
+        return SecretRedactor(self._texts, issued)
 
     def hide(self, text: str) -> str:
         """Return the text without these secrets and without anything that looks like a key."""
-        if self._texts:
-            text = self._pattern.sub(_REDACTED, text)
+        texts = self._texts | frozenset(_iter_real_secrets(tuple(self._issued))) if self._issued else self._texts
+        if texts:
+            if self._compiled is None or self._compiled[0] != texts:
+                self._compiled = (texts, _compile_texts(texts))
+            text = self._compiled[1].sub(_REDACTED, text)
         return _KEY_PATTERN.sub(_REDACTED, text)
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        # Of two secrets with a common prefix, match the longer one first.
-        texts = sorted(self._texts, key=lambda text: (-len(text), text))
-        return re.compile("|".join(each for text in texts for each in (_compile_text(text), *_compile_base64(text))))
+
+def _iter_real_secrets(texts: Iterable[str]) -> Iterator[str]:
+    return (text for text in texts if text.lower() not in _PLACEHOLDER_KEYS)
+
+
+def _compile_texts(texts: Iterable[str]) -> re.Pattern[str]:
+    # Of two secrets with a common prefix, match the longer one first.
+    ordered = sorted(texts, key=lambda text: (-len(text), text))
+    return re.compile("|".join(each for text in ordered for each in (_compile_text(text), *_compile_base64(text))))
 
 
 def find_request_secrets(headers: Mapping[str, str], *more: str) -> SecretRedactor:

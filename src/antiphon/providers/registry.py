@@ -6,10 +6,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from antiphon._base.did_you_mean import suggest_name
 from antiphon.errors import ConfigurationError
 from antiphon.facts.resolution import list_known_models, lookup_facts
+from antiphon.facts.table import load_fact_table
 from antiphon.providers.redaction import split_credentials
 from antiphon.wire import APIS, Profile
 
@@ -25,6 +27,14 @@ class Provider:
     url_env: tuple[str, ...] = ()
     profile: Profile = field(default_factory=Profile)
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: The header of the key, if it is not that of the API.
+    key_header: str = ""
+    #: A platform's parts of its address by name (`region`), with their variables.
+    place_env: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    #: The kind of credentials that are used without a key: a module of `providers.sign_in`.
+    sign_in: str = ""
+    #: Variables that show that the user has such credentials.
+    sign_in_env: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         # Headers may hold keys, and a URL a password.
@@ -36,10 +46,16 @@ class Provider:
         """
         return _first_set(self.key_env, environment)
 
+    def get_key_header(self) -> str:
+        """Return the header that holds the key."""
+        return self.key_header or APIS[self.api].http.key_header
+
     def address(self, environment: Mapping[str, str] | None = None) -> str:
         """Return the base URL, which the environment may override. Raise ConfigurationError if there is
         none.
         """
+        if self.place_env:
+            return place_model(self, "", environment).url
         url = _first_set(self.url_env, environment) or self.url
         if not url:
             ways = " or ".join((*(f"set {name}" for name in self.url_env), "pass `url`"))
@@ -146,8 +162,48 @@ PROVIDERS: dict[str, Provider] = {
             ("LITELLM_BASE_URL",),
         ),
         # Providers whose URL is the customer's own.
-        _make_chat_provider("azure", "", "AZURE_OPENAI_API_KEY", Profile(), ("AZURE_OPENAI_BASE_URL",)),
-        Provider("bedrock", "openai-responses", "", ("AWS_BEARER_TOKEN_BEDROCK",)),
+        *(
+            Provider(
+                name,
+                api,
+                "",
+                ("AZURE_OPENAI_API_KEY",),
+                ("AZURE_OPENAI_BASE_URL",),
+                key_header="api-key",
+                place_env={"endpoint": ("AZURE_OPENAI_ENDPOINT",)},
+                sign_in="entra",
+                sign_in_env=("AZURE_CLIENT_ID", "IDENTITY_ENDPOINT"),
+            )
+            for name, api in (("azure", "openai-chat"), ("azure-responses", "openai-responses"))
+        ),
+        Provider(
+            "vertex",
+            "gemini",
+            "",
+            key_header="authorization",
+            place_env={
+                "project": ("GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID"),
+                "location": ("GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION"),
+            },
+            sign_in="google",
+            sign_in_env=("GOOGLE_APPLICATION_CREDENTIALS",),
+        ),
+        *(
+            Provider(
+                name,
+                "anthropic",
+                "",
+                ("AWS_BEARER_TOKEN_BEDROCK",),
+                key_header="authorization",
+                place_env={"region": ("AWS_REGION", "AWS_DEFAULT_REGION")},
+                sign_in="aws",
+                sign_in_env=(
+                    *("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+                    *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+                ),
+            )
+            for name in ("bedrock", "bedrock-invoke")
+        ),
         _make_chat_provider("snowflake", "", "SNOWFLAKE_TOKEN", _REASONING_DETAILS_PROFILE),
         _make_chat_provider("gpustack", "", "GPUSTACK_API_KEY", _VLLM_PROFILE),
         # No server: the URL is only a name for this process.
@@ -167,6 +223,9 @@ _NAME_PREFIXES = {
     r"grok": "xai",
     r"sonar": "perplexity",
 }
+#: What a part of a platform's address may be; an endpoint is a URL.
+_PLACE_FORM = re.compile(r"[a-z0-9][a-z0-9:.-]*")
+_PLACE_FORMS = {"endpoint": re.compile(r"https?://[^\s?#]+")}
 _ALIASES = {"gemini": "google", "openai-responses": "openai", "llama.cpp": "llamacpp"}
 #: Local servers, which usually need no key.
 _KEYLESS = ("ollama", "lmstudio", "vllm", "llamacpp", "litellm")
@@ -221,11 +280,73 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
     )
 
 
-def choose_api(provider: Provider, model: str) -> Provider:
-    """Return the provider with the API in which a model accepts tools: Azure serves two at the same URL."""
-    if provider.name == "azure" and lookup_facts("openai", model).tools_api in ("responses_only", "effort_none_only"):
-        return replace(provider, api="openai-responses")
-    return provider
+def place_model(
+    provider: Provider, model: str, environment: Mapping[str, str] | None = None, url: str | None = None
+) -> Provider:
+    """Return the provider as it serves a model: at its address or `url`, and on a platform in the API and with the
+    paths of that model.
+
+    Raise ConfigurationError if the address or a part of it is not known.
+    """
+    if not provider.place_env:
+        return replace(provider, url=url or provider.address(environment))
+    platform = load_fact_table().find_platform(provider.name, "")
+    assert platform is not None
+    name = model.lower()
+    route = next((each for each in platform.routes if not name or each.models.fullmatch(name)), None)
+    if route is None:
+        known = " or ".join(f"`{each.models.pattern}`" for each in platform.routes)
+        raise ConfigurationError(f"{provider.name} is known to serve models whose names match {known}, not {model!r}")
+    given = url or _first_set(provider.url_env, environment)
+    parts = _find_place(provider, platform.access, environment)
+    for part in parts:
+        in_address = not given and f"{{{part}}}" in route.address
+        if not parts[part] and (in_address or f"{{{part}}}" in route.path):
+            ways = [f"set {name}" for name in (*provider.place_env[part], *(provider.url_env if in_address else ()))]
+            ways += ["pass `url`"] if in_address else []
+            raise ConfigurationError(
+                f"{provider.name} has no address that is the same for all, and the {part} is not known:"
+                f" {' or '.join(ways)}"
+            )
+    profile = replace(
+        provider.profile,
+        path=_fill_place(route.path, parts),
+        stream_path=_fill_place(route.stream_path, parts),
+        body_version=route.body_version,
+        body_betas=route.body_betas,
+    )
+    api = route.api or _choose_openai_api(provider, model)
+    headers = {**route.headers, **provider.headers}
+    return replace(provider, api=api, url=given or _fill_place(route.address, parts), profile=profile, headers=headers)
+
+
+def _choose_openai_api(provider: Provider, model: str) -> str:
+    """Return the API in which a model of OpenAI accepts tools, where a platform serves both."""
+    needs_responses = lookup_facts("openai", model).tools_api in ("responses_only", "effort_none_only")
+    return "openai-responses" if needs_responses else provider.api
+
+
+def _find_place(provider: Provider, access: Mapping[str, Any], environment: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the parts of a platform's address; those that are not known are empty."""
+    parts: dict[str, str] = {}
+    for name, variables in provider.place_env.items():
+        parts[name] = value = _first_set(variables, environment)
+        if value and not _PLACE_FORMS.get(name, _PLACE_FORM).fullmatch(value):
+            raise ConfigurationError(f"{' or '.join(variables)} holds no {name} of {provider.name}: {value!r:.60}")
+    if "endpoint" in parts:
+        parts["endpoint"] = parts["endpoint"].rstrip("/").removesuffix("/openai/v1")
+    if "location" in parts:
+        parts["location"] = parts["location"] or "global"
+        hosts: Mapping[str, str] = access["hosts"]
+        host = hosts.get(parts["location"], hosts["other"])
+        parts["host"] = host.replace("{location}", parts["location"])
+    return parts
+
+
+def _fill_place(form: str, parts: Mapping[str, str]) -> str:
+    for name, value in parts.items():
+        form = form.replace(f"{{{name}}}", value)
+    return form
 
 
 def _get_provider(name: str, model: str) -> Provider:
@@ -239,4 +360,15 @@ def _get_provider(name: str, model: str) -> Provider:
 
 def needs_key(provider: Provider) -> bool:
     """Return whether requests without a key are pointless."""
-    return bool(provider.key_env) and provider.name not in _KEYLESS
+    return bool(provider.key_env) and provider.name not in _KEYLESS and not provider.sign_in
+
+
+def build_key_headers(header: str, key: str) -> dict[str, str]:
+    """Return the header of a key or token, or none without a key."""
+    return {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
+
+
+def check_key_text(key: str) -> None:
+    """Raise ConfigurationError for a key that no HTTP header takes. The message does not quote it."""
+    if not key.isascii() or not key.isprintable():
+        raise ConfigurationError("the key holds characters that no HTTP header takes; was it copied whole?")

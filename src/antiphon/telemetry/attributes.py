@@ -22,11 +22,14 @@ Attributes = dict[str, str | int | float | bool | Sequence[str]]
 #: The conventions' names of providers that have another name here.
 _PROVIDER_NAMES = {
     "azure": "azure.ai.openai",
+    "azure-responses": "azure.ai.openai",
     "bedrock": "aws.bedrock",
+    "bedrock-invoke": "aws.bedrock",
     "google": "gcp.gemini",
     "google-interactions": "gcp.gemini",
     "mistral": "mistral_ai",
     "openai-chat": "openai",
+    "vertex": "gcp.vertex_ai",
     "xai": "x_ai",
 }
 _OPTION_NAMES = {"max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p"}

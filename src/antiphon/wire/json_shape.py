@@ -22,10 +22,14 @@ def sum_known(*values: int | None) -> int | None:
 
 
 def extract_detail(data: object) -> str:
-    """Return the message under `detail` of an error body: a text, an object, or a list of faults."""
-    found = as_object(data).get("detail")
+    """Return the message of an error body under `detail`: a text, an object, or a list of faults. AWS has it under
+    `message`.
+    """
+    top = as_object(data)
+    found = top.get("detail")
     pieces: list[object] = as_array(found) or [found]
-    return "; ".join(filter(None, map(_format_fault, pieces)))
+    said = "; ".join(filter(None, map(_format_fault, pieces)))
+    return said or as_string(top.get("message")) or as_string(top.get("Message"))
 
 
 def _format_fault(fault: object) -> str:

@@ -121,6 +121,13 @@ class Profile:
     sampling: bool = True
     #: Declare tools that the history calls even if none are active (some proxies require it).
     declare_called_tools: bool = False
+    #: The path of requests, and of streamed ones, if they are not the API's own; `{model}` stands for the name.
+    path: str = ""
+    stream_path: str = ""
+    #: Anthropic: the API's version, in the body of requests whose URLs name the model.
+    body_version: str = ""
+    #: Anthropic: betas stand in the body, and only the URL tells that an answer is streamed (InvokeModel).
+    body_betas: bool = False
 
 
 class _CurrentFacts:
@@ -154,6 +161,15 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", Origin(self.provider, self.api, self.model))
+
+    def get_path(self, stream: bool) -> str:
+        """Return the path of requests if the server has its own, or ""."""
+        form = (self.profile.stream_path if stream else "") or self.profile.path
+        if not form:
+            return ""
+        from urllib.parse import quote
+
+        return form.replace("{model}", quote(self.model, safe=":@"))
 
     def accepts_images(self) -> bool:
         """Return whether images may be sent, as far as is known."""

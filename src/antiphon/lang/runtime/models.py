@@ -161,14 +161,16 @@ def _require_prompt_permission(
 ) -> None:
     """Require permission for prompts, unless they stay here or go to a provider for which the user has a key."""
     from antiphon.providers import resolve
+    from antiphon.providers.registry import place_model
 
     provider, own = resolve(name, given.get("provider"), given.get("url"))
     if provider.name == "local" and own.lower().endswith(".gguf"):
         distrust.allow(f"load a model from the file {quote_for_question(own)}")
     written = given.get("provider", "")
-    address = given.get("url") or (written if "://" in written else provider.address(environment))
+    address = given.get("url") or (written if "://" in written else place_model(provider, own, environment).url)
     is_elsewhere = "url" in given or "://" in written
     if not is_elsewhere and "key" not in given and (provider.name == "local" or provider.key(environment)):
         return
-    key = "a key of its own" if "key" in given else "your key" if provider.key(environment) else "no key"
+    own_key = "your key" if provider.key(environment) else "your sign-in" if provider.sign_in else "no key"
+    key = "a key of its own" if "key" in given else own_key
     distrust.allow(f"send prompts to {quote_for_question(address)} with {key}")

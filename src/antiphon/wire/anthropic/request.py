@@ -62,9 +62,9 @@ _WEB_TOOLS = ("web_search_", "web_fetch_")
 _CODE_FILTER_SINCE = "20260209"
 
 
-def path(target: Target, stream: bool) -> str:  # noqa: ARG001
+def path(target: Target, stream: bool) -> str:
     """Return the path of the request URL, below the base URL."""
-    return "/v1/messages"
+    return target.get_path(stream) or "/v1/messages"
 
 
 def encode(conversation: Conversation, target: Target, options: Options) -> EncodedRequest:
@@ -74,10 +74,12 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     secrets = check_hosted_tools(active, target)
     most = target.facts.max_output or DEFAULT_MAX_TOKENS
     max_tokens = options.max_tokens or min(DEFAULT_MAX_TOKENS, most)
-    fields: dict[str, Any] = {"model": target.model, "max_tokens": max_tokens, **build_sampling_fields(target, options)}
+    version = target.profile.body_version
+    fields: dict[str, Any] = {"anthropic_version": version} if version else {"model": target.model}
+    fields |= {"max_tokens": max_tokens, **build_sampling_fields(target, options)}
     if options.stop:
         fields["stop_sequences"] = list(options.stop)
-    if options.stream:
+    if options.stream and not target.profile.body_betas:
         fields["stream"] = True
     mark = {**_CACHE_CONTROL, "ttl": options.cache} if isinstance(options.cache, str) else _CACHE_CONTROL
     head_mark = {**_CACHE_CONTROL, "ttl": options.head_cache} if options.head_cache else mark
@@ -120,6 +122,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> Enco
     )
     pieces = _add_lookback_mark(messages.pieces, mark) if options.cache and is_long else messages.pieces
     headers = _build_headers(active, heads.updates, target, binding)
+    if target.profile.body_betas and headers:
+        fields["anthropic_beta"] = [*as_array(fields.get("anthropic_beta")), *headers["anthropic-beta"].split(",")]
+        headers = {}
     bind: ThinkingBinder = tuple
     if binding != "free":
         bind = lambda parts: body.bind_thinking(parts, messages, lambda turn: _encode_turn(turn, target, binding))  # noqa: E731

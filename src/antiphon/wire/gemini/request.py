@@ -33,6 +33,8 @@ _MERGED_FIELDS = ("generationConfig", "toolConfig")
 
 def path(target: Target, stream: bool) -> str:
     """Return the path of the request URL, below the base URL."""
+    if own := target.get_path(stream):
+        return own
     model = target.model
     if model.startswith(("publishers/", "projects/")):
         place = f"/v1beta1/{model}"
