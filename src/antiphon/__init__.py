@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from antiphon.programs import map
     from antiphon.providers import Embeddings, Model, aembed, connect, embed
     from antiphon.results import Result
-    from antiphon.session import Agent, AIResult, ReturnError, Session
+    from antiphon.session import Agent, AIResult, Fallback, ReturnError, Session
     from antiphon.tools import ToolContext
     from antiphon.tools.tool import tool
     from antiphon.wire import Reply
@@ -31,6 +31,7 @@ _HOMES = {
     "AntiphonError": "antiphon.errors",
     "Chat": "antiphon.conversation",
     "Conversation": "antiphon.conversation",
+    "Fallback": "antiphon.session",
     "Image": "antiphon.conversation",
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
@@ -64,6 +65,7 @@ __all__ = [
     "Chat",
     "Conversation",
     "Embeddings",
+    "Fallback",
     "Image",
     "Limits",
     "Model",

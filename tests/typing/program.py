@@ -12,6 +12,7 @@ from antiphon import (
     Chat,
     Conversation,
     Embeddings,
+    Fallback,
     Image,
     Limits,
     Model,
@@ -282,6 +283,10 @@ def team(model: Model) -> None:
     for number in state.questions:
         begun.answer(number, "yes")
     print([each.title for each in state.tasks.values() if each.state == "merged"])
+
+
+def several(model: Model) -> AIResult[str]:
+    return Session(Fallback("openai/gpt-5", model)).vibe("Hello?")
 
 
 async def vectors(model: Model) -> None:

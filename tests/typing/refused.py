@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from antiphon import Agent, Session, connect
+from antiphon import Agent, Fallback, Session, connect
 
 
 @dataclass
@@ -54,6 +54,7 @@ connect("openai/gpt-5", reasoning="lots")  # wrong
 Agent("openai/gpt-5", settings={"temprature": 0.5})  # wrong
 Agent("openai/gpt-5", polcy=None)  # wrong
 Agent("openai/gpt-5", limits=3)  # wrong
+Fallback("openai/gpt-5", "openai/gpt-6", on=ValueError)  # wrong
 session.vibe("…", settings={"max_tokens": "many"})  # wrong
 session.vibe("…", returns=City, tempreature=0.5)  # wrong
 session.vibe(3)  # wrong

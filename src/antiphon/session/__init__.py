@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Compacted,
         Event,
         Events,
+        FellBack,
         ModelUnknown,
         PrefixChanged,
         QuestionAnswered,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         ReturnError,
         Truncated,
     )
+    from antiphon.session.fallback import Fallback
     from antiphon.session.human_input import Answers, HumanInput, Question
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
@@ -64,6 +66,8 @@ _HOMES = {
     "CallStarted": "events",
     "Cancelled": "exceptions",
     "Compacted": "events",
+    "Fallback": "fallback",
+    "FellBack": "events",
     "ModelUnknown": "events",
     "PrefixChanged": "events",
     "Context": "context_window",
@@ -110,6 +114,8 @@ __all__ = [
     "EmptyAnswer",
     "Event",
     "Events",
+    "Fallback",
+    "FellBack",
     "HumanInput",
     "LimitReached",
     "LoopDetected",

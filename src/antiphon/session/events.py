@@ -148,6 +148,20 @@ class ModelUnknown:
 
 
 @dataclass(frozen=True, slots=True)
+class FellBack:
+    """Request `number` failed, and the next model is asked instead: the model `next` of a `Fallback`.
+
+    `model` is the one that failed, and `reason` says why. `text` is what it had said, which is no part of the answer.
+    """
+
+    number: int
+    model: str
+    reason: str
+    next: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run ended with a result, or with an error."""
 
@@ -176,6 +190,7 @@ EventBody = (
     | Healed
     | FactWrong
     | ModelUnknown
+    | FellBack
     | RunEnded
 )
 

@@ -12,6 +12,7 @@ from antiphon.session import (
     CallStarted,
     Compacted,
     Event,
+    FellBack,
     ModelUnknown,
     PrefixChanged,
     Question,
@@ -155,6 +156,8 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.state = "waiting"
         case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
             pass
+        case FellBack():
+            run.model, run.said, run.thoughts, run.writing = body.next, [], [], ""
         case RunEnded(state, _, error):
             run.state, run.ended, run.writing, run.thoughts = state, at, "", []
             run.detail = str(error) if error is not None else ""
