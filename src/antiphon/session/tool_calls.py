@@ -27,6 +27,7 @@ from antiphon.session.pending_answers import format_answers, format_denial, has_
 from antiphon.session.run import Run
 from antiphon.session.settings import SessionSettings
 from antiphon.session.timer import RunTimer
+from antiphon.session.tool_limits import ToolLimits
 from antiphon.tools import (
     Before,
     CanonicalCall,
@@ -67,6 +68,7 @@ class ToolCallRunner:
         self._place = place
         self._clock = clock
         self._loop_detector = LoopDetector()
+        self._limits = ToolLimits(run.budget.scope)
         self.records: list[ToolCallRecord] = []
         # By call id: the results of calls that are still open in the conversation.
         self._results: dict[str, ToolResult] = {}
@@ -110,6 +112,8 @@ class ToolCallRunner:
         self._conversation.add_tool_results([self._loop_detector.add_warning(*each) for each in results])
         for call, result in outside:
             kept = self._told.pop(call.id, None)
+            if kept is not None and (found := _find_tool(call, self._goal.tools)) is not None:
+                self._limits.count_result(found[1], result)
             if kept is None:
                 kept = make_call_record(call, result)
                 untold.append(CallFinished(call, result, kept))
@@ -127,6 +131,7 @@ class ToolCallRunner:
             raise StopRun(
                 "waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside)
             )
+        self._limits.check_failures()
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
         limit = self._settings.limits.tool_calls
@@ -156,11 +161,12 @@ class ToolCallRunner:
                 refusal = "not run: no more tool calls are allowed now; answer with what you have"
             elif limit is not None and len(self.records) + count >= limit:
                 refusal = f"not run: the limit of {format_limit('tool_calls', limit)} is reached"
-            else:
+            elif not (refusal := self._limits.find_refusal(found[1])):
                 count += 1
                 canonical = canonicalize(found[1], found[0])
                 is_allowed = policy.judge(canonical) == "allow" and call.id not in self._questions
                 if is_allowed or await self._approve_call(canonical):
+                    self._limits.allow(found[1], call.id)
                     allowed.append(canonical)
                 continue
             self._results[call.id] = make_error_result(call, refusal)
