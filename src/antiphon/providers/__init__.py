@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.providers.circuit_breaker import CircuitBreaker
     from antiphon.providers.embeddings import Embeddings, aembed, embed
     from antiphon.providers.model import AsyncModelStream, Model, ModelStream, connect
     from antiphon.providers.recording import ReplayMismatch
@@ -22,6 +23,7 @@ _HOMES = {
     "NO_RETRY": "retry",
     "PROVIDERS": "registry",
     "AsyncModelStream": "model",
+    "CircuitBreaker": "circuit_breaker",
     "Embeddings": "embeddings",
     "Model": "model",
     "Provider": "registry",
@@ -39,6 +41,7 @@ __all__ = [
     "NO_RETRY",
     "PROVIDERS",
     "AsyncModelStream",
+    "CircuitBreaker",
     "Embeddings",
     "Model",
     "ModelStream",

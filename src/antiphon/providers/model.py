@@ -14,6 +14,7 @@ from antiphon.errors import ConfigurationError, ContentError, OptionError, Prefi
 from antiphon.facts.model_facts import Facts
 from antiphon.facts.retirement import warn_of_retirement
 from antiphon.providers import catalog
+from antiphon.providers.circuit_breaker import Circuit, CircuitBreaker
 from antiphon.providers.client import HttpClient
 from antiphon.providers.continuation import DEFAULT_CONTINUATIONS, Pending
 from antiphon.providers.exchange import ModelExchange
@@ -72,6 +73,8 @@ class Model:
         self._continuations = continuations
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
+        #: The failures of the server, if a breaker counts them.
+        self.circuit: Circuit | None = None
         url, user = split_credentials(url)
         header = self._codec.SPEC.http.key_header
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
@@ -156,7 +159,9 @@ class Model:
         from antiphon.providers.embeddings import EmbeddingJob
         from antiphon.providers.json_exchange import JsonExchange
 
-        make = partial(JsonExchange, self._codec, self.target, self.retry, self._limits, self._secrets)
+        make = partial(
+            JsonExchange, self._codec, self.target, self.retry, self._limits, self._secrets, circuit=self.circuit
+        )
         return EmbeddingJob(self.target, make, self.cost, texts, dimensions, extra)
 
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
@@ -235,6 +240,7 @@ class Model:
             self.prewarming,
             pending,
             healed=[expired] if expired else [],
+            circuit=self.circuit,
         )
 
 
@@ -304,6 +310,7 @@ def connect(
     max_seconds: float | None = MAX_SECONDS,
     max_bytes: int | None = MAX_BYTES,
     continuations: int = DEFAULT_CONTINUATIONS,
+    breaker: CircuitBreaker | None = None,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     record: str | PathLike[str] | None = None,
@@ -314,13 +321,13 @@ def connect(
     """Return a model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its
     server.
 
-    The key comes from `key`, or from the provider's usual variable in the process's environment or the
-    given one (`environment` of a `Configuration` includes stored keys). Proxies come from `proxy` or
-    the process's environment. `timeout` is the read timeout in seconds; `max_seconds` and `max_bytes`
-    limit a complete answer, with None for no limit. An answer that takes several requests is continued
-    at most `continuations` times. `options` are those of `Options` and apply to every request
-    unless it overrides them. `record` names a file for all exchanges, from which `replay` answers
-    later, without key or network.
+    The key comes from `key`, or from the provider's usual variable in the process's environment or the given
+    one (`environment` of a `Configuration` includes stored keys). Proxies come from `proxy` or the process's
+    environment. `timeout` is the read timeout in seconds; `max_seconds` and `max_bytes` limit a complete
+    answer, with None for no limit. An answer that takes several requests is continued at most `continuations`
+    times. A `breaker` refuses requests while the server keeps failing. `options` are those of `Options` and
+    apply to every request unless it overrides them. `record` names a file for all exchanges, from which
+    `replay` answers later, without key or network.
     """
     place, name = resolve(model, provider, url)
     place = choose_api(place, name)
@@ -340,12 +347,14 @@ def connect(
     warn_of_retirement(place.name, name)
     _check_settings(found, address, headers or {}, retry or Retry(), proxy)
     _check_limits(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
+    if breaker is not None and not isinstance(breaker, CircuitBreaker):
+        raise OptionError(f"`breaker` is a CircuitBreaker, such as CircuitBreaker(failures=3), not {breaker!r:.60}")
     if not isinstance(continuations, int) or isinstance(continuations, bool) or continuations < 0:
         raise OptionError(f"`continuations` is a whole number from 0, not {continuations!r:.60}")
     kind = Model
     if place.name == LOCAL_PROVIDER and url is None:
         from antiphon.local.model import LocalModel as kind
-    return kind(
+    connected = kind(
         place,
         name,
         url=address,
@@ -359,6 +368,9 @@ def connect(
         bounds=ResponseLimits(max_bytes, max_seconds),
         continuations=continuations,
     )
+    if breaker is not None:
+        connected.circuit = breaker.get_circuit(place.name, connected.url)
+    return connected
 
 
 def merge_options(options: Options, changes: Mapping[str, Any]) -> Options:

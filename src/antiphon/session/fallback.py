@@ -22,7 +22,8 @@ class Fallback:
 
     `on` are classes of `ProviderError`, and `ModelRefused` for answers that the model refuses or a content filter
     withholds. A run stays with the model that answered; the next ask begins with the first one again. A model that is
-    given by its name is tried twice within 20 seconds before the next one answers; `connect` takes another `retry`.
+    given by its name is tried twice within 20 seconds before the next one answers, and not at all for a while after
+    five failures; `connect` takes another `retry` and `breaker`.
     """
 
     models: tuple[str | ModelProtocol, ...]

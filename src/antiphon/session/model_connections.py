@@ -13,6 +13,7 @@ from antiphon.session.settings import ModelProtocol
 
 if TYPE_CHECKING:
     from antiphon.config import Configuration
+    from antiphon.providers import CircuitBreaker
 
 _Path = str | PathLike[str] | None
 
@@ -25,6 +26,8 @@ class ModelConnections:
         self._lock = threading.Lock()
         #: By name, and whether another model answers if it fails.
         self._models: dict[tuple[str | None, bool], ModelProtocol] = {}
+        #: Shared by the models that have a substitute.
+        self._breaker: CircuitBreaker | None = None
 
     def get(self, model: object, record: _Path = None, replay: _Path = None) -> ModelChain:
         """Return a model by its name, or the model of the configuration if there is none. A `Fallback` has several."""
@@ -57,12 +60,15 @@ class ModelConnections:
     def _connect(self, model: str | None, record: _Path, replay: _Path, has_next: bool) -> ModelProtocol:
         from antiphon.config import default_model, load_configuration
         from antiphon.providers import connect
+        from antiphon.providers.circuit_breaker import CircuitBreaker
         from antiphon.providers.retry import BRIEF_RETRY
 
         configuration = self._configuration or load_configuration()
         name = default_model(configuration).model if model in (None, "default") else model
-        retry = BRIEF_RETRY if has_next else None
-        return connect(name, record=record, replay=replay, retry=retry, environment=configuration.environment)
+        if not has_next:
+            return connect(name, record=record, replay=replay, environment=configuration.environment)
+        self._breaker = self._breaker or CircuitBreaker()
+        return connect(name, retry=BRIEF_RETRY, breaker=self._breaker, environment=configuration.environment)
 
     def close(self) -> None:
         """Close the connections of all models, as far as they belong to the event loop of synchronous asks."""
