@@ -52,6 +52,15 @@ class RequestStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestDelayed:
+    """A request waits for so many seconds before it is sent, for this `reason`, such as a rate limit."""
+
+    number: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestEnded:
     """A request has ended. `text` is the answer; `failed` is the reason if there is none."""
 
@@ -178,6 +187,7 @@ EventBody = (
     | RetryDelta
     | RunStarted
     | RequestStarted
+    | RequestDelayed
     | RequestEnded
     | CallStarted
     | CallFinished

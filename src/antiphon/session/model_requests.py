@@ -32,7 +32,15 @@ from antiphon.session.context_window import (
     compute_compaction_target,
     compute_overflow_target,
 )
-from antiphon.session.events import Compacted, FellBack, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
+from antiphon.session.events import (
+    Compacted,
+    FellBack,
+    ModelUnknown,
+    PrefixChanged,
+    RequestDelayed,
+    RequestEnded,
+    RequestStarted,
+)
 from antiphon.session.exceptions import ModelRefused, StopRun
 from antiphon.session.output_spec import OutputGoal, format_refusal
 from antiphon.session.run import Run
@@ -172,6 +180,10 @@ class ModelRequests:
         `asked` is a fork for this request, made after `announce_changes`.
         """
         number, model, run = self.requests + 1, self._settings.model, self._run
+
+        def report_delay(seconds: float, reason: str) -> None:
+            run.tell(RequestDelayed(number, seconds, reason))
+
         try:
             run.budget.start_request(self.requests, self._clock.elapsed)
         except BudgetExceeded as error:
@@ -187,6 +199,7 @@ class ModelRequests:
                     f"r{number}",
                     lambda: AskModel(model.name, asked.system, asked.turns, asked.tools, options),
                     lambda: self._answered(number, asked, options, stream),
+                    report_delay=report_delay,
                     preview=lambda: preview_model_request(model, asked, stream, options),
                 )
         except BaseException as error:

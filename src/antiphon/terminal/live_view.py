@@ -12,7 +12,17 @@ from rich.console import Console
 
 from antiphon.conversation import Citation
 from antiphon.results import structured, to_plain_json
-from antiphon.session import AIResult, CallFinished, Event, FellBack, NoAnswer, QuestionAsked, RequestEnded, RunEnded
+from antiphon.session import (
+    AIResult,
+    CallFinished,
+    Event,
+    FellBack,
+    NoAnswer,
+    QuestionAsked,
+    RequestDelayed,
+    RequestEnded,
+    RunEnded,
+)
 from antiphon.session.typed_output import parse_untyped_answer
 from antiphon.terminal import state_lines as lines
 from antiphon.terminal.approval_prompt import truncate_question
@@ -126,6 +136,9 @@ class LiveView:
                 self._list_sources(body.sources, depth)
             case RetryDelta():
                 self._page.line(lines.StateLine("open", body.reason, "", describe_attempt(body), 2 * depth))
+            case RequestDelayed():
+                told = f"the request is sent in {body.seconds:.1f} s"
+                self._page.line(lines.StateLine("open", told, body.reason, "", 2 * depth))
             case FellBack():
                 if body.text:
                     told = "the text above is not part of the answer"

@@ -24,6 +24,7 @@ from antiphon.session import (
     Question,
     QuestionAnswered,
     QuestionAsked,
+    RequestDelayed,
     RequestEnded,
     RequestStarted,
     RunEnded,
@@ -60,6 +61,7 @@ def event_json(event: Event) -> dict[str, Any]:
       {text, allowed, always}; `run_waits`: `questions`
     - `compacted`: `dropped`, the number of turns that were left out
     - `fact_wrong`: `model`, `fact`, `ours`, `theirs`, `said`: an answer contradicts a fact about its model
+    - `request_delayed`: `number`, `seconds`, `reason`: the request waits, for example for a rate limit
     - `fell_back`: `number`, `model`, `reason`, `next`, `text`: the request failed, and the model `next` is asked;
       what was said is no part of the answer
     - `run_ended`: `state`, with the fields of `final_json`, or `error` and, if known, the record of the run
@@ -118,6 +120,7 @@ def event_line(event: Event, *, ascii: bool = False) -> str:
 _EVENT_TYPES: dict[type, str] = {
     RunStarted: "run_started",
     RequestStarted: "request_started",
+    RequestDelayed: "request_delayed",
     RequestEnded: "request_ended",
     TextDelta: "text",
     ReasoningDelta: "reasoning",
@@ -178,7 +181,7 @@ def _encode_body(body: EventBody) -> dict[str, Any]:
             return {"questions": [_encode_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
-        case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | FellBack() | RetryDelta():
+        case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | FellBack() | RequestDelayed() | RetryDelta():
             return to_plain_json(asdict(body))
         case RunEnded(state, result, error):
             return {"state": state, **(final_json(result) if result is not None else _encode_error(error))}
