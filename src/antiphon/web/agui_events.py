@@ -27,7 +27,6 @@ from antiphon.conversation import AssistantTurn, ToolResult, UserTurn
 from antiphon.session import (
     CallFinished,
     CallStarted,
-    FellBack,
     QuestionAnswered,
     QuestionAsked,
     RequestEnded,
@@ -91,9 +90,6 @@ class AguiEventEncoder:
                     value = {"messageId": self._message, "sources": found}
                     yield CustomEvent(name="antiphon.sources", value=value)
                 self._count(body)
-            case FellBack():
-                value = {"messageId": self._message, "model": body.model, "reason": body.reason, "next": body.next}
-                yield CustomEvent(name="antiphon.fell_back", value=value)
             case CallStarted() | QuestionAsked() | RunWaits() | RunEnded():
                 yield from self._encode_calls()
             case CallFinished(call, result):
