@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from antiphon.programs import map
     from antiphon.providers import Credential, Embeddings, Model, aembed, connect, embed
     from antiphon.results import Result
-    from antiphon.session import Agent, AIResult, ReturnError, Session
+    from antiphon.session import Agent, AIResult, Fallback, ReturnError, Session
     from antiphon.tools import ToolContext
     from antiphon.tools.tool import tool
     from antiphon.wire import Reply
@@ -32,6 +32,7 @@ _HOMES = {
     "Chat": "antiphon.conversation",
     "Conversation": "antiphon.conversation",
     "Credential": "antiphon.providers",
+    "Fallback": "antiphon.session",
     "Image": "antiphon.conversation",
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
@@ -66,6 +67,7 @@ __all__ = [
     "Conversation",
     "Credential",
     "Embeddings",
+    "Fallback",
     "Image",
     "Limits",
     "Model",

@@ -59,6 +59,7 @@ AntiphonError
     ├── ConnectionFailed     no connection, or it broke
     │   └── StreamCut        a stream ended before its reply was complete
     ├── TimedOut             the server was silent for too long
+    ├── CircuitOpen          a server that has failed too often is not asked for a while
     ├── AnswerTooLong        an answer of more bytes or seconds than `connect` allows
     ├── CredentialsFailed    no key or token could be fetched; nothing was sent
     ├── BadReply             an answer that violates the API's contract
@@ -219,6 +220,17 @@ class StreamCut(ConnectionFailed):
 
 class TimedOut(ProviderError):
     """The server was silent for longer than `timeout`. It may still be working, so the request was not retried."""
+
+
+class CircuitOpen(ProviderError):
+    """The server has failed too often, so nothing is sent to it. `until` is when it may be asked again.
+
+    That is in seconds since 1970.
+    """
+
+    def __init__(self, message: str, *, provider: str = "", until: float = 0.0) -> None:
+        super().__init__(message, provider=provider)
+        self.until = until
 
 
 class AnswerTooLong(ProviderError):

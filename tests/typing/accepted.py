@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel, Field
 
-from antiphon import Agent, AIResult, Limits, Model, Session, ToolContext, connect
-from antiphon.session import AsyncEventStream, Events, Run, TextOrJson
+from antiphon import Agent, AIResult, Fallback, Limits, Model, Session, ToolContext, connect
+from antiphon.errors import ProviderError, RateLimited
+from antiphon.session import AsyncEventStream, Events, ModelRefused, Run, TextOrJson
 
 
 @dataclass
@@ -143,6 +144,18 @@ def choose_a_model(deps: Database) -> Model:
 def ask_a_chosen_model() -> None:
     chosen = Agent(choose_a_model, deps_type=Database, returns=list[int])
     assert_type(chosen.vibe("…", deps=Database("openai/gpt-5")).value, list[int])
+
+
+def fall_back(deps: Database) -> Fallback:
+    return Fallback("openai/gpt-5", connect(deps.path), on=RateLimited)
+
+
+def ask_with_a_fallback() -> None:
+    either = Fallback("openai/gpt-5", connect("openai/gpt-6"), on=(ProviderError, ModelRefused))
+    assert_type(Agent(either, returns=City).vibe("…").value, City)
+    assert_type(Session(either).vibe("…").value, str)
+    assert_type(Agent(fall_back, deps_type=Database).vibe("…", deps=Database("x")).value, str)
+    session.model = either
 
 
 async def ask_later() -> None:

@@ -13,6 +13,7 @@ from antiphon import (
     Conversation,
     Credential,
     Embeddings,
+    Fallback,
     Image,
     Limits,
     Model,
@@ -290,6 +291,10 @@ def team(model: Model) -> None:
     for number in state.questions:
         begun.answer(number, "yes")
     print([each.title for each in state.tasks.values() if each.state == "merged"])
+
+
+def several(model: Model) -> AIResult[str]:
+    return Session(Fallback("openai/gpt-5", model)).vibe("Hello?")
 
 
 async def vectors(model: Model) -> None:

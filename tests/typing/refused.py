@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from antiphon import Agent, Limits, Session, connect
+from antiphon import Agent, Fallback, Limits, Session, connect
 
 
 @dataclass
@@ -55,6 +55,7 @@ connect("openai/gpt-5", key=lambda: 7)  # wrong
 Agent("openai/gpt-5", settings={"temprature": 0.5})  # wrong
 Agent("openai/gpt-5", polcy=None)  # wrong
 Agent("openai/gpt-5", limits=3)  # wrong
+Fallback("openai/gpt-5", "openai/gpt-6", on=ValueError)  # wrong
 session.vibe("…", settings={"max_tokens": "many"})  # wrong
 session.vibe("…", returns=City, tempreature=0.5)  # wrong
 session.vibe(3)  # wrong

@@ -35,6 +35,8 @@ class EffectCall:
     effect: Effect
     preview: Callable[[], bytes] | None = field(default=None, compare=False)
     subject: Any = field(default=None, compare=False, repr=False)
+    #: Is told how many seconds the effect is delayed, and why.
+    report_delay: Callable[[float, str], object] | None = field(default=None, compare=False, repr=False)
 
 
 class Middleware:
@@ -61,6 +63,10 @@ class Middleware:
 
         The error `Suspended` is not final: something inside the effect is still pending.
         """
+        del step, outcome
+
+    def handle_performed(self, step: EffectCall, outcome: Outcome) -> None:
+        """Handle the outcome of an effect that was performed, before `after`. It is not called in a replay."""
         del step, outcome
 
     def delay(self, step: EffectCall) -> float:
@@ -194,6 +200,8 @@ def perform(step: EffectCall, do: Callable[[], Any]) -> Any:
             except Exception as error:
                 outcome = Outcome(error=error)
             observe(outcome)
+        for each in passed:
+            each.handle_performed(step, outcome)
     return _notify_after(step, outcome, passed)
 
 
@@ -212,6 +220,8 @@ async def aperform(step: EffectCall, do: Callable[[], Awaitable[Any]]) -> Any:
             except Exception as error:
                 outcome = Outcome(error=error)
             observe(outcome)
+        for each in passed:
+            each.handle_performed(step, outcome)
     return _notify_after(step, outcome, passed)
 
 

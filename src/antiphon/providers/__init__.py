@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.providers.circuit_breaker import CircuitBreaker
     from antiphon.providers.credential import Credential
     from antiphon.providers.embeddings import Embeddings, aembed, embed
     from antiphon.providers.model import AsyncModelStream, Model, ModelStream, connect
@@ -23,6 +24,7 @@ _HOMES = {
     "NO_RETRY": "retry",
     "PROVIDERS": "registry",
     "AsyncModelStream": "model",
+    "CircuitBreaker": "circuit_breaker",
     "Credential": "credential",
     "Embeddings": "embeddings",
     "Model": "model",
@@ -41,6 +43,7 @@ __all__ = [
     "NO_RETRY",
     "PROVIDERS",
     "AsyncModelStream",
+    "CircuitBreaker",
     "Credential",
     "Embeddings",
     "Model",

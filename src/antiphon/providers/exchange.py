@@ -29,6 +29,7 @@ from antiphon.errors import (
     StatusError,
     StreamCut,
 )
+from antiphon.providers.circuit_breaker import Circuit
 from antiphon.providers.continuation import (
     ContinuationStep,
     Pending,
@@ -152,6 +153,7 @@ class ModelExchange:
     #: What stops the provider, where the exchange was given up while it makes an answer that nobody will fetch.
     cancelling: SendRequest | None = None
     healed: list[Healed] = field(default_factory=list[Healed])
+    circuit: Circuit | None = None
     _has_recovered: bool = False
     #: The prompt that others may wait for, until its answer begins.
     _opening: Opening | None = field(default=None, repr=False)
@@ -321,15 +323,23 @@ class ModelExchange:
             if self._log is not None:
                 self._write_log(self._log, "sent", send.body)
             meter = ResponseMeter(self.bounds, self.target.provider)
+            if self.circuit is not None:
+                self.circuit.check()
             try:
                 answer = yield send
-                return (yield from self._receive_reply(answer, meter, calls))
+                received = yield from self._receive_reply(answer, meter, calls)
+                if self.circuit is not None:
+                    self.circuit.record(None)
+                return received
             except _AttemptFailed as failure:
                 self._let_others_go()
                 error, emitted = self._redact_error(failure.error), failure.emitted
             # Never retry after a delta was emitted.
             error.is_seen = emitted
-            wait = None if emitted else self.retry.wait(attempt, error, time.monotonic() - began)
+            if self.circuit is not None:
+                self.circuit.record(error)
+            is_last = emitted or (self.circuit is not None and self.circuit.is_open)
+            wait = None if is_last else self.retry.wait(attempt, error, time.monotonic() - began)
             if wait is None:
                 raise error
             _get_logger().info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)

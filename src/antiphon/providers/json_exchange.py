@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json import dump_json, load_json
 from antiphon.errors import BadReply, MalformedJSONError, ProviderError
+from antiphon.providers.circuit_breaker import Circuit
 from antiphon.providers.error_mapping import make_status_error
 from antiphon.providers.exchange import ExchangeEvent, ExchangeStep, ReadChunk, ResponseHead, SendRequest, WaitStep
 from antiphon.providers.redaction import SecretRedactor
@@ -29,6 +30,7 @@ class JsonExchange:
     bounds: ResponseLimits
     secrets: SecretRedactor
     body: Mapping[str, Any]
+    circuit: Circuit | None = None
     result: Any = None
     #: Nothing goes on at a server that has to be cancelled.
     cancelling: SendRequest | None = field(default=None, init=False)
@@ -39,13 +41,19 @@ class JsonExchange:
         began, attempt = time.monotonic(), 0
         while True:
             attempt += 1
+            if self.circuit is not None:
+                self.circuit.check()
             try:
                 self.result = yield from self._send(send)
+                if self.circuit is not None:
+                    self.circuit.record(None)
                 return
             except ProviderError as error:
                 error.args = (self.secrets.hide(str(error)),)
                 wait = self.retry.wait(attempt, error, time.monotonic() - began)
-                if wait is None:
+                if self.circuit is not None:
+                    self.circuit.record(error)
+                if wait is None or (self.circuit is not None and self.circuit.is_open):
                     raise
             yield WaitStep(wait)
 

@@ -14,6 +14,7 @@ from antiphon.errors import ConfigurationError, ContentError, OptionError, Prefi
 from antiphon.facts.model_facts import Facts
 from antiphon.facts.retirement import warn_of_retirement
 from antiphon.providers import catalog
+from antiphon.providers.circuit_breaker import Circuit, CircuitBreaker
 from antiphon.providers.client import HttpClient
 from antiphon.providers.continuation import DEFAULT_CONTINUATIONS, Pending
 from antiphon.providers.credential import KeyFunction
@@ -106,6 +107,8 @@ class Model:
         self._continuations = continuations
         #: Where many conversations begin alike, lets one of them go first; models may share it.
         self.prewarming: Prewarming | None = None
+        #: The failures of the server, if a breaker counts them.
+        self.circuit: Circuit | None = None
         url, user = split_credentials(url)
         auth = build_key_headers(provider.get_key_header(), key)
         auth |= {"authorization": user} if user else {}
@@ -197,7 +200,9 @@ class Model:
         from antiphon.providers.embeddings import EmbeddingJob
         from antiphon.providers.json_exchange import JsonExchange
 
-        make = partial(JsonExchange, self._codec, self.target, self.retry, self._limits, self._secrets)
+        make = partial(
+            JsonExchange, self._codec, self.target, self.retry, self._limits, self._secrets, circuit=self.circuit
+        )
         return EmbeddingJob(self.target, make, self.cost, texts, dimensions, extra)
 
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
@@ -279,6 +284,7 @@ class Model:
             self.prewarming,
             pending,
             healed=[expired] if expired else [],
+            circuit=self.circuit,
         )
 
 
@@ -348,6 +354,7 @@ def connect(
     max_seconds: float | None = MAX_SECONDS,
     max_bytes: int | None = MAX_BYTES,
     continuations: int = DEFAULT_CONTINUATIONS,
+    breaker: CircuitBreaker | None = None,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     record: str | PathLike[str] | None = None,
@@ -363,7 +370,8 @@ def connect(
     returns one, also asynchronously; it is called when there is no key, and when the key expired or was
     rejected. Proxies come from `proxy` or the process's environment. `timeout` is the read timeout in
     seconds; `max_seconds` and `max_bytes` limit a complete answer, with None for no limit. An answer that
-    takes several requests is continued at most `continuations` times. `options` are those of `Options` and
+    takes several requests is continued at most `continuations` times. A `breaker` refuses requests while
+    the server keeps failing. `options` are those of `Options` and
     apply to every request unless it overrides them. `record` names a file for all exchanges, from which
     `replay` answers later, without key or network.
     """
@@ -396,12 +404,14 @@ def connect(
     warn_of_retirement(place.name, name)
     _check_settings(found, place.url, headers or {}, retry or Retry(), proxy)
     _check_limits(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
+    if breaker is not None and not isinstance(breaker, CircuitBreaker):
+        raise OptionError(f"`breaker` is a CircuitBreaker, such as CircuitBreaker(failures=3), not {breaker!r:.60}")
     if not isinstance(continuations, int) or isinstance(continuations, bool) or continuations < 0:
         raise OptionError(f"`continuations` is a whole number from 0, not {continuations!r:.60}")
     kind = Model
     if place.name == LOCAL_PROVIDER and url is None:
         from antiphon.local.model import LocalModel as kind
-    return kind(
+    connected = kind(
         place,
         name,
         url=place.url,
@@ -416,6 +426,9 @@ def connect(
         continuations=continuations,
         authorizer=authorizer,
     )
+    if breaker is not None:
+        connected.circuit = breaker.get_circuit(place.name, connected.url)
+    return connected
 
 
 def _check_key(key: object) -> str | KeyFunction:

@@ -37,6 +37,8 @@ class Retry:
 
 
 NO_RETRY = Retry(attempts=1)
+#: The policy for a model that has a substitute: waiting longer would only delay the answer.
+BRIEF_RETRY = Retry(attempts=2, deadline=20.0)
 
 
 def parse_retry_after(headers: Mapping[str, str], said: float | None = None) -> float | None:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         Compacted,
         Event,
         Events,
+        FellBack,
         ModelUnknown,
         PrefixChanged,
         QuestionAnswered,
         QuestionAsked,
+        RequestDelayed,
         RequestEnded,
         RequestStarted,
         RunEnded,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         ReturnError,
         Truncated,
     )
+    from antiphon.session.fallback import Fallback
     from antiphon.session.human_input import Answers, HumanInput, Question
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
@@ -64,6 +67,8 @@ _HOMES = {
     "CallStarted": "events",
     "Cancelled": "exceptions",
     "Compacted": "events",
+    "Fallback": "fallback",
+    "FellBack": "events",
     "ModelUnknown": "events",
     "PrefixChanged": "events",
     "Context": "context_window",
@@ -78,6 +83,7 @@ _HOMES = {
     "Question": "human_input",
     "RejectedOutput": "typed_output",
     "ModelRefused": "exceptions",
+    "RequestDelayed": "events",
     "RequestEnded": "events",
     "RequestStarted": "events",
     "ReturnError": "exceptions",
@@ -110,6 +116,8 @@ __all__ = [
     "EmptyAnswer",
     "Event",
     "Events",
+    "Fallback",
+    "FellBack",
     "HumanInput",
     "LimitReached",
     "LoopDetected",
@@ -124,6 +132,7 @@ __all__ = [
     "QuestionAnswered",
     "QuestionAsked",
     "RejectedOutput",
+    "RequestDelayed",
     "RequestEnded",
     "RequestStarted",
     "ReturnError",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
 
 from antiphon._base.did_you_mean import make_hinting_getattr
@@ -11,6 +10,7 @@ from antiphon.conversation import Conversation
 from antiphon.effects.budget import Limits
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
+from antiphon.session.fallback import Fallback
 from antiphon.session.human_input import Answers, HumanInput
 from antiphon.session.loop import Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -110,12 +110,19 @@ _ATTRIBUTE_HINTS = {
 }
 
 
+def _describe_model(model: object) -> str:
+    """Return what `model=` names: one model or several, a function, or the default."""
+    if isinstance(model, Fallback):
+        return ", ".join(map(_describe_model, model.models))
+    return model if isinstance(model, str) else getattr(model, "name", "a function" if callable(model) else "default")
+
+
 class Agent(Generic[AgentDeps, Output]):
     """Defines how a model is asked, apart from any conversation. It is immutable, and threads may share it.
 
-    `model` is a name, a connected model, or a function of the dependencies that returns one of them. `tools` are
-    functions, and tools of the provider. `system` is a text, a function that returns one before each ask, or
-    several of both. Functions may take the dependencies, and may be asynchronous. `returns` is the type of all
+    `model` is a name, a connected model, a `Fallback`, or a function of the dependencies that returns one of them.
+    `tools` are functions, and tools of the provider. `system` is a text, a function that returns one before each ask,
+    or several of both. Functions may take the dependencies, and may be asynchronous. `returns` is the type of all
     answers; the default is the text of the answer. `deps_type` is the type of the dependencies, which tools get in
     their `ToolContext`; then each ask needs `deps`. The other arguments are those of `AgentOptions`.
 
@@ -160,10 +167,7 @@ class Agent(Generic[AgentDeps, Output]):
         raise AttributeError(f"an Agent does not change, so `{name}` stays")
 
     def __repr__(self) -> str:
-        model = self._given["model"]
-        shown = (
-            model if isinstance(model, str) else getattr(model, "name", "a function" if callable(model) else "default")
-        )
+        shown = _describe_model(self._given["model"])
         return f"<Agent {self.name or 'without a name'}: {shown}, {len(self.tools)} tools>"
 
     @property
@@ -218,8 +222,8 @@ class Agent(Generic[AgentDeps, Output]):
             # A policy stores standing decisions, which belong to one conversation.
             changes["policy"] = Policy()
         choose = self._settings.choose_model
-        model = self._connections.get(self._given["model"]) if choose is None else choose(deps)
-        settings = replace(self._settings, model=model, deps=deps, **changes)
+        chain = self._connections.get(self._given["model"]) if choose is None else choose(deps)
+        settings = self._settings.with_models(chain, deps=deps, **changes)
         return Session[Any, Any].of_agent(settings, **options, opens=opens)
 
     # Asks

@@ -52,6 +52,15 @@ class RequestStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestDelayed:
+    """A request waits for so many seconds before it is sent, for this `reason`, such as a rate limit."""
+
+    number: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestEnded:
     """A request has ended. `text` is the answer; `failed` is the reason if there is none."""
 
@@ -148,6 +157,20 @@ class ModelUnknown:
 
 
 @dataclass(frozen=True, slots=True)
+class FellBack:
+    """Request `number` failed, and the next model is asked instead: the model `next` of a `Fallback`.
+
+    `model` is the one that failed, and `reason` says why. `text` is what it had said, which is no part of the answer.
+    """
+
+    number: int
+    model: str
+    reason: str
+    next: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run ended with a result, or with an error."""
 
@@ -164,6 +187,7 @@ EventBody = (
     | RetryDelta
     | RunStarted
     | RequestStarted
+    | RequestDelayed
     | RequestEnded
     | CallStarted
     | CallFinished
@@ -176,6 +200,7 @@ EventBody = (
     | Healed
     | FactWrong
     | ModelUnknown
+    | FellBack
     | RunEnded
 )
 

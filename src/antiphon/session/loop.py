@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -50,7 +51,8 @@ class AgentLoop:
         stream: bool,
         kept: RunHandle | None = None,
     ) -> None:
-        self._settings = settings
+        # A run that falls back changes its model, and not that of the session.
+        self._settings = settings = replace(settings) if len(settings.chain.models) > 1 else settings
         #: The run in the journal, and the effect context of its effects.
         self._kept = kept
         self._is_handle_finished = False

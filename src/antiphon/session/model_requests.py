@@ -22,6 +22,7 @@ from antiphon.errors import (
     ContinuationFailed,
     OptionError,
     OptionRefused,
+    StreamCut,
     Suspended,
     UnknownStop,
 )
@@ -31,11 +32,19 @@ from antiphon.session.context_window import (
     compute_compaction_target,
     compute_overflow_target,
 )
-from antiphon.session.events import Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
-from antiphon.session.exceptions import StopRun
-from antiphon.session.output_spec import OutputGoal
+from antiphon.session.events import (
+    Compacted,
+    FellBack,
+    ModelUnknown,
+    PrefixChanged,
+    RequestDelayed,
+    RequestEnded,
+    RequestStarted,
+)
+from antiphon.session.exceptions import ModelRefused, StopRun
+from antiphon.session.output_spec import OutputGoal, format_refusal
 from antiphon.session.run import Run
-from antiphon.session.settings import ChangeAnnouncer, ModelProtocol, SessionSettings
+from antiphon.session.settings import BeforeRequestHook, ChangeAnnouncer, ModelProtocol, SessionSettings
 from antiphon.session.timer import RunTimer
 from antiphon.wire import Reply, Target, TextDelta, Usage
 
@@ -63,44 +72,29 @@ class ModelRequests:
         self._counted: CountedTurns | None = None
         #: The model, and the size of its context window.
         self._window: tuple[ModelProtocol | None, int | None] = (None, None)
+        #: Why models of a fallback have not answered.
+        self._failures: list[str] = []
+        #: The streamed text of the current request.
+        self._pieces: list[str] = []
         self.requests = 0
         self.text = self.said = ""
 
     async def ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
-        """Send one request and add its reply to the conversation. If the conversation is too long, compact it once."""
-        conversation, context = self._conversation, self._settings.context
-        is_measured = is_shortened = is_relearned = False
+        """Ask the model, or the next one if it fails, and add the reply to the conversation."""
+        conversation = self._conversation
         if (hook := self._settings.before_request) is not None:
-            conversation.tools, known = self._goal.specs(), len(conversation.turns)
-            done = hook(conversation)
-            if isawaitable(done):
-                await done
-            if len(conversation.turns) < known:
-                # It may have removed the turn that states the form of the answer.
-                self._goal.restate_instruction()
-                self._counted = None
+            await self._call_hook(hook)
         while True:
-            model, options, window = self._settings.model, self._goal.options(), self._get_context_size()
-            announce_changes(model, conversation, self._goal.specs(), options)
-            if context is not None and window is not None and not is_measured:
-                is_measured, size = True, estimate_conversation_tokens(conversation, self._counted)
-                if size > window * context.fill and await self._compact_conversation(
-                    compute_compaction_target(conversation, window * context.leave, size)
-                ):
-                    continue
-            asked, seen = conversation.fork_for_request(), conversation.turns
             try:
-                reply, text = await self._perform_request(asked, options, self._stream)
+                reply, text, seen = await self._ask_model()
+            except AntiphonError as error:
+                if self._switch_model(type(error), str(error), self._find_partial_text(error)):
+                    continue
+                self._tell_failures(error)
+                raise
+            is_refused = reply.stop == "refusal" and not reply.tool_calls
+            if not (is_refused and self._switch_model(ModelRefused, format_refusal(reply), text)):
                 break
-            except ContextOverflow as error:
-                if is_shortened or not await self._compact_after_overflow(error):
-                    raise
-                is_shortened = True
-            except OptionRefused:
-                # The session itself had chosen this option. The fact is learned now, so choose another strategy.
-                if is_relearned or not self._goal.choose_fallback_strategy():
-                    raise
-                is_relearned = True
         turn = conversation.add_reply(reply.parts, seen)
         self.text, self.said = text, text or self.said
         used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
@@ -112,6 +106,72 @@ class ModelRequests:
             reply.state.save_to(conversation.state, target.origin)
         return reply, turn.calls
 
+    async def _call_hook(self, hook: BeforeRequestHook) -> None:
+        conversation = self._conversation
+        conversation.tools, known = self._goal.specs(), len(conversation.turns)
+        done = hook(conversation)
+        if isawaitable(done):
+            await done
+        if len(conversation.turns) < known:
+            # It may have removed the turn that states the form of the answer.
+            self._goal.restate_instruction()
+            self._counted = None
+
+    async def _ask_model(self) -> tuple[Reply, str, tuple[Turn, ...]]:
+        """Return the reply of the current model, its text, and what it was shown.
+
+        If the conversation is too long, compact it once.
+        """
+        conversation, context = self._conversation, self._settings.context
+        is_measured = is_shortened = is_relearned = False
+        while True:
+            model, options, window = self._settings.model, self._goal.options(), self._get_context_size()
+            announce_changes(model, conversation, self._goal.specs(), options)
+            if context is not None and window is not None and not is_measured:
+                is_measured, size = True, estimate_conversation_tokens(conversation, self._counted)
+                if size > window * context.fill and await self._compact_conversation(
+                    compute_compaction_target(conversation, window * context.leave, size)
+                ):
+                    continue
+            asked, seen = conversation.fork_for_request(), conversation.turns
+            try:
+                return (*await self._perform_request(asked, options, self._stream), seen)
+            except ContextOverflow as error:
+                if is_shortened or not await self._compact_after_overflow(error):
+                    raise
+                is_shortened = True
+            except OptionRefused:
+                # The session itself had chosen this option. The fact is learned now, so choose another strategy.
+                if is_relearned or not self._goal.choose_fallback_strategy():
+                    raise
+                is_relearned = True
+
+    # Fallback
+
+    def _switch_model(self, kind: type[BaseException], reason: str, text: str) -> bool:
+        """Let the next model of a fallback answer. Return False if there is none for this kind of failure."""
+        settings = self._settings
+        failed, found = settings.model, settings.chain.find_next(settings.model, kind)
+        if found is None:
+            return False
+        self._failures.append(f"{failed.name} failed: {reason}")
+        settings.model = found
+        settings.resolve()
+        self._goal.begin_with_next_model()
+        self._run.tell(FellBack(self.requests, failed.name, reason, found.name, text))
+        return True
+
+    def _find_partial_text(self, error: AntiphonError) -> str:
+        """Return what the model had said before its request failed."""
+        partial = error.partial if isinstance(error, StreamCut | ContinuationFailed) else ""
+        return "".join(self._pieces) or partial
+
+    def _tell_failures(self, error: AntiphonError) -> None:
+        """Add to an error why the models before have not answered either."""
+        if self._failures:
+            error.args = (f"{error}; before, {'; '.join(self._failures)}", *error.args[1:])
+            self._failures.clear()
+
     # One request
 
     async def _perform_request(self, asked: Conversation, options: dict[str, Any], stream: bool) -> tuple[Reply, str]:
@@ -120,11 +180,16 @@ class ModelRequests:
         `asked` is a fork for this request, made after `announce_changes`.
         """
         number, model, run = self.requests + 1, self._settings.model, self._run
+
+        def report_delay(seconds: float, reason: str) -> None:
+            run.tell(RequestDelayed(number, seconds, reason))
+
         try:
             run.budget.start_request(self.requests, self._clock.elapsed)
         except BudgetExceeded as error:
             raise StopRun("limit", str(error)) from error
         self.requests = number
+        self._pieces = []
         run.tell(RequestStarted(number, model.name))
         try:
             if not self.place.performers and instrumentation.installed is None:
@@ -134,6 +199,7 @@ class ModelRequests:
                     f"r{number}",
                     lambda: AskModel(model.name, asked.system, asked.turns, asked.tools, options),
                     lambda: self._answered(number, asked, options, stream),
+                    report_delay=report_delay,
                     preview=lambda: preview_model_request(model, asked, stream, options),
                 )
         except BaseException as error:
@@ -183,6 +249,7 @@ class ModelRequests:
                     if not is_piece(delta, internal):
                         tell(delta)
                     if isinstance(delta, TextDelta):
+                        self._pieces.append(delta.text)
                         for hear in listeners:
                             hear(delta.text)
         return pieces.reply

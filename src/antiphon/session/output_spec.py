@@ -13,6 +13,7 @@ from antiphon.session.typed_output import (
     RejectedOutput,
     TextOrJson,
     TypedOutput,
+    check_requested_strategy,
     choose_strategy,
     parse_untyped_answer,
     remember_output_schema,
@@ -43,6 +44,7 @@ class OutputGoal:
         self._mode: RunMode = mode
         own, declared = {tool.name for tool in settings.provided}, conversation.tools
         given = [spec for spec in declared if spec.is_provider_defined and spec.name not in own]
+        self._given_specs = given
         self._provider_specs = [*given, *settings.hosted]
         #: The answer tool, once it is declared. It stays declared, because its removal would change the prompt.
         self._answer_specs = [spec for spec in declared if spec.name == ANSWER_TOOL]
@@ -71,11 +73,24 @@ class OutputGoal:
     def begin(self) -> None:
         """Choose the strategy by which the model is asked for a typed answer."""
         if self.expected is not None:
+            for model in self._settings.chain.models:
+                check_requested_strategy(self._settings.strategy, self.expected.schema, getattr(model, "target", None))
             schema, wish = self.expected.schema, self._settings.strategy
             strategy = choose_strategy(wish, schema, self._target, self._conversation, self._has_tools)
             if strategy == "tool" and not self._can_add_answer_tool():
                 strategy = "prompted"
             self.expected.strategy = strategy
+
+    def begin_with_next_model(self) -> None:
+        """Choose the strategy and the tools of the provider for another model, and tell it what that needs."""
+        self._provider_specs = [*self._given_specs, *self._settings.hosted]
+        before = self.expected.strategy if self.expected else None
+        if self.expected is None or before == "tool":
+            # The conversation asks for a call of the answer tool, which is declared.
+            return
+        self.begin()
+        if self.expected.strategy != before and (notes := self.instruction()):
+            self._conversation.add_user(notes)
 
     def choose_fallback_strategy(self) -> bool:
         """Choose another output strategy after a rejected request. Return False if there is none."""
@@ -169,7 +184,7 @@ class OutputGoal:
         if reply.stop == "refusal":
             if self.expected and text:
                 self.expected.received.append(text)
-            raise StopRun("refused", _format_refusal(reply), text, reply.state.refusal)
+            raise StopRun("refused", format_refusal(reply), text, reply.state.refusal)
         if reply.stop == "malformed" and self._malformed_count < _MAX_MALFORMED_RETRIES:
             self._malformed_count += 1
             self._conversation.add_user(Note(_MALFORMED_REMINDER, "reminder"))
@@ -250,7 +265,7 @@ class OutputGoal:
         raise StopRun("wrong", self.expected.describe_faults())
 
 
-def _format_refusal(reply: Reply) -> str:
+def format_refusal(reply: Reply) -> str:
     """Return the reason for a refusal, in the model's words if there are any, otherwise in the provider's."""
     known = reply.state.refusal
     said = reply.text or (known.explanation if known else "") or "the model refused to answer"

@@ -16,6 +16,7 @@ from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.context_window import Context, build_summary_request
 from antiphon.session.events import AsyncEventStream, Events
+from antiphon.session.fallback import Fallback
 from antiphon.session.human_input import Answers, HumanInput, Question
 from antiphon.session.loop import AgentLoop, Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -92,8 +93,8 @@ class Session(Generic[Deps, T]):
     watched. `stream` starts a run and iterates over its events. `ado`, `avibe`, `achat`, `aresume`, `astart`
     and `astream` are the asynchronous forms.
 
-    `model` is a name, a model created by `connect`, or any object with the same interface. Without one, the
-    model of the configuration is used, as in `antiphon ask`. `tools` are functions, and tools of the provider
+    `model` is a name, a model created by `connect`, any object with the same interface, or a `Fallback`. Without
+    one, the model of the configuration is used, as in `antiphon ask`. `tools` are functions, and tools of the provider
     such as `WebSearch`. `people` answers the questions of tools, and approves the calls for which `policy`
     requires it: a function, or a `HumanInput` that several sessions share. Without it `NeedsHuman` is raised,
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
@@ -158,8 +159,8 @@ class Session(Generic[Deps, T]):
         #: The models that the session connected and therefore closes; None if an agent did.
         self._connections: ModelConnections | None = ModelConnections(configuration)
         settings.choose_model = choose = self._connections.get_chooser(model)
-        settings.model = self._connections.get(model, record, replay) if choose is None else choose(deps)
-        self._begin_with(settings, conversation, store, id)
+        chain = self._connections.get(model, record, replay) if choose is None else choose(deps)
+        self._begin_with(settings.with_models(chain), conversation, store, id)
 
     if not TYPE_CHECKING:
         __getattr__ = make_hinting_getattr(_ATTRIBUTE_HINTS)
@@ -199,7 +200,9 @@ class Session(Generic[Deps, T]):
             raise OptionError("`id` names a saved session, which needs a store: `Session(store=Store(), id=…)`")
 
     @classmethod
-    def open(cls, id: str, model: str | ModelProtocol | None = None, *, store: StoreProtocol, **more: Any) -> Self:
+    def open(
+        cls, id: str, model: str | ModelProtocol | Fallback | None = None, *, store: StoreProtocol, **more: Any
+    ) -> Self:
         """Open a saved session, to add messages to it. The other arguments are those of a session."""
         session = cls(model, **more)
         session._load(store, id)
@@ -226,17 +229,19 @@ class Session(Generic[Deps, T]):
 
     @property
     def model(self) -> ModelProtocol:
-        """The model of the session. It can be replaced at any time."""
+        """The model of the session, or the first one of a `Fallback`. It can be replaced at any time."""
         return self._settings.model
 
     @model.setter
-    def model(self, model: str | ModelProtocol) -> None:
+    def model(self, model: str | ModelProtocol | Fallback) -> None:
         settings, connections = self._settings, self._connections or ModelConnections()
-        before, settings.model = settings.model, connections.get(model)
+        before = settings.chain
+        settings.chain = connections.get(model)
+        settings.model = settings.chain.models[0]
         try:
             settings.resolve()
         except OptionError:
-            settings.model = before
+            settings.chain, settings.model = before, before.models[0]
             raise
         settings.choose_model, self._connections = None, connections
 
@@ -597,7 +602,7 @@ class Session(Generic[Deps, T]):
         conversation.claim(self)
         try:
             asked = build_summary_request(dropped, focus)
-            summary = (await Session(self.model, conversation=asked, context=None).aresume()).run
+            summary = (await Session(self._settings.chain.choice, conversation=asked, context=None).aresume()).run
             plan = conversation.compaction(0, summary=summary.said)
             conversation.replace_with(conversation.compact(plan.after, summary=summary.said))
         finally:

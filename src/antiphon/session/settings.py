@@ -14,6 +14,7 @@ from antiphon.effects.budget import Limits, Spending
 from antiphon.effects.pipeline import Middleware, PathCounter
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
+from antiphon.session.fallback import Fallback, ModelChain
 from antiphon.session.human_input import Answers, HumanInput
 from antiphon.session.options import (
     ARGUMENT_ALIASES,
@@ -154,8 +155,8 @@ class DepsFunction:
 
 #: A part of a system text: a text, or a function that makes it before each ask.
 SystemPart = str | Callable[[], str | Awaitable[str]] | Callable[[Deps], str | Awaitable[str]]
-#: A model: a name, a connected model, or a function of the dependencies that returns one of them.
-ModelChoice = str | ModelProtocol | Callable[[Deps], str | ModelProtocol]
+#: A model: a name, a connected model, several with a `Fallback`, or a function of the dependencies that returns one.
+ModelChoice = str | ModelProtocol | Fallback | Callable[[Deps], str | ModelProtocol | Fallback]
 
 
 class AskOptions(TypedDict, Generic[Deps, T], total=False):
@@ -170,6 +171,7 @@ class AskOptions(TypedDict, Generic[Deps, T], total=False):
 class SessionSettings:
     """The settings that apply to all runs of a session."""
 
+    #: The model that is asked now.
     model: ModelProtocol
     tools: dict[str, Tool]
     policy: Policy
@@ -196,9 +198,15 @@ class SessionSettings:
     #: The texts and functions that make the system text.
     system: tuple[str | DepsFunction, ...] = ()
     #: Returns the model for the dependencies, if the definition has such a function.
-    choose_model: Callable[[Any], ModelProtocol] | None = None
+    choose_model: Callable[[Any], ModelChain] | None = None
     #: The type that the dependencies must have.
     deps_type: Any = None
+    #: All models; runs begin with the first.
+    chain: ModelChain = field(default_factory=ModelChain)
+
+    def with_models(self, chain: ModelChain, **changes: Any) -> SessionSettings:
+        """Return the settings with other models, and other changes."""
+        return replace(self, chain=chain, model=chain.models[0], **changes)
 
     def resolve(self) -> None:
         """Choose for each provider tool whether the provider of the current model or a local substitute runs it."""
@@ -206,6 +214,9 @@ class SessionSettings:
             self.hosted = self.substitute_names = ()
             return
         functions = [tool for name, tool in self.tools.items() if name not in self.substitute_names]
+        for model in self.chain.models if self.model is self.chain.models[0] else ():
+            # Each of them may have to answer, so that a missing tool is reported now.
+            resolve_tools(functions, self.provided, getattr(model, "target", None))
         resolved = resolve_tools(functions, self.provided, getattr(self.model, "target", None))
         known = {tool.name for tool in functions}
         # The dictionary itself may be shared with an agent.
@@ -257,9 +268,9 @@ class SessionSettings:
         if "deps" in options:
             check_deps(self.deps_type, options["deps"])
             changes["deps"] = options["deps"]
-            if self.choose_model is not None:
-                changes["model"] = self.choose_model(options["deps"])
-        settings = replace(self, **changes)
+        choose = self.choose_model if "deps" in options else None
+        chain = self.chain if choose is None else choose(options["deps"])
+        settings = self.with_models(chain, **changes)
         if settings.model is not self.model:
             settings.resolve()
         return settings

@@ -27,6 +27,7 @@ from antiphon.session.pending_answers import format_answers, format_denial, has_
 from antiphon.session.run import Run
 from antiphon.session.settings import SessionSettings
 from antiphon.session.timer import RunTimer
+from antiphon.session.tool_limits import ToolLimits
 from antiphon.tools import (
     Before,
     CanonicalCall,
@@ -67,6 +68,8 @@ class ToolCallRunner:
         self._place = place
         self._clock = clock
         self._loop_detector = LoopDetector()
+        #: Made for the first call of a tool that has limits.
+        self._limits: ToolLimits | None = None
         self.records: list[ToolCallRecord] = []
         # By call id: the results of calls that are still open in the conversation.
         self._results: dict[str, ToolResult] = {}
@@ -110,6 +113,8 @@ class ToolCallRunner:
         self._conversation.add_tool_results([self._loop_detector.add_warning(*each) for each in results])
         for call, result in outside:
             kept = self._told.pop(call.id, None)
+            if self._limits is not None and (limited := self._limits.open_calls.pop(call.id, None)) is not None:
+                self._limits.count_result(limited, result, self._run.budget.scope)
             if kept is None:
                 kept = make_call_record(call, result)
                 untold.append(CallFinished(call, result, kept))
@@ -127,6 +132,8 @@ class ToolCallRunner:
             raise StopRun(
                 "waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside)
             )
+        if self._limits is not None and self._limits.exceeded is not None:
+            raise self._limits.exceeded
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
         limit = self._settings.limits.tool_calls
@@ -156,11 +163,18 @@ class ToolCallRunner:
                 refusal = "not run: no more tool calls are allowed now; answer with what you have"
             elif limit is not None and len(self.records) + count >= limit:
                 refusal = f"not run: the limit of {format_limit('tool_calls', limit)} is reached"
-            else:
+            elif (
+                (most := (tool := found[1]).max_calls) is None
+                or self._limits is None
+                or not (refusal := self._limits.find_refusal(tool, most))
+            ):
                 count += 1
                 canonical = canonicalize(found[1], found[0])
                 is_allowed = policy.judge(canonical) == "allow" and call.id not in self._questions
                 if is_allowed or await self._approve_call(canonical):
+                    if most is not None or tool.max_failures is not None:
+                        self._limits = self._limits or ToolLimits()
+                        self._limits.allow(tool, call.id)
                     allowed.append(canonical)
                 continue
             self._results[call.id] = make_error_result(call, refusal)

@@ -49,7 +49,7 @@ def choose_strategy(
     schema. If a provider accepts schema changes within a conversation, it may go with any request.
     """
     if wish is not None:
-        _check_requested_strategy(wish, schema, target)
+        check_requested_strategy(wish, schema, target)
         return wish
     if target is None:
         return "prompted"
@@ -67,7 +67,7 @@ def choose_strategy(
     return "tool" if facts.prompted_ok is False else "prompted"
 
 
-def _check_requested_strategy(wish: OutputStrategy, schema: Mapping[str, Any], target: Target | None) -> None:
+def check_requested_strategy(wish: OutputStrategy | None, schema: Mapping[str, Any], target: Target | None) -> None:
     """Raise an OptionError if the model is known not to support the requested strategy for this schema."""
     if wish != "native" or target is None or target.provider == "local" or target.facts.schema is None:
         return

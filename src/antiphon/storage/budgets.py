@@ -1,7 +1,10 @@
-"""Sums of cost that all machines share, and reserved moments of requests, in PostgreSQL."""
+"""Sums of cost that all machines share in PostgreSQL, and reserved moments of requests in any database."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from antiphon.storage.database import Database
 from antiphon.storage.postgres import PostgresConnection, PostgresDatabase
 from antiphon.storage.steps import COST_OF_ROWS
 
@@ -11,12 +14,11 @@ _BEGIN = (
     " ON CONFLICT DO NOTHING"
 )
 _ADD = "UPDATE budgets SET cost = cost + CAST(? AS DOUBLE PRECISION) WHERE scope = ? RETURNING cost"
-_NOW = "extract(epoch FROM clock_timestamp())"
 #: Each request reserves the next free moment in one statement, without waiting for a lock.
 _RESERVE = (
-    f"INSERT INTO rate_limits VALUES (?, {_NOW} + ?) ON CONFLICT (name)"
-    f" DO UPDATE SET free_at = greatest(rate_limits.free_at, {_NOW}) + ?"
-    f" RETURNING (free_at - ? - {_NOW})::float8"
+    "INSERT INTO rate_limits VALUES (?, {now} + ?) ON CONFLICT (name)"
+    " DO UPDATE SET free_at = {greatest}(rate_limits.free_at, {now}) + ?"
+    " RETURNING free_at - {now}"
 )
 
 
@@ -38,21 +40,37 @@ def add_to_sum(database: PostgresDatabase, batch: str, cost: float | None) -> tu
     return database.transact(lambda connection: connection.execute(_ADD, (cost, batch)).fetchone())
 
 
-def reserve_moment(
-    database: PostgresDatabase, limit: str, gap: float, run: str, path: str, longest_wait: float
-) -> float:
+def reserve_moment(database: Database, limit: str, gap: float, run: str, path: str, longest_wait: float) -> float:
     """Return the seconds until the moment of a request.
 
-    That is the one that was reserved for it, or the next free one of its limit. With a `run`, a moment that is further
-    away than `longest_wait` stays reserved.
+    That is the one that was reserved for it, or the next free one of its limit. With a `run`, which a database of
+    many machines has, a moment that is further away than `longest_wait` stays reserved.
     """
+    now = database.now_expression
 
-    def reserve(connection: PostgresConnection) -> float:
-        kept = f"DELETE FROM reservations WHERE session = ? AND path = ? RETURNING (until - {_NOW})::float8"
+    def reserve(connection: Any) -> float:
+        kept = f"DELETE FROM reservations WHERE session = ? AND path = ? RETURNING until - {now}"
         found = connection.execute(kept, (run, path)).fetchone() if run else None
-        (wait,) = found or connection.execute(_RESERVE, (limit, gap, gap, gap)).fetchall()[0]
+        wait = found[0] if found else _add_seconds(database, connection, limit, gap) - gap
         if run and wait > longest_wait:
-            connection.execute(f"INSERT INTO reservations VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
+            connection.execute(f"INSERT INTO reservations VALUES (?, ?, {now} + ?)", (run, path, wait))
         return wait
 
     return database.transact(reserve)
+
+
+def add_used_seconds(database: Database, limit: str, seconds: float) -> None:
+    """Note that what a request has used takes so many seconds of a limit."""
+    database.transact(lambda connection: _add_seconds(database, connection, limit, seconds))
+
+
+def get_used_seconds(database: Database, limit: str) -> float:
+    """Return how many seconds of a limit the requests so far have used in advance; negative if none."""
+    found = database.query(f"SELECT free_at - {database.now_expression} FROM rate_limits WHERE name = ?", (limit,))
+    return found[0][0] if found else 0.0
+
+
+def _add_seconds(database: Database, connection: Any, limit: str, seconds: float) -> float:
+    """Add to the moment of a limit, and return the seconds until then."""
+    statement = _RESERVE.format(now=database.now_expression, greatest=database.greatest_function)
+    return connection.execute(statement, (limit, seconds, seconds)).fetchall()[0][0]

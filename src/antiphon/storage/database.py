@@ -29,6 +29,9 @@ class Database(ABC):
     name: str
     #: The name of the function that finds a text in another.
     position_function = "instr"
+    #: The expression of the time in seconds since 1970, and the name of the function for the larger value.
+    now_expression = "((julianday('now') - 2440587.5) * 86400.0)"
+    greatest_function = "max"
     #: Whether many machines share it.
     is_shared = False
     #: Appended to a `SELECT` to lock its rows until the end of the transaction.

@@ -158,6 +158,8 @@ class PostgresDatabase(Database):
 
     is_shared = True
     position_function = "strpos"
+    now_expression = "extract(epoch FROM clock_timestamp())::float8"
+    greatest_function = "greatest"
     lock_clause = " FOR UPDATE"
 
     def __init__(

@@ -292,7 +292,13 @@ NAME_SESSIONS: tuple[str, ...] = (
 )
 
 #: Migration 1, 2, …
-MIGRATIONS: tuple[Migration, ...] = (*_SEPARATE_TABLES, _UNIFY_FILE, (move_message_runs, *NAME_SESSIONS))
+MIGRATIONS: tuple[Migration, ...] = (
+    *_SEPARATE_TABLES,
+    _UNIFY_FILE,
+    (move_message_runs, *NAME_SESSIONS),
+    # When the next request may be sent, or when the tokens of the last ones are used up.
+    ("CREATE TABLE rate_limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL) WITHOUT ROWID",),
+)
 
 #: The states of ended runs.
 ENDED_STATES = ("done", "failed", "cancelled")

@@ -12,7 +12,17 @@ from rich.console import Console
 
 from antiphon.conversation import Citation
 from antiphon.results import structured, to_plain_json
-from antiphon.session import AIResult, CallFinished, Event, NoAnswer, QuestionAsked, RequestEnded, RunEnded
+from antiphon.session import (
+    AIResult,
+    CallFinished,
+    Event,
+    FellBack,
+    NoAnswer,
+    QuestionAsked,
+    RequestDelayed,
+    RequestEnded,
+    RunEnded,
+)
 from antiphon.session.typed_output import parse_untyped_answer
 from antiphon.terminal import state_lines as lines
 from antiphon.terminal.approval_prompt import truncate_question
@@ -21,7 +31,13 @@ from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.terminal.render_context import make_console
 from antiphon.terminal.scrollback import ConsentText, Scrollback, make_expanded, make_markdown
 from antiphon.terminal.status_line import StatusRenderable, StatusSnapshot
-from antiphon.views.run_state import RunningCall, RunView, RunViews, describe_attempt, describe_wrong_fact
+from antiphon.views.run_state import (
+    RunningCall,
+    RunView,
+    RunViews,
+    describe_attempt,
+    describe_wrong_fact,
+)
 from antiphon.views.server_tools import format_plain_sources
 from antiphon.wire import FactWrong, ReasoningDelta, RetryDelta, TextDelta
 
@@ -120,6 +136,15 @@ class LiveView:
                 self._list_sources(body.sources, depth)
             case RetryDelta():
                 self._page.line(lines.StateLine("open", body.reason, "", describe_attempt(body), 2 * depth))
+            case RequestDelayed():
+                told = f"the request is sent in {body.seconds:.1f} s"
+                self._page.line(lines.StateLine("open", told, body.reason, "", 2 * depth))
+            case FellBack():
+                if body.text:
+                    told = "the text above is not part of the answer"
+                    self._page.line(lines.StateLine("open", told, "", "", 2 * depth))
+                told = f"{body.model} failed; {body.next} is asked"
+                self._page.line(lines.StateLine("open", told, body.reason, "", 2 * depth))
             case FactWrong():
                 self._page.line(lines.StateLine("open", describe_wrong_fact(body), body.said, "", 2 * depth))
             case CallFinished():

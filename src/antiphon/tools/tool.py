@@ -118,6 +118,10 @@ class Tool(Generic[P, R]):
     is_undoable: bool = False
     #: The function for programs that call the tool: it returns full values instead of text for a model.
     data: Callable[..., Any] | None = None
+    #: How many calls of a run are executed. The model is told that further ones are not.
+    max_calls: int | None = None
+    #: How many calls may fail in a row before the run ends.
+    max_failures: int | None = None
 
     def asks(self, values: Mapping[str, Any]) -> bool:
         """Return whether `asks_about` requires approval for these values. A predicate that raises does."""
@@ -158,6 +162,8 @@ def tool(
     asks_about: Callable[..., bool] | None = None,
     paths: Sequence[str] | None = None,
     is_shell: bool | None = None,
+    max_calls: int | None = None,
+    max_failures: int | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a function a tool: `@tool`, or `@tool(timeout=5, read_only=True)`."""
@@ -217,8 +223,16 @@ def as_tool(
     )
 
 
-def _check_settings(settings: Iterable[str]) -> None:
-    """Raise a ToolDefinitionError for the first setting that tools do not have."""
+def check_tool_limits(max_calls: object, max_failures: object) -> None:
+    """Raise a ToolDefinitionError for a limit that is no number of calls."""
+    for name, value in (("max_calls", max_calls), ("max_failures", max_failures)):
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            raise ToolDefinitionError(f"`{name}` of a tool is a whole number from 1, or None, not {value!r:.60}")
+
+
+def _check_settings(settings: Mapping[str, object]) -> None:
+    """Raise a ToolDefinitionError for the first setting that tools do not have, or for a wrong limit."""
+    check_tool_limits(settings.get("max_calls"), settings.get("max_failures"))
     known = [each.name for each in fields(Tool) if each.name not in ("spec", "function", "arguments")]
     for name in settings:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Functions that derive tools from tools: rename, prefix, filter, require approval."""
+"""Functions that derive tools from tools: rename, prefix, filter, require approval, limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from antiphon.tools.tool import Tool, as_tools
+from antiphon.tools.tool import Tool, as_tools, check_tool_limits
 
 ToolFunctions = Iterable[Callable[..., Any] | Tool]
 
@@ -34,3 +34,12 @@ def filtered(tools: ToolFunctions, keep: str | Callable[[Tool], bool]) -> list[T
 def requiring_approval(tools: ToolFunctions) -> list[Tool]:
     """Return the tools such that each call needs approval, whatever they declare."""
     return [replace(tool, needs_approval=True) for tool in as_tools(tools)]
+
+
+def limited(tools: ToolFunctions, *, max_calls: int | None = None, max_failures: int | None = None) -> list[Tool]:
+    """Return the tools, each with these limits for a run: its calls, and its failures in a row.
+
+    The model is told that further calls are not run. Too many failures end the run.
+    """
+    check_tool_limits(max_calls, max_failures)
+    return [replace(tool, max_calls=max_calls, max_failures=max_failures) for tool in as_tools(tools)]

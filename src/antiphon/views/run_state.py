@@ -12,11 +12,13 @@ from antiphon.session import (
     CallStarted,
     Compacted,
     Event,
+    FellBack,
     ModelUnknown,
     PrefixChanged,
     Question,
     QuestionAnswered,
     QuestionAsked,
+    RequestDelayed,
     RequestEnded,
     RequestStarted,
     RunEnded,
@@ -61,6 +63,8 @@ class RunView:
     read: tuple[int, int] = (0, 0)
     #: The next attempt and the number of attempts, after a failed request.
     attempt: tuple[int, int] = (1, 1)
+    #: Whether the request waits for a rate limit.
+    is_delayed: bool = False
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
@@ -81,6 +85,8 @@ class RunView:
         read, total = self.read
         if self.attempt[0] > 1:
             return "waiting, attempt {} of {}".format(*self.attempt)
+        if self.is_delayed:
+            return "waiting for a rate limit"
         return f"reading, {read:,} of {total:,} tokens" if read < total else "waiting"
 
     def to_json(self) -> dict[str, Any]:
@@ -125,7 +131,7 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.kind, run.title, run.model, run.parent, run.began = kind, title, model, parent, at
         case RequestStarted(number, _):
             run.requests, run.said, run.thoughts, run.writing, run.state = number, [], [], "", "running"
-            run.read, run.attempt = (0, 0), (1, 1)
+            run.read, run.attempt, run.is_delayed = (0, 0), (1, 1), False
         case RequestEnded(_, text):
             run.said, run.thoughts, run.writing = [text], [], ""
         case TextDelta(text):
@@ -153,8 +159,12 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.state = "waiting" if run.questions else "running"
         case RunWaits():
             run.state = "waiting"
+        case RequestDelayed():
+            run.is_delayed = True
         case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
             pass
+        case FellBack():
+            run.model, run.said, run.thoughts, run.writing = body.next, [], [], ""
         case RunEnded(state, _, error):
             run.state, run.ended, run.writing, run.thoughts = state, at, "", []
             run.detail = str(error) if error is not None else ""

@@ -18,11 +18,13 @@ from antiphon.session import (
     CallStarted,
     Compacted,
     Event,
+    FellBack,
     ModelUnknown,
     PrefixChanged,
     Question,
     QuestionAnswered,
     QuestionAsked,
+    RequestDelayed,
     RequestEnded,
     RequestStarted,
     RunEnded,
@@ -59,6 +61,9 @@ def event_json(event: Event) -> dict[str, Any]:
       {text, allowed, always}; `run_waits`: `questions`
     - `compacted`: `dropped`, the number of turns that were left out
     - `fact_wrong`: `model`, `fact`, `ours`, `theirs`, `said`: an answer contradicts a fact about its model
+    - `request_delayed`: `number`, `seconds`, `reason`: the request waits, for example for a rate limit
+    - `fell_back`: `number`, `model`, `reason`, `next`, `text`: the request failed, and the model `next` is asked;
+      what was said is no part of the answer
     - `run_ended`: `state`, with the fields of `final_json`, or `error` and, if known, the record of the run
     """
     return {
@@ -115,6 +120,7 @@ def event_line(event: Event, *, ascii: bool = False) -> str:
 _EVENT_TYPES: dict[type, str] = {
     RunStarted: "run_started",
     RequestStarted: "request_started",
+    RequestDelayed: "request_delayed",
     RequestEnded: "request_ended",
     TextDelta: "text",
     ReasoningDelta: "reasoning",
@@ -132,6 +138,7 @@ _EVENT_TYPES: dict[type, str] = {
     Healed: "healed",
     FactWrong: "fact_wrong",
     ModelUnknown: "model_unknown",
+    FellBack: "fell_back",
     RunEnded: "run_ended",
 }
 if missing := {*get_args(EventBody)} ^ _EVENT_TYPES.keys():
@@ -174,7 +181,7 @@ def _encode_body(body: EventBody) -> dict[str, Any]:
             return {"questions": [_encode_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
-        case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | RetryDelta():
+        case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | FellBack() | RequestDelayed() | RetryDelta():
             return to_plain_json(asdict(body))
         case RunEnded(state, result, error):
             return {"state": state, **(final_json(result) if result is not None else _encode_error(error))}
