@@ -33,7 +33,7 @@ from antiphon.session.settings import (
     read_people,
 )
 from antiphon.session.typed_output import OutputStrategy
-from antiphon.tools import Policy, ProviderTool, Tool
+from antiphon.tools import Policy, ProviderTool, Tool, Toolset
 from antiphon.tools.provider_tools import list_tools
 from antiphon.wire import ModelSettings
 
@@ -81,7 +81,7 @@ class AgentChanges(AgentOptions[AgentDeps, Output], Generic[AgentDeps, Output], 
     """The arguments that a copy of an agent may change; its types stay the same."""
 
     model: ModelChoice[AgentDeps] | None
-    tools: Iterable[Callable[..., Any] | Tool | ProviderTool]
+    tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[AgentDeps]]
     system: SystemPart[AgentDeps] | Sequence[SystemPart[AgentDeps]]
 
 
@@ -114,7 +114,7 @@ class Agent(Generic[AgentDeps, Output]):
     """Defines how a model is asked, apart from any conversation. It is immutable, and threads may share it.
 
     `model` is a name, a connected model, or a function of the dependencies that returns one of them. `tools` are
-    functions, and tools of the provider. `system` is a text, a function that returns one before each ask, or
+    functions, toolsets, and tools of the provider. `system` is a text, a function that returns one before each ask, or
     several of both. Functions may take the dependencies, and may be asynchronous. `returns` is the type of all
     answers; the default is the text of the answer. `deps_type` is the type of the dependencies, which tools get in
     their `ToolContext`; then each ask needs `deps`. The other arguments are those of `AgentOptions`.
@@ -130,7 +130,7 @@ class Agent(Generic[AgentDeps, Output]):
     def __init__(
         self,
         model: ModelChoice[AgentDeps] | None = None,
-        tools: Iterable[Callable[..., Any] | Tool | ProviderTool] = (),
+        tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[AgentDeps]] = (),
         system: SystemPart[AgentDeps] | Sequence[SystemPart[AgentDeps]] = "",
         *,
         returns: TypeForm[Output] = PLAIN_TEXT,  # type: ignore[assignment]
@@ -172,9 +172,10 @@ class Agent(Generic[AgentDeps, Output]):
         return self._settings.name
 
     @property
-    def tools(self) -> tuple[Tool | ProviderTool, ...]:
-        """The tools that the model may call, including those of the provider."""
-        return (*self._settings.tools.values(), *self._settings.provided)
+    def tools(self) -> tuple[Tool | ProviderTool | Toolset[AgentDeps], ...]:
+        """The tools that the model may call, including those of the provider, and toolsets that are prepared."""
+        settings = self._settings
+        return (*settings.tools.values(), *settings.provided, *settings.prepared)
 
     def replace(self, **changes: Unpack[AgentChanges[AgentDeps, Output]]) -> Self:
         """Return a copy with other arguments, for example another `model`, `system` text or `limits`."""

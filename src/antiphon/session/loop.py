@@ -234,6 +234,7 @@ class AgentLoop:
             self._conversation.system = await self._settings.make_system_text(self._call_definition)
         self._say()
         if calls := self._conversation.open_calls:
+            await self._asking.prepare_tools(0)
             await self._calls.answer(calls, self._conversation.questions)
         while True:
             if self.run.is_cancel_requested:

@@ -34,6 +34,7 @@ from antiphon.session.context_window import (
 from antiphon.session.events import Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
 from antiphon.session.exceptions import StopRun
 from antiphon.session.output_spec import OutputGoal
+from antiphon.session.prepared_tools import prepare_tools
 from antiphon.session.run import Run
 from antiphon.session.settings import ChangeAnnouncer, ModelProtocol, SessionSettings
 from antiphon.session.timer import RunTimer
@@ -66,10 +67,16 @@ class ModelRequests:
         self.requests = 0
         self.text = self.said = ""
 
+    async def prepare_tools(self, number: int) -> None:
+        """Let the prepared toolsets choose the tools of a request."""
+        if self._settings.prepared:
+            self._goal.prepared = await prepare_tools(self._settings, self._conversation, self.place, number)
+
     async def ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
         """Send one request and add its reply to the conversation. If the conversation is too long, compact it once."""
         conversation, context = self._conversation, self._settings.context
         is_measured = is_shortened = is_relearned = False
+        await self.prepare_tools(self.requests + 1)
         if (hook := self._settings.before_request) is not None:
             conversation.tools, known = self._goal.specs(), len(conversation.turns)
             done = hook(conversation)

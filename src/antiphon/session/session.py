@@ -41,8 +41,8 @@ from antiphon.session.settings import (
 )
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, run_blocking, start_task
 from antiphon.session.typed_output import OutputStrategy
-from antiphon.tools import Policy, ProviderTool, Tool
-from antiphon.tools.provider_tools import split_tools
+from antiphon.tools import Policy, ProviderTool, Tool, Toolset
+from antiphon.tools.provider_tools import sort_tools
 from antiphon.tools.tool import Deps
 from antiphon.wire import ModelSettings
 
@@ -93,8 +93,8 @@ class Session(Generic[Deps, T]):
     and `astream` are the asynchronous forms.
 
     `model` is a name, a model created by `connect`, or any object with the same interface. Without one, the
-    model of the configuration is used, as in `antiphon ask`. `tools` are functions, and tools of the provider
-    such as `WebSearch`. `people` answers the questions of tools, and approves the calls for which `policy`
+    model of the configuration is used, as in `antiphon ask`. `tools` are functions, toolsets, and tools of the
+    provider such as `WebSearch`. `people` answers the questions of tools, and approves the calls for which `policy`
     requires it: a function, or a `HumanInput` that several sessions share. Without it `NeedsHuman` is raised,
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
     `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being
@@ -112,7 +112,7 @@ class Session(Generic[Deps, T]):
     def __init__(
         self,
         model: ModelChoice[Deps] | None = None,
-        tools: Iterable[Callable[..., Any] | Tool | ProviderTool] = (),
+        tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[Deps]] = (),
         system: SystemPart[Deps] | Sequence[SystemPart[Deps]] = "",
         *,
         returns: TypeForm[T] = PLAIN_TEXT,  # type: ignore[assignment]
@@ -241,16 +241,16 @@ class Session(Generic[Deps, T]):
         settings.choose_model, self._connections = None, connections
 
     @property
-    def tools(self) -> list[Tool | ProviderTool]:
-        """The tools that the model may call, including those of the provider."""
+    def tools(self) -> list[Tool | ProviderTool | Toolset[Deps]]:
+        """The tools that the model may call, including those of the provider, and toolsets that are prepared."""
         own = [tool for name, tool in self._settings.tools.items() if name not in self._settings.substitute_names]
-        return [*own, *self._settings.provided]
+        return [*own, *self._settings.provided, *self._settings.prepared]
 
     @tools.setter
-    def tools(self, tools: Iterable[Callable[..., Any] | Tool | ProviderTool]) -> None:
-        functions, provided = split_tools(tools)
-        self._settings.tools = {tool.name: tool for tool in functions}
-        self._settings.provided, self._settings.substitute_names = provided, ()
+    def tools(self, tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[Deps]]) -> None:
+        every = sort_tools(tools)
+        self._settings.tools, self._settings.prepared = every.local, every.prepared
+        self._settings.provided, self._settings.substitute_names = every.provided, ()
         self._settings.resolve()
 
     @property

@@ -253,5 +253,7 @@ def as_tools(functions: Iterable[Callable[..., Any] | Tool]) -> list[Tool]:
     names = [tool.name for tool in tools]
     for name in names:
         if names.count(name) > 1:
-            raise ToolDefinitionError(f"two tools are named `{name}`; `renamed` or `prefixed` gives one another name")
+            raise ToolDefinitionError(
+                f"two tools are named `{name}`; `renamed` or `Toolset.prefixed` gives one another"
+            )
     return tools
