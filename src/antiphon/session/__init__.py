@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         LoopDetected,
         ModelRefused,
         NeedsHuman,
+        NeedsResults,
         NoAnswer,
         NotDone,
         ReturnError,
@@ -92,6 +93,7 @@ _HOMES = {
     "Truncated": "exceptions",
     "UsageChanged": "events",
     "NeedsHuman": "exceptions",
+    "NeedsResults": "exceptions",
     "current_run": "run",
     "entered": "sync_bridge",
 }
@@ -117,6 +119,7 @@ __all__ = [
     "ModelRefused",
     "ModelUnknown",
     "NeedsHuman",
+    "NeedsResults",
     "NoAnswer",
     "NotDone",
     "PrefixChanged",

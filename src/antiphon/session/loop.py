@@ -18,7 +18,14 @@ from antiphon.effects.instrumentation import observe_session
 from antiphon.effects.types import RunPython
 from antiphon.errors import AntiphonError, NotReadyError, SessionAborted
 from antiphon.results import to_plain_json
-from antiphon.session.exceptions import EXCEPTIONS_BY_ENDING, ModelRefused, NeedsHuman, ReturnError, StopRun
+from antiphon.session.exceptions import (
+    EXCEPTIONS_BY_ENDING,
+    ModelRefused,
+    NeedsHuman,
+    NeedsResults,
+    ReturnError,
+    StopRun,
+)
 from antiphon.session.model_requests import ModelRequests, announce_changes, preview_model_request
 from antiphon.session.output_spec import CONTINUE_PROMPT, OutputGoal, RunMode
 from antiphon.session.result import AIResult, RunEnding, RunRecord
@@ -353,6 +360,8 @@ class AgentLoop:
         record, expected = self._make_record(outcome, detail), self._goal.expected
         if expected is None and (rejected := self._goal.rejected) and outcome == "wrong":
             return ReturnError(self._prompt_text, detail, [each.what for each in rejected], rejected, record)
+        if outcome == "waiting" and record.waiting and all(each.kind == "result" for each in record.waiting):
+            return NeedsResults(detail, record)
         if expected is None or outcome not in ("wrong", "truncated", "empty"):
             return EXCEPTIONS_BY_ENDING[outcome](detail or outcome, record)
         reason = "; ".join(dict.fromkeys(text for text in (detail, expected.describe_faults()) if text))

@@ -190,6 +190,12 @@ class Run(Generic[T]):
         """Deny a call. The model is told the reason."""
         self._settle(question, HumanAnswer(why, allowed=False, always=always), "approval")
 
+    def deliver(self, question: Question | str, value: object = None, *, error: str = "") -> None:
+        """Give the result of a call that runs elsewhere, or the reason why there is none."""
+        from antiphon.session.pending_answers import make_delivery
+
+        self._settle(question, make_delivery(value, error), "result")
+
     def settle(self, question: Question | str, said: HumanAnswer) -> None:
         """Submit the answer to a question of either kind. The run resumes once no other question is open."""
         self._settle(question, said, None)

@@ -21,7 +21,7 @@ from antiphon.session.loop import AgentLoop, Prompt
 from antiphon.session.model_connections import ModelConnections
 from antiphon.session.options import check_session_arguments
 from antiphon.session.output_spec import RunMode
-from antiphon.session.pending_answers import list_pending_questions, record_answer
+from antiphon.session.pending_answers import list_pending_questions, make_delivery, record_answer
 from antiphon.session.result import AIResult
 from antiphon.session.run import Run
 from antiphon.session.settings import (
@@ -627,6 +627,13 @@ class Session(Generic[Deps, T]):
     def deny(self, id: str, why: str = "", *, always: bool = False) -> None:
         """Deny a call of a suspended run. The model is told the reason."""
         self._take(id, HumanAnswer(why, allowed=False, always=always), "approval")
+
+    def deliver(self, id: str, value: object = None, *, error: str = "") -> None:
+        """Give the result of a call of an `external` tool, or the reason why there is none. Then call `resume`.
+
+        The value is converted like the value that a tool returns; it may be a `Result`.
+        """
+        self._take(id, make_delivery(value, error), "result")
 
     def _take(self, id: str, said: HumanAnswer, kind: str) -> None:
         record_answer(self.conversation, self._settings, id, said, kind)

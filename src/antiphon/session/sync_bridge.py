@@ -97,9 +97,14 @@ class EventLoopThread:
         return self._process == os.getpid()
 
     @property
+    def is_current(self) -> bool:
+        """True on this thread itself."""
+        return threading.current_thread() is self._thread
+
+    @property
     def free(self) -> EventLoopThread:
         """This thread, or a nested one if called on this thread, which cannot wait for itself."""
-        if threading.current_thread() is not self._thread:
+        if not self.is_current:
             return self
         if self._nested_thread is None:
             self._nested_thread = EventLoopThread()
@@ -247,6 +252,12 @@ def get_event_loop_thread() -> EventLoopThread:
                 _process_threads[:] = [EventLoopThread()]
             current = _process_threads[0]
     return current.free
+
+
+def is_on_event_loop_thread() -> bool:
+    """Return whether the current code runs on the event loop of synchronous sessions."""
+    current = _current_thread.get()
+    return current is not None and current.is_current
 
 
 def check_no_running_loop(name: str, twin: str = "") -> None:

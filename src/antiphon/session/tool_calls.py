@@ -23,9 +23,16 @@ from antiphon.session.exceptions import StopRun
 from antiphon.session.human_input import ALLOWED, FORBIDDEN, ApprovalCache, Question, apply_policy, make_approval_cache
 from antiphon.session.loop_detection import LoopDetector
 from antiphon.session.output_spec import OutputGoal
-from antiphon.session.pending_answers import format_answers, format_denial, has_several_questions, make_question_result
+from antiphon.session.pending_answers import (
+    format_answers,
+    format_denial,
+    has_several_questions,
+    make_question_result,
+    read_delivered_result,
+)
 from antiphon.session.run import Run
 from antiphon.session.settings import SessionSettings
+from antiphon.session.sync_bridge import is_on_event_loop_thread
 from antiphon.session.timer import RunTimer
 from antiphon.tools import (
     Before,
@@ -37,11 +44,12 @@ from antiphon.tools import (
     canonicalize,
 )
 from antiphon.tools.approval import StandingDecision, make_standing_decision
+from antiphon.tools.coroutine_threads import CoroutineThreads
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
 from antiphon.wire import Usage
 
 #: The suffix of the path of a question. A call may need approval and then ask a question itself.
-QUESTION_SUFFIXES = {"approval": "!", "question": "?"}
+QUESTION_SUFFIXES = {"approval": "!", "question": "?", "result": "="}
 
 
 class NobodyAvailable(Suspended):
@@ -67,6 +75,7 @@ class ToolCallRunner:
         self._place = place
         self._clock = clock
         self._loop_detector = LoopDetector()
+        self._threads = CoroutineThreads()
         self.records: list[ToolCallRecord] = []
         # By call id: the results of calls that are still open in the conversation.
         self._results: dict[str, ToolResult] = {}
@@ -123,10 +132,10 @@ class ToolCallRunner:
                 # Of several, the first in call order counts.
                 raise self._goal.make_tool_end(self._finish[call.id][0])
         if is_waiting:
-            names = [f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call]
-            raise StopRun(
-                "waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside)
-            )
+            asked = [each for each in self._run.waiting if each.call]
+            needed = "a person is needed" if any(each.kind != "result" for each in asked) else "results are awaited"
+            names = [f"`{each.call.name}`: {each.text}" for each in asked if each.call]
+            raise StopRun("waiting", "; ".join([f"{needed}: {'; '.join(names)}"] * bool(names) + self._inside))
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
         limit = self._settings.limits.tool_calls
@@ -159,9 +168,13 @@ class ToolCallRunner:
             else:
                 count += 1
                 canonical = canonicalize(found[1], found[0])
-                is_allowed = policy.judge(canonical) == "allow" and call.id not in self._questions
+                asked = self._questions.get(call.id)
+                is_allowed = policy.judge(canonical) == "allow" if asked is None else asked.kind == "result"
                 if is_allowed or await self._approve_call(canonical):
-                    allowed.append(canonical)
+                    if canonical.tool.external and not canonical.problem:
+                        await self._await_result(canonical)
+                    else:
+                        allowed.append(canonical)
                 continue
             self._results[call.id] = make_error_result(call, refusal)
         return allowed
@@ -211,10 +224,21 @@ class ToolCallRunner:
             result = make_question_result(call, text, said.text)
             self._take(call, result, make_call_record(call, result))
 
+    async def _await_result(self, call: CanonicalCall) -> None:
+        """Take the result of a call that runs elsewhere, if it is there."""
+        text = f"What is the result of `{call.name}` with {call.call.arguments_json}?"
+        said = await self._consult_human(call.call, "result", text)
+        if said is not None:
+            kept: dict[str, str] = {}
+            result = read_delivered_result(call.given, said, call.tool.output_limit, kept)
+            for handle, full in kept.items():
+                self._conversation.keep(handle, full)
+            self._take(call.given, result, make_call_record(call.call, result))
+
     async def _consult_human(
         self,
         call: ToolCall,
-        kind: Literal["approval", "question"],
+        kind: Literal["approval", "question", "result"],
         text: str,
         always: StandingDecision | None = None,
         ask_once: ApprovalCache | None = None,
@@ -231,7 +255,7 @@ class ToolCallRunner:
         async def ask() -> HumanAnswer:
             if (known := run.said(call.id)) is not None:
                 return known
-            if run.people is None:
+            if run.people is None or kind == "result":
                 raise NobodyAvailable
             with self._clock.paused():
                 said = await run.people.ask(question, ask_once)
@@ -319,7 +343,15 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
+        threads = self._threads if is_on_event_loop_thread() else None
+        work = execute_call(
+            canonical,
+            self._conversation,
+            settings.deps,
+            key=key,
+            raise_bugs=settings.raise_tool_bugs,
+            threads=threads,
+        )
         try:
             if budget is None:
                 done = await work

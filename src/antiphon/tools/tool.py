@@ -99,6 +99,8 @@ class Tool(Generic[P, R]):
     destructive: bool = False
     needs_approval: bool = False
     output_limit: int = 40_000
+    #: Whether its calls run elsewhere: they wait until their results are delivered, and the function is not called.
+    external: bool = False
     #: Whether a started call may be repeated with the same `ToolContext.key`, and takes effect once.
     idempotent: bool = False
     #: Whether all its side effects are recorded as effects of their own, as those of a program's tools are.
@@ -116,6 +118,9 @@ class Tool(Generic[P, R]):
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
     #: Whether its changes of files are recorded in the history of a chat, which can undo them.
     is_undoable: bool = False
+    #: Whether its coroutine never blocks its event loop, and ends when it is cancelled. Then a synchronous session runs
+    #: it on its own loop, where `entered` has opened what it may use.
+    is_cooperative: bool = False
     #: The function for programs that call the tool: it returns full values instead of text for a model.
     data: Callable[..., Any] | None = None
 
@@ -155,6 +160,8 @@ def tool(
     needs_approval: bool = False,
     idempotent: bool = False,
     output_limit: int = 40_000,
+    external: bool = False,
+    is_cooperative: bool = False,
     asks_about: Callable[..., bool] | None = None,
     paths: Sequence[str] | None = None,
     is_shell: bool | None = None,
