@@ -209,7 +209,9 @@ class TestOtherSessions:
                 """Use the resource."""
                 return str(resource.loop is asyncio.get_running_loop())
 
-            assert Session(Scripted(calls("use"), "Done."), [use]).vibe("Go.").tool_calls[0].result == "True"
+            with ThreadPoolExecutor(1) as threads:
+                done = threads.submit(Session(Scripted(calls("use"), "Done."), [use]).vibe, "Go.").result()
+        assert done.tool_calls[0].result == "True"
 
     def test_it_sees_the_context_of_the_caller(self):
         name = ContextVar("name", default="nobody")

@@ -278,8 +278,10 @@ def _answer_to_json(said: HumanAnswer) -> dict[str, Any]:
 
 
 def _answer_from_json(data: Mapping[str, Any]) -> HumanAnswer:
-    result = data.get("result")
-    return HumanAnswer(**{**data, "result": None if result is None else result_from_json(result)})
+    fields: dict[str, Any] = dict(data)
+    if fields.get("result") is not None:
+        fields["result"] = result_from_json(fields["result"])
+    return HumanAnswer(**fields)
 
 
 #: Codecs of the special outcome values, by their key in the JSON form.

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         ReturnError,
         Truncated,
     )
+    from antiphon.session.handoff import hand_off
     from antiphon.session.human_input import Answers, HumanInput, Question
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
@@ -96,6 +97,7 @@ _HOMES = {
     "NeedsResults": "exceptions",
     "current_run": "run",
     "entered": "sync_bridge",
+    "hand_off": "handoff",
 }
 
 __all__ = [
@@ -142,6 +144,7 @@ __all__ = [
     "UsageChanged",
     "current_run",
     "entered",
+    "hand_off",
 ]
 
 __getattr__ = make_lazy_getattr(__name__, _HOMES)

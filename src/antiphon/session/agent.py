@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
 
 from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.conversation import Conversation
-from antiphon.effects.budget import Limits
+from antiphon.effects.budget import NO_LIMITS, Limits
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
+from antiphon.session.handoff import make_name
 from antiphon.session.human_input import Answers, HumanInput
 from antiphon.session.loop import Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -33,7 +34,7 @@ from antiphon.session.settings import (
     read_people,
 )
 from antiphon.session.typed_output import OutputStrategy
-from antiphon.tools import Policy, ProviderTool, Tool, Toolset
+from antiphon.tools import Policy, ProviderTool, Tool, ToolContext, ToolDefinitionError, Toolset, as_tool
 from antiphon.tools.provider_tools import list_tools
 from antiphon.wire import ModelSettings
 
@@ -108,6 +109,21 @@ _ATTRIBUTE_HINTS = {
     "start": "`agent.session().start(…)` runs in the background",
     "resume": "`agent.session(…).resume()` continues",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """The function of an agent that is a tool."""
+
+    agent: Agent[Any, Any] = field(repr=False)
+    returns: Any
+    limits: Limits | None
+
+    async def __call__(
+        self, task: Annotated[str, "What to do, with everything that one must know for it."], context: ToolContext
+    ) -> Any:
+        """Let the agent answer, in a conversation of its own."""
+        return (await self.agent.answer_task(task, context.deps, self.returns, self.limits)).value
 
 
 class Agent(Generic[AgentDeps, Output]):
@@ -207,14 +223,15 @@ class Agent(Generic[AgentDeps, Output]):
         """Open a saved session, to add messages to it."""
         return self._make_session({"id": id, "store": store, **options}, opens=True)
 
-    def _make_session(self, options: dict[str, Any], *, opens: bool = False) -> Session[Any, Any]:
+    def _make_session(self, options: dict[str, Any], *, opens: bool = False, **changes: Any) -> Session[Any, Any]:
         for name in options:
             if name not in _SESSION_OPTIONS:
                 raise OptionError(describe_unknown_option("a session of an agent", name, _SESSION_OPTIONS))
         deps, people = options.pop("deps", None), options.pop("people", None)
         check_deps(self._settings.deps_type, deps)
         check_session_arguments({"people": people})
-        changes: dict[str, Any] = {} if people is None else {"people": read_people(people)}
+        if people is not None:
+            changes["people"] = read_people(people)
         if self._given.get("policy") is None:
             # A policy stores standing decisions, which belong to one conversation.
             changes["policy"] = Policy()
@@ -222,6 +239,58 @@ class Agent(Generic[AgentDeps, Output]):
         model = self._connections.get(self._given["model"]) if choose is None else choose(deps)
         settings = replace(self._settings, model=model, deps=deps, **changes)
         return Session[Any, Any].of_agent(settings, **options, opens=opens)
+
+    # Other agents
+
+    def as_tool(
+        self,
+        name: str = "",
+        description: str = "",
+        *,
+        returns: Any = None,
+        limits: Limits | None = None,
+    ) -> Tool:
+        """Return a tool that gives this agent a task in a conversation of its own, and returns the answer.
+
+        Its run is inside that of the caller: events, cost and questions reach those of the caller. It shares the
+        limits of that run. With `limits`, or if the agent has its own, these count for each task; limits of tokens and
+        cost of the caller hold in any case. `returns` is another type of answer. An agent with dependencies gets
+        those of the caller.
+        """
+        chosen = name or (make_name(self.name) if self.name else "")
+        if not chosen:
+            raise ToolDefinitionError("an agent as a tool needs a name: `agent.as_tool(NAME)`, or `Agent(name=…)`")
+        check_session_arguments({"limits": limits})
+        own = limits or self._given.get("limits")
+        function = AgentTask(self, returns, own)
+        said = description or f"Give a task to {self.name or chosen}, who answers it."
+        return as_tool(function, name=chosen, description=said, is_transparent=True, is_cooperative=True)
+
+    def settings_for_handoff(self, current: SessionSettings) -> SessionSettings:
+        """Return settings with which a run goes on with this agent. For the code that drives the run."""
+        own = self._settings
+        check_deps(own.deps_type, current.deps)
+        wanted, choose = self._given["model"], own.choose_model
+        model = current.model if wanted is None else self._connections.get(wanted) if choose is None else None
+        changed = replace(
+            current,
+            model=choose(current.deps) if model is None and choose is not None else model or current.model,
+            tools=own.tools,
+            provided=own.provided,
+            prepared=own.prepared,
+            hosted=(),
+            substitute_names=(),
+            system=own.system,
+            options=own.options,
+            policy=own.policy if self._given.get("policy") is not None else current.policy,
+            raise_tool_bugs=own.raise_tool_bugs,
+            context=own.context,
+            before_request=own.before_request,
+            after_reply=own.after_reply,
+            name=own.name,
+        )
+        changed.resolve()
+        return changed
 
     # Asks
 
@@ -335,6 +404,12 @@ class Agent(Generic[AgentDeps, Output]):
         """Return a session for one ask, and the options of the ask itself."""
         deps = {"deps": options.pop("deps")} if "deps" in options else {}
         return self._make_session(deps), options
+
+    async def answer_task(self, task: str, deps: Any, returns: Any, limits: Limits | None) -> AIResult[Any]:
+        """Answer a task inside the current run. For the tool that `as_tool` returns."""
+        given = {} if self._settings.deps_type is None else {"deps": deps}
+        session = self._make_session(given, limits=limits or NO_LIMITS, shares_limits=limits is None)
+        return await session.avibe(task, returns=returns)
 
     # Closing
 

@@ -43,8 +43,9 @@ class OutputGoal:
         self._conversation = conversation
         self._mode: RunMode = mode
         own, declared = {tool.name for tool in settings.provided}, conversation.tools
-        given = [spec for spec in declared if spec.is_provider_defined and spec.name not in own]
-        self._provider_specs = [*given, *settings.hosted]
+        #: Tools of the provider that the conversation declares, and not the session.
+        self._declared_specs = [spec for spec in declared if spec.is_provider_defined and spec.name not in own]
+        self._provider_specs = [*self._declared_specs, *settings.hosted]
         #: The answer tool, once it is declared. It stays declared, because its removal would change the prompt.
         self._answer_specs = [spec for spec in declared if spec.name == ANSWER_TOOL]
         self._is_json_parsed = returns is TextOrJson
@@ -80,6 +81,13 @@ class OutputGoal:
             if strategy == "tool" and not self._can_add_answer_tool():
                 strategy = "prompted"
             self.expected.strategy = strategy
+
+    def use_settings(self, settings: SessionSettings) -> None:
+        """Ask with other settings from here on. The requested type stays the same."""
+        self._settings = settings
+        self._provider_specs = [*self._declared_specs, *settings.hosted]
+        self.begin()
+        self.restate_instruction()
 
     def choose_fallback_strategy(self) -> bool:
         """Choose another output strategy after a rejected request. Return False if there is none."""

@@ -13,6 +13,7 @@ from antiphon.session.human_input import Question, check_question_kind
 from antiphon.session.settings import SessionSettings
 from antiphon.tools import canonicalize
 from antiphon.tools.approval import make_standing_decision
+from antiphon.tools.deferred import find_called_tool
 from antiphon.tools.execution import make_error_result, to_tool_result
 
 #: The result that the model sees for a call that asked a person.
@@ -28,10 +29,10 @@ def record_answer(
         waiting = ", ".join(repr(each) for each in conversation.questions) or "none"
         raise NotReadyError(f"no question {call_id!r} is open; open: {waiting}")
     check_question_kind(question, kind)
-    call = next(call for call in conversation.open_calls if call.id == call_id)
+    called = next(call for call in conversation.open_calls if call.id == call_id)
+    call, tool = find_called_tool(called, settings.tools) or (called, None)
     if question.kind == "result":
         kept: dict[str, str] = {}
-        tool = settings.tools.get(call.name)
         conversation.add_tool_results([read_delivered_result(call, said, tool.output_limit if tool else None, kept)])
         for handle, text in kept.items():
             conversation.keep(handle, text)
@@ -42,7 +43,6 @@ def record_answer(
         conversation.add_user(format_answers([(question.text, said.text)], is_one_of_several))
         return
     if said.always:
-        tool = settings.tools.get(call.name)
         settings.policy.always(make_standing_decision(canonicalize(tool, call) if tool else call, said.allowed))
     if said.allowed:
         conversation.ask(call_id, OpenQuestion("approval", question.text, allowed=True))
@@ -58,9 +58,9 @@ def list_pending_questions(conversation: Conversation, settings: SessionSettings
 
 
 def _build_question(call: ToolCall, asked: OpenQuestion, settings: SessionSettings) -> Question:
+    call, tool = find_called_tool(call, settings.tools) or (call, None)
     if asked.kind != "approval":
         return Question(call.id, asked.kind, asked.text, call=call)
-    tool = settings.tools.get(call.name)
     if tool is None:
         return Question(call.id, asked.kind, asked.text, call=call, always=make_standing_decision(call))
     canonical = canonicalize(tool, call)

@@ -16,6 +16,7 @@ from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.context_window import Context, build_summary_request
 from antiphon.session.events import AsyncEventStream, Events
+from antiphon.session.handoff import list_handoffs, restate_handoffs
 from antiphon.session.human_input import Answers, HumanInput, Question
 from antiphon.session.loop import AgentLoop, Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -599,7 +600,9 @@ class Session(Generic[Deps, T]):
             asked = build_summary_request(dropped, focus)
             summary = (await Session(self.model, conversation=asked, context=None).aresume()).run
             plan = conversation.compaction(0, summary=summary.said)
+            handoffs = list_handoffs(conversation)
             conversation.replace_with(conversation.compact(plan.after, summary=summary.said))
+            restate_handoffs(handoffs, conversation)
         finally:
             conversation.release()
         return AIResult(len(dropped), (), summary)

@@ -176,6 +176,8 @@ class SessionSettings:
     people: HumanInput | None = None
     deps: Any = None
     limits: Limits = field(default_factory=Limits)
+    #: Whether its requests and tool calls count for the limits of the run around it, instead of limits of its own.
+    shares_limits: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strategy: OutputStrategy | None = None
     attempts: int = 3

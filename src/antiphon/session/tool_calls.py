@@ -20,6 +20,7 @@ from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, Too
 from antiphon.errors import Suspended
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.exceptions import StopRun
+from antiphon.session.handoff import is_handoff
 from antiphon.session.human_input import ALLOWED, FORBIDDEN, ApprovalCache, Question, apply_policy, make_approval_cache
 from antiphon.session.loop_detection import LoopDetector
 from antiphon.session.output_spec import OutputGoal
@@ -32,7 +33,7 @@ from antiphon.session.pending_answers import (
 )
 from antiphon.session.run import Run
 from antiphon.session.settings import SessionSettings
-from antiphon.session.sync_bridge import is_on_event_loop_thread
+from antiphon.session.sync_bridge import are_coroutines_apart
 from antiphon.session.timer import RunTimer
 from antiphon.tools import (
     Before,
@@ -45,6 +46,7 @@ from antiphon.tools import (
 )
 from antiphon.tools.approval import StandingDecision, make_standing_decision
 from antiphon.tools.coroutine_threads import CoroutineThreads
+from antiphon.tools.deferred import find_called_tool
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
 from antiphon.wire import Usage
 
@@ -88,6 +90,10 @@ class ToolCallRunner:
         #: Calls that came when no more were allowed. They are rejected and do not count.
         self._late_call_ids: set[str] = set()
 
+    def use_settings(self, settings: SessionSettings) -> None:
+        """Run the next calls with other settings, such as those of another agent."""
+        self._settings = settings
+
     async def answer(self, calls: Sequence[ToolCall], questions: Mapping[str, OpenQuestion] | None = None) -> None:
         """Answer every call of a reply, in call order. Calls that need a person stay open.
 
@@ -123,6 +129,7 @@ class ToolCallRunner:
                 kept = make_call_record(call, result)
                 untold.append(CallFinished(call, result, kept))
             self.records.append(kept)
+            self._run.counts.tool_calls += 1
         return untold
 
     def _check_run_state(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
@@ -138,9 +145,9 @@ class ToolCallRunner:
             raise StopRun("waiting", "; ".join([f"{needed}: {'; '.join(names)}"] * bool(names) + self._inside))
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
-        limit = self._settings.limits.tool_calls
-        if limit is not None and len(self.records) > limit:
-            exceeded = BudgetExceeded(self._run.budget.scope, "tool_calls", limit, len(self.records))
+        limit, used = self._run.limited.limits.tool_calls, self._run.counts.tool_calls
+        if limit is not None and used > limit:
+            exceeded = BudgetExceeded(self._run.budget.scope, "tool_calls", limit, used)
             raise StopRun("limit", str(exceeded)) from exceeded
 
     # Selection
@@ -151,7 +158,7 @@ class ToolCallRunner:
         The others get their results here, or wait for a person.
         """
         allowed: list[CanonicalCall] = []
-        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._settings.limits.tool_calls, 0
+        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._run.limited.limits.tool_calls, 0
         for call in calls:
             if call.id in self._results:
                 continue
@@ -160,10 +167,14 @@ class ToolCallRunner:
                 refusal = f"not run: {call.problem}"
             elif found is None:
                 refusal = f"there is no tool `{call.name}`; there are: {', '.join(tools) or 'none'}"
+            elif is_handoff(found[1]) and found[0] is not call:
+                refusal = "not run: a hand-off cannot be deferred"
+            elif is_handoff(found[1]) and any(is_handoff(each.tool) for each in allowed):
+                refusal = "not run: the conversation is handed over already"
             elif self._goal.is_answer_due:
                 self._late_call_ids.add(call.id)
                 refusal = "not run: no more tool calls are allowed now; answer with what you have"
-            elif limit is not None and len(self.records) + count >= limit:
+            elif limit is not None and self._run.counts.tool_calls + count >= limit:
                 refusal = f"not run: the limit of {format_limit('tool_calls', limit)} is reached"
             else:
                 count += 1
@@ -312,7 +323,7 @@ class ToolCallRunner:
                 # Without middleware, nobody needs the paths or the cost of its own effects.
                 returned = await self._executed(canonical, None)
             else:
-                budget = Budget(parent=self._run.budget)
+                budget = Budget(parent=self._run.limited)
                 returned: ToolReturned = await self._place.perform(
                     call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, budget)
                 )
@@ -343,7 +354,7 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        threads = self._threads if is_on_event_loop_thread() else None
+        threads = self._threads if are_coroutines_apart() else None
         work = execute_call(
             canonical,
             self._conversation,
@@ -380,8 +391,8 @@ class ToolCallRunner:
 
 def _find_tool(call: ToolCall, tools: Mapping[str, Tool]) -> tuple[ToolCall, Tool] | None:
     """Return a call and its tool, or None. A member of a toolset becomes an action of the tool for that set."""
-    if call.name in tools:
-        return call, tools[call.name]
+    if (found := find_called_tool(call, tools)) is not None:
+        return found
     toolset = as_string(call.native.data.get("toolset_name")) if call.native else ""
     if toolset not in tools:
         return None

@@ -118,8 +118,8 @@ class Tool(Generic[P, R]):
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
     #: Whether its changes of files are recorded in the history of a chat, which can undo them.
     is_undoable: bool = False
-    #: Whether its coroutine never blocks its event loop, and ends when it is cancelled. Then a synchronous session runs
-    #: it on its own loop, where `entered` has opened what it may use.
+    #: Whether its coroutine never blocks its event loop, and ends when it is cancelled. Then it always runs on the loop
+    #: of its session, also outside of the block of `entered` that has opened what it uses.
     is_cooperative: bool = False
     #: The function for programs that call the tool: it returns full values instead of text for a model.
     data: Callable[..., Any] | None = None

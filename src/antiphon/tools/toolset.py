@@ -120,6 +120,20 @@ class Toolset(Generic[StepDeps]):
             raise ToolDefinitionError(f"`prepared` takes a function of the context and the tools, not {function!r:.80}")
         return cast("Toolset[OtherDeps]", self._with_change(function))
 
+    def deferred(self) -> Toolset[StepDeps]:
+        """Return two tools that stand for these: `search_tools` finds them, and `call_tool` calls them.
+
+        The size of a request does not depend on their number. Rules, approvals and records see the call of the tool
+        itself.
+        """
+
+        def defer(tools: Iterable[Tool]) -> list[Tool]:
+            from antiphon.tools.deferred import make_deferred_tools
+
+            return make_deferred_tools(list(tools), self.name)
+
+        return self._change(defer)
+
     async def list_tools(self, context: StepContext[Any]) -> list[Tool]:
         """Return the tools of the next request."""
         tools: list[Tool] = []
