@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.session.agent import Agent
+    from antiphon.session.agent import Agent, hand_off
     from antiphon.session.context_window import Context
     from antiphon.session.events import (
         AsyncEventStream,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         ReturnError,
         Truncated,
     )
-    from antiphon.session.handoff import hand_off
     from antiphon.session.human_input import Answers, HumanInput, Question
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
@@ -97,7 +96,7 @@ _HOMES = {
     "NeedsResults": "exceptions",
     "current_run": "run",
     "entered": "sync_bridge",
-    "hand_off": "handoff",
+    "hand_off": "agent",
 }
 
 __all__ = [

@@ -11,7 +11,7 @@ from antiphon.conversation import Conversation
 from antiphon.effects.budget import NO_LIMITS, Limits
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
-from antiphon.session.handoff import make_name
+from antiphon.session.handoff import Handoff, make_name
 from antiphon.session.human_input import Answers, HumanInput
 from antiphon.session.loop import Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -432,3 +432,27 @@ class Agent(Generic[AgentDeps, Output]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def hand_off(
+    agent: Agent[Any, Any] | Callable[[], Agent[Any, Any]],
+    *,
+    name: str = "",
+    description: str = "",
+    limits: Limits | None = None,
+) -> Tool:
+    """Return a tool with which a model hands the conversation to another agent.
+
+    The conversation goes on with the model, the tools and the system text of that agent; without a model of its own,
+    with the current one. The type of the answer stays the same. Two agents can hand over to each other if one of them
+    is given as a function that returns it; that needs a `name`. With `limits`, these count from the hand-off on.
+    """
+    given: object = agent
+    if not isinstance(given, Agent) and not callable(given):
+        raise ToolDefinitionError(f"a hand-off is to an `Agent` or a function that returns one, not {given!r:.80}")
+    known = "" if callable(agent) else agent.name
+    chosen = name or (f"hand_off_to_{make_name(known)}" if known else "")
+    if not chosen:
+        raise ToolDefinitionError("a hand-off needs a name: `hand_off(agent, name=…)`, or `Agent(name=…)`")
+    said = description or f"Hand the conversation over to {known or chosen}, which continues it."
+    return as_tool(Handoff(agent, limits), name=chosen, description=said, read_only=True)

@@ -15,7 +15,7 @@ from antiphon.conversation import AssistantTurn, Conversation, Note, UserTurn
 from antiphon.effects.budget import Limits
 from antiphon.errors import OptionError
 from antiphon.session.settings import SessionSettings
-from antiphon.tools import Tool, ToolDefinitionError, as_tool
+from antiphon.tools import Tool
 
 if TYPE_CHECKING:
     from antiphon.session.agent import Agent
@@ -39,32 +39,6 @@ class Handoff:
         """Return the settings with the model, the tools and the system text of the agent."""
         get = self.agent
         return (get() if callable(get) else get).settings_for_handoff(settings)
-
-
-def hand_off(
-    agent: Agent[Any, Any] | Callable[[], Agent[Any, Any]],
-    *,
-    name: str = "",
-    description: str = "",
-    limits: Limits | None = None,
-) -> Tool:
-    """Return a tool with which a model hands the conversation to another agent.
-
-    The conversation goes on with the model, the tools and the system text of that agent; without a model of its own,
-    with the current one. The type of the answer stays the same. Two agents can hand over to each other if one of them
-    is given as a function that returns it; that needs a `name`. With `limits`, these count from the hand-off on.
-    """
-    from antiphon.session.agent import Agent
-
-    given: object = agent
-    if not isinstance(given, Agent) and not callable(given):
-        raise ToolDefinitionError(f"a hand-off is to an `Agent` or a function that returns one, not {given!r:.80}")
-    known = "" if callable(agent) else agent.name
-    chosen = name or (f"hand_off_to_{make_name(known)}" if known else "")
-    if not chosen:
-        raise ToolDefinitionError("a hand-off needs a name: `hand_off(agent, name=…)`, or `Agent(name=…)`")
-    said = description or f"Hand the conversation over to {known or chosen}, which continues it."
-    return as_tool(Handoff(agent, limits), name=chosen, description=said, read_only=True)
 
 
 def make_name(name: str) -> str:
