@@ -13,6 +13,7 @@ from antiphon.errors import AntiphonError
 
 #: Ways to leave something, which whoever began it catches: nobody else ever sees one.
 CONTROL_FLOW = {
+    "ToolTimeout",
     "_FilesNotCopied",  # the sandbox cannot be made, told by the process inside it
     "IterationAborted",  # ends an iteration of a program because another failed
     "FinishRun",  # ends a run, from a tool

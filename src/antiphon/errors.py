@@ -40,6 +40,7 @@ AntiphonError
 ├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)
+│   │   └── NeedsResults     calls wait for results from outside (antiphon.session)
 │   ├── LimitReached         a limit forbids the next request (antiphon.session)
 │   ├── ModelRefused         the model refused to answer (antiphon.session)
 │   ├── LoopDetected         the model repeats itself (antiphon.session)

@@ -26,7 +26,7 @@ from antiphon.effects import (
 )
 from antiphon.errors import RateLimited, ServerFailed
 from antiphon.session import AIResult, Cancelled, NeedsHuman, Question, Session
-from antiphon.tools import FinishRun, NeedsHumanInput, requiring_approval, tool
+from antiphon.tools import FinishRun, NeedsHumanInput, Toolset, tool
 from antiphon.wire import Reply
 from tests.session.scripted import Scripted, calls, within
 
@@ -194,7 +194,7 @@ def test_a_call_that_is_asked_about_and_then_asks_is_two_effects():
 
     recording = Recording()
     with standing(recording):
-        here = Session(Scripted(calls("consult"), "Done."), requiring_approval([consult]), people=answers)
+        here = Session(Scripted(calls("consult"), "Done."), Toolset([consult]).requiring_approval(), people=answers)
         assert here.vibe("Go.") == "Done."
     assert sorted(row["kind"] for row in recording.effects.values()) == [
         "person",

@@ -17,7 +17,7 @@ from antiphon.effects import EffectContext, Playback, Recording, use_context
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.fakes import Fake, call
 from antiphon.session import LimitReached, NeedsHuman, ReturnError
-from antiphon.tools import Policy, Rule, requiring_approval
+from antiphon.tools import Policy, Rule, Toolset
 from antiphon.wire import Reply, TextDelta
 from tests.session.scripted import STRATEGIES, Scripted, answering, calls
 
@@ -318,7 +318,7 @@ class TestChecks:
 class TestSessions:
     def test_standing_decisions_belong_to_one_conversation(self):
         model = Scripted(calls("look_up", key="a"), "Done.", calls("look_up", key="b"), "Done.")
-        agent = Agent(model, requiring_approval([look_up]), deps_type=Database)
+        agent = Agent(model, Toolset([look_up]).requiring_approval(), deps_type=Database)
         first, second = agent.session(deps=Database()), agent.session(deps=Database())
         with pytest.raises(NeedsHuman):
             first.vibe("…")
@@ -329,12 +329,12 @@ class TestSessions:
 
     def test_a_given_policy_is_that_of_all(self):
         policy = Policy([Rule("allow", "look_up")])
-        agent = Agent(Scripted(), requiring_approval([look_up]), policy=policy)
+        agent = Agent(Scripted(), Toolset([look_up]).requiring_approval(), policy=policy)
         assert agent.session().policy is agent.session().policy is policy
 
     def test_each_may_have_its_own_people(self):
         model = Scripted(calls("look_up", key="a"), "Done.")
-        agent = Agent(model, requiring_approval([look_up]), deps_type=Database)
+        agent = Agent(model, Toolset([look_up]).requiring_approval(), deps_type=Database)
         session = agent.session(deps=Database(), people=lambda question: question.kind == "approval")
         assert session.vibe("…").tool_calls[0].error is None
 

@@ -20,7 +20,7 @@ from antiphon.session import (
     Session,
     Truncated,
 )
-from antiphon.tools import ToolFailure, requiring_approval, tool
+from antiphon.tools import ToolFailure, Toolset, tool
 from antiphon.wire import Reply
 from tests.session.scripted import Scripted, calls, within
 
@@ -209,7 +209,7 @@ class TestAfterCancellation:
             await asyncio.sleep(0)
             return True
 
-        here = Session(Scripted(*script), requiring_approval([quick, slow]), people=answers)
+        here = Session(Scripted(*script), Toolset([quick, slow]).requiring_approval(), people=answers)
 
         async def main() -> bool:
             run = await here.astart("Go.", returns=returns)

@@ -18,7 +18,7 @@ from antiphon.fakes import Answer, Fake, call
 from antiphon.session import CallFinished, HumanInput, LimitReached, NeedsHuman, Question, ReturnError, Session
 from antiphon.session import timer as clock
 from antiphon.session.timer import RunTimer
-from antiphon.tools import FinishRun, NeedsHumanInput, Policy, requiring_approval, tool
+from antiphon.tools import FinishRun, NeedsHumanInput, Policy, Toolset, tool
 from antiphon.tools.builtin import ask_user_tool, file_tools
 from antiphon.wire import Options, Reply, rules, wire
 from tests.session.scripted import Scripted, calls, within
@@ -557,7 +557,8 @@ def test_an_approver_may_be_asynchronous_and_wait():
         await asyncio.sleep(0)
         return HumanAnswer(allowed=question.kind == "approval")
 
-    ret = Session(Scripted(calls("remove", n=1), "Done."), requiring_approval([remove]), people=answers).vibe("Go.")
+    tools = Toolset([remove]).requiring_approval()
+    ret = Session(Scripted(calls("remove", n=1), "Done."), tools, people=answers).vibe("Go.")
     assert ret.tool_calls[0].result == "removed 1"
     assert isinstance(ret.run.conversation.turns[1].results[0], ToolResult)  # type: ignore[union-attr]
 

@@ -40,7 +40,7 @@ from antiphon.session import (
 from antiphon.session import run as run_module
 from antiphon.session import sync_bridge as portal_module
 from antiphon.session.sync_bridge import get_event_loop_thread
-from antiphon.tools import NeedsHumanInput, ToolFailure, requiring_approval, tool
+from antiphon.tools import NeedsHumanInput, ToolFailure, Toolset, tool
 from antiphon.tools.execution import value_to_text
 from antiphon.wire import Reply, TextDelta, Usage
 from tests.session.scripted import Scripted, answering, calls, ended, within
@@ -261,7 +261,7 @@ class TestCancellation:
             return True
 
         two = calls(("quick", {}), ("slow", {}))
-        tools = requiring_approval([quick, slow])
+        tools = Toolset([quick, slow]).requiring_approval()
         here = Session(Scripted(two, calls(("quick", {}), ("gone", {})), "Done.", "Still here."), tools, people=answers)
 
         async def work() -> None:
@@ -426,7 +426,7 @@ class TestPeople:
 
         again = calls("weather", city="Oslo")
         script = [again, again, "Done.", again, "Done.", again, "Done."]
-        here = Session(Scripted(*script), requiring_approval([weather]), people=answers)
+        here = Session(Scripted(*script), Toolset([weather]).requiring_approval(), people=answers)
         here.vibe("Go.")
         here.vibe("Go.")
         assert len(asked) == 1
@@ -441,7 +441,9 @@ class TestPeople:
             asked.set()
             return answered.wait(120)
 
-        here = Session(Scripted(calls("weather", city="Oslo"), "Done."), requiring_approval([weather]), people=answers)
+        here = Session(
+            Scripted(calls("weather", city="Oslo"), "Done."), Toolset([weather]).requiring_approval(), people=answers
+        )
         outcome: list[AIResult] = []
         thread = threading.Thread(target=lambda: outcome.append(here.vibe("Go.")), daemon=True)
         thread.start()

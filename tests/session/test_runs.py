@@ -31,7 +31,7 @@ from antiphon.session import (
     UsageChanged,
     current_run,
 )
-from antiphon.tools import requiring_approval, tool
+from antiphon.tools import Toolset, tool
 from antiphon.wire import Reply, TextDelta, Usage
 from tests.session.scripted import Scripted, calls, within
 
@@ -574,7 +574,7 @@ class TestAnswersToRunsThatWait:
         def consult() -> str:
             raise NeedsHumanInput("which?")
 
-        made = [consult] if name != "answer" else requiring_approval([weather])
+        made = [consult] if name != "answer" else Toolset([weather]).requiring_approval()
         script = calls("consult") if name != "answer" else calls("weather", city="Oslo")
         here = Session(Scripted(script, "Done."), made)
         run = here.start("Go.")

@@ -40,7 +40,7 @@ from antiphon.tools import (
     Rule,
     ToolContext,
     ToolFailure,
-    requiring_approval,
+    Toolset,
     tool,
 )
 from antiphon.wire import TextDelta
@@ -407,7 +407,7 @@ class TestConcurrency:
 
 class TestApproval:
     def tools(self) -> list[Any]:
-        return requiring_approval([weather])
+        return Toolset([weather]).requiring_approval()
 
     @pytest.mark.parametrize("answer", [True, HumanAnswer(), HumanAnswer(always=True)])
     def test_allowed(self, fake: Fake, answer: Any):

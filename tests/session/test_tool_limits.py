@@ -9,7 +9,7 @@ import pytest
 
 from antiphon import Session, Store, tool
 from antiphon.session import LimitReached, NeedsHuman
-from antiphon.tools import Tool, ToolDefinitionError, ToolFailure, limited
+from antiphon.tools import Tool, ToolDefinitionError, ToolFailure, Toolset
 from tests.session.scripted import Scripted, calls
 
 
@@ -32,7 +32,7 @@ def searches(*queries: str) -> list[tuple[str, dict[str, Any]]]:
 class TestCalls:
     def test_further_calls_are_not_run_and_the_model_is_told(self):
         model = Scripted(searches("a"), searches("b"), searches("c"), "Done.")
-        result = Session(model, [*limited([search], max_calls=2), read]).vibe("Go.")
+        result = Session(model, [Toolset([search]).limited(max_calls=2), read]).vibe("Go.")
         assert [(each.result, each.error) for each in result.tool_calls] == [
             ("found a", None),
             ("found b", None),
@@ -41,11 +41,13 @@ class TestCalls:
 
     def test_it_holds_within_one_reply_and_only_for_its_tool(self):
         model = Scripted([*searches("a", "b", "c"), ("read", {"path": "x"})], "Done.")
-        result = Session(model, [*limited([search], max_calls=2), read]).vibe("Go.")
+        result = Session(model, [Toolset([search]).limited(max_calls=2), read]).vibe("Go.")
         assert [each.error is None for each in result.tool_calls] == [True, True, False, True]
 
     def test_each_run_has_its_own_calls(self):
-        session = Session(Scripted(searches("a"), "Once.", searches("b"), "Twice."), limited([search], max_calls=1))
+        session = Session(
+            Scripted(searches("a"), "Once.", searches("b"), "Twice."), [Toolset([search]).limited(max_calls=1)]
+        )
         assert session.vibe("Go.").tool_calls[0].error is None
         assert session.vibe("Go on.").tool_calls[0].error is None
 
@@ -69,7 +71,7 @@ class TestCalls:
     def test_a_replayed_run_counts_the_same(self, tmp_path: Path):
         for script in ([searches("a"), searches("b"), "Done."], []):
             with Session(
-                Scripted(*script), limited([search], max_calls=1), store=Store(tmp_path / "a.db"), id="x"
+                Scripted(*script), [Toolset([search]).limited(max_calls=1)], store=Store(tmp_path / "a.db"), id="x"
             ) as session:
                 assert [each.error is None for each in session.vibe("Go.").tool_calls] == [True, False]
 
@@ -77,7 +79,7 @@ class TestCalls:
 class TestFailures:
     def test_too_many_failures_in_a_row_end_the_run(self):
         model = Scripted(searches("bad a"), searches("bad b"), "Never.")
-        session = Session(model, limited([search], max_failures=2))
+        session = Session(model, [Toolset([search]).limited(max_failures=2)])
         with pytest.raises(LimitReached) as ended:
             session.vibe("Go.")
         assert (
@@ -92,20 +94,22 @@ class TestFailures:
 
     def test_a_success_begins_anew(self):
         model = Scripted(searches("bad a"), searches("b"), searches("bad c"), "Done.")
-        assert Session(model, limited([search], max_failures=2)).vibe("Go.") == "Done."
+        assert Session(model, [Toolset([search]).limited(max_failures=2)]).vibe("Go.") == "Done."
 
     def test_another_tool_does_not(self):
         model = Scripted(searches("bad a"), calls("read", path="x"), searches("bad c"), "Done.")
         with pytest.raises(LimitReached, match="2 failures in a row of `search`"):
-            Session(model, [*limited([search], max_failures=2), read]).vibe("Go.")
+            Session(model, [Toolset([search]).limited(max_failures=2), read]).vibe("Go.")
 
     def test_arguments_that_do_not_fit_are_failures(self):
         with pytest.raises(LimitReached, match=r"1 failures in a row of `search`.*`query` is missing"):
-            Session(Scripted(calls("search", text="a"), "Done."), limited([search], max_failures=1)).vibe("Go.")
+            Session(Scripted(calls("search", text="a"), "Done."), [Toolset([search]).limited(max_failures=1)]).vibe(
+                "Go."
+            )
 
     def test_calls_that_are_not_run_are_none(self):
         model = Scripted(searches("bad a"), searches("bad b"), searches("bad c"), "Done.")
-        assert Session(model, limited([search], max_calls=1, max_failures=2)).vibe("Go.") == "Done."
+        assert Session(model, [Toolset([search]).limited(max_calls=1, max_failures=2)]).vibe("Go.") == "Done."
 
     def test_without_a_limit_failures_are_only_told(self):
         model = Scripted(*[searches(f"bad {number}") for number in range(9)], "Done.")
@@ -117,13 +121,13 @@ def test_a_limit_is_a_number_of_calls(value: Any):
     for make in (
         lambda: tool(max_calls=value)(search),
         lambda: tool(max_failures=value)(search),
-        lambda: limited([search], max_calls=value),
+        lambda: Toolset([search]).limited(max_calls=value),
     ):
         with pytest.raises(ToolDefinitionError, match="a whole number from 1"):
             make()
 
 
 def test_a_limited_tool_is_still_the_tool():
-    (one,) = limited([tool(timeout=3)(search)], max_calls=1)
+    (one,) = Toolset([tool(timeout=3)(search)]).limited(max_calls=1)
     assert isinstance(one, Tool)
     assert (one.timeout, one.max_calls, one.max_failures, one("x")) == (3, 1, None, "found x")

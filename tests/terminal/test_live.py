@@ -35,7 +35,7 @@ from antiphon.session import (
 from antiphon.terminal.live_view import LiveView
 from antiphon.terminal.markdown_blocks import MarkdownBlocks
 from antiphon.terminal.state_lines import sum_run_usage
-from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
+from antiphon.tools import ToolCallRecord, ToolFailure, Toolset, as_tool
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
 from tests.terminal.emulator import Emulator
@@ -345,7 +345,7 @@ class TestAsATerminal:
         to = console(terminal=True, color_system=None)
         served.reset()
         served.play(call("drop", table="t"), "Gone.")
-        session = Session(served.connect("anthropic/claude-sonnet-5"), requiring_approval([drop]))
+        session = Session(served.connect("anthropic/claude-sonnet-5"), Toolset([drop]).requiring_approval())
         with LiveView(to) as view, session.stream("…") as events:
             for event in events:
                 view.show(event)

@@ -15,7 +15,7 @@ from antiphon.effects import HumanAnswer
 from antiphon.fakes import Fake, call
 from antiphon.session import NeedsHuman, Question
 from antiphon.terminal import Person
-from antiphon.tools import Policy, Rule, Tool, ToolDefinitionError, as_tool, prefixed, renamed, tool
+from antiphon.tools import Policy, Rule, Tool, ToolDefinitionError, Toolset, as_tool, renamed, tool
 from antiphon.tools.builtin import file_tools, shell_tool
 
 
@@ -241,7 +241,7 @@ class TestShells:
 
     @pytest.mark.parametrize(
         "shell",
-        [renamed(made, "terminal"), prefixed([made], "my_")[0], tool(destructive=True)(run_shell), made],
+        [renamed(made, "terminal"), *Toolset([made]).prefixed("my_"), tool(destructive=True)(run_shell), made],
         ids=lambda each: each.name,
     )
     def test_an_always_allows_the_same_line_alone(self, shell: Tool):

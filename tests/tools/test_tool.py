@@ -21,14 +21,12 @@ from antiphon.tools import (
     ToolContext,
     ToolDefinitionError,
     ToolFailure,
+    Toolset,
     as_tool,
     as_tools,
     canonicalize,
     execute,
-    filtered,
-    prefixed,
     renamed,
-    requiring_approval,
     tool,
 )
 from antiphon.tools.approval import make_standing_decision
@@ -304,11 +302,11 @@ class TestWrappers:
         return as_tools([read, write])
 
     def test_they_compose(self):
-        made = requiring_approval(prefixed(filtered(self.tools(), "r*"), "fs_"))
+        made = [*Toolset(self.tools()).filtered("r*").prefixed("fs_").requiring_approval()]
         assert [(t.name, t.needs_approval) for t in made] == [("fs_read", True)]
         assert run(made[0]).text == "r"
         assert renamed(made[0], "look").name == "look"
-        assert [t.name for t in filtered(self.tools(), lambda t: t.name != "read")] == ["write"]
+        assert [t.name for t in Toolset(self.tools()).filtered(lambda t: t.name != "read")] == ["write"]
 
 
 class TestPolicies:
@@ -368,7 +366,7 @@ class TestPolicies:
 
     def test_what_was_decided_of_a_tool_that_always_asks_holds_for_all_its_calls(self):
         reads = as_tool(lambda path: path, name="read", asks_about=lambda path: path is None)
-        [asks] = requiring_approval([reads])
+        [asks] = Toolset([reads]).requiring_approval()
         assert str(make_standing_decision(canonicalize(asks, ToolCall("c", "read", {"path": ".env"})))) == "read"
 
     def test_what_was_decided_of_a_tool_that_is_gone_holds_for_the_same_call_alone(self):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from antiphon import Agent, AIResult, Fallback, Limits, Model, Session, ToolContext, connect
 from antiphon.errors import ProviderError, RateLimited
 from antiphon.session import AsyncEventStream, Events, ModelRefused, Run, TextOrJson
+from antiphon.tools import StepContext, Tool, Toolset
 
 
 @dataclass
@@ -135,6 +136,19 @@ def talk_with_an_agent() -> None:
     assert_type(talk, Session[None, City])
     assert_type(talk.vibe("…").value, City)
     assert_type(talk.chat("…").value, str)
+
+
+def choose_tools(context: StepContext[Database], tools: tuple[Tool, ...]) -> list[Tool]:
+    return [tool for tool in tools if context.deps.path]
+
+
+def give_toolsets() -> None:
+    prepared = Toolset([look_up]).prepared(choose_tools).prefixed("db_").filtered("db_*").requiring_approval()
+    assert_type(prepared, Toolset[Database])
+    with_toolset = Agent("openai/gpt-5", [look_up, prepared, Toolset([look_up])], deps_type=Database)
+    assert_type(with_toolset, Agent[Database, str])
+    assert_type(Agent("openai/gpt-5", [Toolset([look_up])]).vibe("…").value, str)
+    Session("openai/gpt-5", [Toolset([prepared, look_up])], deps=Database("x"))
 
 
 def choose_a_model(deps: Database) -> Model:

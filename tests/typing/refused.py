@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from antiphon import Agent, Fallback, Limits, Session, connect
+from antiphon.tools import StepContext, Tool, Toolset
 
 
 @dataclass
@@ -44,6 +45,10 @@ def connect_number(deps: int) -> str:
     return f"openai/gpt-{deps}"
 
 
+def choose_with_city(context: StepContext[City], tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    return tools[: context.deps.people]
+
+
 session = Session("openai/gpt-5")
 agent = Agent("openai/gpt-5", returns=City)
 with_deps = Agent("openai/gpt-5", system=describe, returns=City, deps_type=Database)
@@ -71,6 +76,8 @@ with_deps.session(deps="x")  # wrong
 Agent("openai/gpt-5", returns=City, deps_type=int, check=check_with_database)  # wrong
 Agent("openai/gpt-5", system=count, deps_type=Database)  # wrong
 Agent(connect_number, deps_type=Database)  # wrong
+Agent("openai/gpt-5", [Toolset([count]).prepared(choose_with_city)], deps_type=Database)  # wrong
+Toolset([count]).prepared(count)  # wrong
 later = with_deps.stream("…", deps=Database("x")).result.value.nme  # wrong
 Agent("openai/gpt-5").run_sync("…")  # wrong
 session.ask("…")  # wrong

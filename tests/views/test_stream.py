@@ -32,7 +32,7 @@ from antiphon.session import (
     Session,
     UsageChanged,
 )
-from antiphon.tools import ToolCallRecord, requiring_approval
+from antiphon.tools import ToolCallRecord, Toolset
 from antiphon.views.stream import event_json, event_line, final_json, format_safe_json
 from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
@@ -60,7 +60,7 @@ class TestAWholeRun:
     def lines(self, fake: Fake, *script: Any, **settings: Any) -> list[dict[str, Any]]:
         fake.reset()
         fake.play(*script)
-        tools = [weather, *requiring_approval([fetch])]
+        tools = [weather, *Toolset([fetch]).requiring_approval()]
         session = Session(fake.connect("anthropic/claude-sonnet-5"), tools, **settings)
         with session.stream("…") as events:
             text = "".join(event_line(event) + "\n" for event in events)

@@ -457,10 +457,15 @@ class Chat:
 
     def declare_tools(self) -> None:
         """Declare the loaded tools in the conversation, and save the selection."""
+        from antiphon.tools import Toolset
+
         with self._lock:
             conversation = self.conversation
             provided = [spec for spec in conversation.tools if spec.is_provider_defined]
-            conversation.tools = [*provided, *(tool.spec for tool in self.session.tools)]
+            conversation.tools = [
+                *provided,
+                *(tool.spec for tool in self.session.tools if not isinstance(tool, Toolset)),
+            ]
             if self.id:
                 # A continued chat has the tools that were chosen last, even if no message followed.
                 self.save_now()

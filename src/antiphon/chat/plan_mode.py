@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from antiphon.conversation import Note
-from antiphon.tools import FinishRun, ProviderTool, Tool, as_tool
+from antiphon.tools import FinishRun, ProviderTool, Tool, Toolset, as_tool
 
 SUBMIT_PLAN = "submit_plan"
 AGREEMENT = "I agree. Carry out the plan."
@@ -34,7 +35,9 @@ def make_plan_tool() -> Tool:
     return as_tool(submit_plan, name=SUBMIT_PLAN, read_only=True, concurrent=False)
 
 
-def select_harmless_tools(tools: Iterable[Tool | ProviderTool]) -> list[Tool | ProviderTool]:
+def select_harmless_tools(
+    tools: Iterable[Tool | ProviderTool | Toolset[Any]],
+) -> list[Tool | ProviderTool | Toolset[Any]]:
     """Return the tools that change nothing, and that for the plan."""
     kept = [tool for tool in tools if isinstance(tool, Tool) and _is_harmless(tool)]
     return [*kept, make_plan_tool()]

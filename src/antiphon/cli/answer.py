@@ -32,18 +32,23 @@ if TYPE_CHECKING:
 @click.argument("words", nargs=-1, metavar="yes|no|TEXT")
 @click.option("--always", is_flag=True, help="With yes: approve all such calls of this session.")
 @click.option("--reason", metavar="TEXT", help="With no: the reason, which the model reads.")
+@click.option("--error", "is_error", is_flag=True, help="For the result of a call: TEXT says why there is none.")
 @click.option("--resume", "is_resumed", is_flag=True, help="Then resume the session here, and wait for it.")
-def answer(session: str, words: tuple[str, ...], always: bool, reason: str | None, is_resumed: bool) -> None:
-    """Answer a question, or approve or deny a tool call.
+def answer(
+    session: str, words: tuple[str, ...], always: bool, reason: str | None, is_error: bool, is_resumed: bool
+) -> None:
+    """Answer a question, approve or deny a tool call, or give the result of one.
 
-    An approval takes only yes or no. STEP is optional if one question is open. `-` as the TEXT reads it from standard
-    input. `antiphon list --state waiting` lists all questions.
+    An approval takes only yes or no. The TEXT of a result is what the model reads. STEP is optional if one question is
+    open. `-` as the TEXT reads it from standard input.
+
+    `antiphon list --state waiting` lists all questions.
     """
     if not words and session.lower() in ("yes", "no", "y", "n"):
         raise click.UsageError(f"name the session too: `antiphon answer last {session.lower()}`")
     if not words:
         raise click.UsageError("Missing argument 'yes|no|TEXT'.")
-    give_answer(session, words, always, reason, is_resumed)
+    give_answer(session, words, always, reason, is_resumed, is_error=is_error)
 
 
 def give_answer(
@@ -54,6 +59,7 @@ def give_answer(
     is_resumed: bool = False,
     *,
     is_decision: bool = False,
+    is_error: bool = False,
 ) -> None:
     """Answer a question; with `is_decision`, only the approval of a tool call."""
     text = sys.stdin.read().strip() if words == ("-",) else " ".join(words)
@@ -62,6 +68,7 @@ def give_answer(
     with open_sessions() as sessions:
         found, step = sessions.resolve(session)
         if found.kind == "team":
+            _check_error_flag(found.id, "question", is_error)
             _answer_team(found.id, step, text, always, reason, is_resumed)
             return
         run, question = _find_question(sessions, found, step)
@@ -71,7 +78,13 @@ def give_answer(
             raise NotReadyError(
                 f"session {found.id} is of a Python script: answer without `--resume`, then {describe_resumption(run)}"
             )
-        sessions.journal.answer(run.id, question.path, _make_answer(found.id, question, text, always, reason))
+        _check_error_flag(found.id, question.about, is_error)
+        said = _make_answer(found.id, question, text, always, reason)
+        if is_error:
+            from antiphon.session.pending_answers import make_delivery
+
+            said = make_delivery(None, text)
+        sessions.journal.answer(run.id, question.path, said)
         if is_resumed:
             sys.exit(resume_run_here(sessions.journal, sessions.journal.find(run.id), as_json=False, wait=True))
         _print_next_step(sessions.journal, found, run)
@@ -119,6 +132,11 @@ def _make_answer(session: str, question: QuestionEntry, text: str, always: bool,
         return HumanAnswer(text)
     is_allowed = _parse_decision(text, always, reason)
     return HumanAnswer(reason or "", allowed=is_allowed, always=always)
+
+
+def _check_error_flag(session: str, about: str, is_error: bool) -> None:
+    if is_error and about != "result":
+        raise click.UsageError(f"`--error` is for the results of calls, and {session} waits for something else")
 
 
 def _parse_decision(text: str, always: bool, reason: str | None) -> bool:

@@ -102,7 +102,7 @@ class ConfiguredMcpServers:
         """Return the tools of a server by name, starting it if necessary."""
         from antiphon.config.trust import format_trust_advice
         from antiphon.session import entered
-        from antiphon.tools import requiring_approval
+        from antiphon.tools import Toolset
         from antiphon.tools.mcp import McpTools
 
         configured = self._host.configured()
@@ -117,7 +117,7 @@ class ConfiguredMcpServers:
             started = " ".join([server.command, *server.args]).strip() or server.url
             self._host.distrust.allow(f"use the MCP server `{name}`", f" ({started})")
         found = self._open.enter_context(entered(McpTools([server], prefix=False))).tools
-        return {tool.name: tool for tool in (requiring_approval(found) if self._host.untrusted else found)}
+        return {tool.name: tool for tool in (Toolset(found).requiring_approval() if self._host.untrusted else found)}
 
     def close(self) -> None:
         """Stop the servers."""

@@ -73,7 +73,7 @@ class ScriptedTestModels:
         from antiphon.effects import HumanAnswer
 
         said = self._human(question.text)
-        if question.kind == "question":
+        if question.kind != "approval":
             return HumanAnswer(said)
         allowed = said.strip().lower() in ("y", "yes", "ok", "true")
         return HumanAnswer("" if allowed else f"the user said: {said}", allowed=allowed)

@@ -148,8 +148,9 @@ class Chat:
         return attribute_text(self.author, self.text)
 
 
-#: The purpose of a note: the form of an answer, a reminder of it, variables of a program, or an instruction.
-NoteKind = Literal["form", "reminder", "variables", "instruction", "interruption"]
+#: The purpose of a note: the form of an answer, a reminder of it, variables of a program, an instruction, an
+#: interruption, or the agents that the conversation was handed to.
+NoteKind = Literal["form", "reminder", "variables", "instruction", "interruption", "handoff"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question about an open call: its approval, or the question of its tool.
+    """A question about an open call: its approval, the question of its tool, or its result from outside.
 
     `allowed` is set for a call that is approved but has not run yet.
     """
 
-    kind: Literal["approval", "question"]
+    kind: Literal["approval", "question", "result"]
     text: str
     allowed: bool = False

@@ -269,8 +269,8 @@ def _collect_fields(value: object, *names: str) -> dict[str, Any]:
 def _parse_question(value: object, where: str) -> OpenQuestion:
     data = _require_object(value, where)
     kind = data.get("kind")
-    if kind not in ("approval", "question"):
-        raise FormatError(f"{where}: `kind` is 'approval' or 'question', not {kind!r}")
+    if kind not in ("approval", "question", "result"):
+        raise FormatError(f"{where}: `kind` is 'approval', 'question' or 'result', not {kind!r}")
     return OpenQuestion(kind, _get_text(data, "text", where), data.get("allowed") is True)
 
 

@@ -271,11 +271,24 @@ def _tool_return_from_json(data: Mapping[str, Any]) -> ToolReturned:
     )
 
 
+def _answer_to_json(said: HumanAnswer) -> dict[str, Any]:
+    """Return a person's answer as JSON data."""
+    out: dict[str, Any] = {"text": said.text, "allowed": said.allowed, "always": said.always}
+    return out if said.result is None else {**out, "result": result_to_json(said.result)}
+
+
+def _answer_from_json(data: Mapping[str, Any]) -> HumanAnswer:
+    fields: dict[str, Any] = dict(data)
+    if fields.get("result") is not None:
+        fields["result"] = result_from_json(fields["result"])
+    return HumanAnswer(**fields)
+
+
 #: Codecs of the special outcome values, by their key in the JSON form.
 _VALUE_CODECS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "reply": (ModelReplied, _model_reply_to_json, _model_reply_from_json),
     "returned": (ToolReturned, _tool_return_to_json, _tool_return_from_json),
-    "said": (HumanAnswer, asdict, lambda data: HumanAnswer(**data)),
+    "said": (HumanAnswer, _answer_to_json, _answer_from_json),
     "unwritten": (UnserializableValue, lambda made: made.kind, UnserializableValue),
 }
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode

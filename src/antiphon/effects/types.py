@@ -37,10 +37,10 @@ class CallTool:
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """A question to a person, or a call that needs approval."""
+    """A question to a person, a call that needs approval, or one whose result comes from outside."""
 
     kind: ClassVar[str] = "person"
-    about: Literal["question", "approval"]
+    about: Literal["question", "approval", "result"]
     text: str
     call: ToolCall | None = None
 
@@ -146,12 +146,13 @@ class ToolReturned:
 class HumanAnswer:
     """A person's answer: a text, or a decision about a call with its reason.
 
-    `always` extends the decision to later calls of the same kind.
+    `always` extends the decision to later calls of the same kind. `result` is that of a call which ran elsewhere.
     """
 
     text: str = ""
     allowed: bool = True
     always: bool = False
+    result: ToolResult | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

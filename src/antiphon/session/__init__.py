@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
-    from antiphon.session.agent import Agent
+    from antiphon.session.agent import Agent, hand_off
     from antiphon.session.context_window import Context
     from antiphon.session.events import (
         AsyncEventStream,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         LoopDetected,
         ModelRefused,
         NeedsHuman,
+        NeedsResults,
         NoAnswer,
         NotDone,
         ReturnError,
@@ -98,8 +99,10 @@ _HOMES = {
     "Truncated": "exceptions",
     "UsageChanged": "events",
     "NeedsHuman": "exceptions",
+    "NeedsResults": "exceptions",
     "current_run": "run",
     "entered": "sync_bridge",
+    "hand_off": "agent",
 }
 
 __all__ = [
@@ -125,6 +128,7 @@ __all__ = [
     "ModelRefused",
     "ModelUnknown",
     "NeedsHuman",
+    "NeedsResults",
     "NoAnswer",
     "NotDone",
     "PrefixChanged",
@@ -148,6 +152,7 @@ __all__ = [
     "UsageChanged",
     "current_run",
     "entered",
+    "hand_off",
 ]
 
 __getattr__ = make_lazy_getattr(__name__, _HOMES)

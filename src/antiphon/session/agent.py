@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, Self, TypedDict, Unpack, cast, overload
 
 from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.conversation import Conversation
-from antiphon.effects.budget import Limits
+from antiphon.effects.budget import NO_LIMITS, Limits
 from antiphon.errors import OptionError
 from antiphon.session.context_window import Context
 from antiphon.session.fallback import Fallback
+from antiphon.session.handoff import Handoff, make_name
 from antiphon.session.human_input import Answers, HumanInput
 from antiphon.session.loop import Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -33,7 +35,7 @@ from antiphon.session.settings import (
     read_people,
 )
 from antiphon.session.typed_output import OutputStrategy
-from antiphon.tools import Policy, ProviderTool, Tool
+from antiphon.tools import Policy, ProviderTool, Tool, ToolContext, ToolDefinitionError, Toolset, as_tool
 from antiphon.tools.provider_tools import list_tools
 from antiphon.wire import ModelSettings
 
@@ -81,7 +83,7 @@ class AgentChanges(AgentOptions[AgentDeps, Output], Generic[AgentDeps, Output], 
     """The arguments that a copy of an agent may change; its types stay the same."""
 
     model: ModelChoice[AgentDeps] | None
-    tools: Iterable[Callable[..., Any] | Tool | ProviderTool]
+    tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[AgentDeps]]
     system: SystemPart[AgentDeps] | Sequence[SystemPart[AgentDeps]]
 
 
@@ -117,13 +119,28 @@ def _describe_model(model: object) -> str:
     return model if isinstance(model, str) else getattr(model, "name", "a function" if callable(model) else "default")
 
 
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """The function of an agent that is a tool."""
+
+    agent: Agent[Any, Any] = field(repr=False)
+    returns: Any
+    limits: Limits | None
+
+    async def __call__(
+        self, task: Annotated[str, "What to do, with everything that one must know for it."], context: ToolContext
+    ) -> Any:
+        """Let the agent answer, in a conversation of its own."""
+        return (await self.agent.answer_task(task, context.deps, self.returns, self.limits)).value
+
+
 class Agent(Generic[AgentDeps, Output]):
     """Defines how a model is asked, apart from any conversation. It is immutable, and threads may share it.
 
     `model` is a name, a connected model, a `Fallback`, or a function of the dependencies that returns one of them.
-    `tools` are functions, and tools of the provider. `system` is a text, a function that returns one before each ask,
-    or several of both. Functions may take the dependencies, and may be asynchronous. `returns` is the type of all
-    answers; the default is the text of the answer. `deps_type` is the type of the dependencies, which tools get in
+    `tools` are functions, toolsets, and tools of the provider. `system` is a text, a function that returns one before
+    each ask, or several of both. Functions may take the dependencies, and may be asynchronous. `returns` is the type of
+    all answers; the default is the text of the answer. `deps_type` is the type of the dependencies, which tools get in
     their `ToolContext`; then each ask needs `deps`. The other arguments are those of `AgentOptions`.
 
     `do`, `vibe`, `chat` and `stream` ask in a conversation of their own. `session` starts a conversation.
@@ -137,7 +154,7 @@ class Agent(Generic[AgentDeps, Output]):
     def __init__(
         self,
         model: ModelChoice[AgentDeps] | None = None,
-        tools: Iterable[Callable[..., Any] | Tool | ProviderTool] = (),
+        tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[AgentDeps]] = (),
         system: SystemPart[AgentDeps] | Sequence[SystemPart[AgentDeps]] = "",
         *,
         returns: TypeForm[Output] = PLAIN_TEXT,  # type: ignore[assignment]
@@ -176,9 +193,10 @@ class Agent(Generic[AgentDeps, Output]):
         return self._settings.name
 
     @property
-    def tools(self) -> tuple[Tool | ProviderTool, ...]:
-        """The tools that the model may call, including those of the provider."""
-        return (*self._settings.tools.values(), *self._settings.provided)
+    def tools(self) -> tuple[Tool | ProviderTool | Toolset[AgentDeps], ...]:
+        """The tools that the model may call, including those of the provider, and toolsets that are prepared."""
+        settings = self._settings
+        return (*settings.tools.values(), *settings.provided, *settings.prepared)
 
     def replace(self, **changes: Unpack[AgentChanges[AgentDeps, Output]]) -> Self:
         """Return a copy with other arguments, for example another `model`, `system` text or `limits`."""
@@ -210,14 +228,15 @@ class Agent(Generic[AgentDeps, Output]):
         """Open a saved session, to add messages to it."""
         return self._make_session({"id": id, "store": store, **options}, opens=True)
 
-    def _make_session(self, options: dict[str, Any], *, opens: bool = False) -> Session[Any, Any]:
+    def _make_session(self, options: dict[str, Any], *, opens: bool = False, **changes: Any) -> Session[Any, Any]:
         for name in options:
             if name not in _SESSION_OPTIONS:
                 raise OptionError(describe_unknown_option("a session of an agent", name, _SESSION_OPTIONS))
         deps, people = options.pop("deps", None), options.pop("people", None)
         check_deps(self._settings.deps_type, deps)
         check_session_arguments({"people": people})
-        changes: dict[str, Any] = {} if people is None else {"people": read_people(people)}
+        if people is not None:
+            changes["people"] = read_people(people)
         if self._given.get("policy") is None:
             # A policy stores standing decisions, which belong to one conversation.
             changes["policy"] = Policy()
@@ -225,6 +244,60 @@ class Agent(Generic[AgentDeps, Output]):
         chain = self._connections.get(self._given["model"]) if choose is None else choose(deps)
         settings = self._settings.with_models(chain, deps=deps, **changes)
         return Session[Any, Any].of_agent(settings, **options, opens=opens)
+
+    # Other agents
+
+    def as_tool(
+        self,
+        name: str = "",
+        description: str = "",
+        *,
+        returns: Any = None,
+        limits: Limits | None = None,
+    ) -> Tool:
+        """Return a tool that gives this agent a task in a conversation of its own, and returns the answer.
+
+        Its run is inside that of the caller: events, cost and questions reach those of the caller. It shares the
+        limits of that run. With `limits`, or if the agent has its own, these count for each task; limits of tokens and
+        cost of the caller hold in any case. `returns` is another type of answer. An agent with dependencies gets
+        those of the caller.
+        """
+        chosen = name or (make_name(self.name) if self.name else "")
+        if not chosen:
+            raise ToolDefinitionError("an agent as a tool needs a name: `agent.as_tool(NAME)`, or `Agent(name=…)`")
+        check_session_arguments({"limits": limits})
+        own = limits or self._given.get("limits")
+        function = AgentTask(self, returns, own)
+        said = description or f"Give a task to {self.name or chosen}, who answers it."
+        return as_tool(function, name=chosen, description=said, is_transparent=True, is_cooperative=True)
+
+    def settings_for_handoff(self, current: SessionSettings) -> SessionSettings:
+        """Return settings with which a run goes on with this agent. For the code that drives the run."""
+        own = self._settings
+        check_deps(own.deps_type, current.deps)
+        wanted, choose = self._given["model"], own.choose_model
+        if choose is not None:
+            chain = choose(current.deps)
+        else:
+            chain = current.chain if wanted is None else self._connections.get(wanted)
+        changed = current.with_models(
+            chain,
+            tools=own.tools,
+            provided=own.provided,
+            prepared=own.prepared,
+            hosted=(),
+            substitute_names=(),
+            system=own.system,
+            options=own.options,
+            policy=own.policy if self._given.get("policy") is not None else current.policy,
+            raise_tool_bugs=own.raise_tool_bugs,
+            context=own.context,
+            before_request=own.before_request,
+            after_reply=own.after_reply,
+            name=own.name,
+        )
+        changed.resolve()
+        return changed
 
     # Asks
 
@@ -339,6 +412,12 @@ class Agent(Generic[AgentDeps, Output]):
         deps = {"deps": options.pop("deps")} if "deps" in options else {}
         return self._make_session(deps), options
 
+    async def answer_task(self, task: str, deps: Any, returns: Any, limits: Limits | None) -> AIResult[Any]:
+        """Answer a task inside the current run. For the tool that `as_tool` returns."""
+        given = {} if self._settings.deps_type is None else {"deps": deps}
+        session = self._make_session(given, limits=limits or NO_LIMITS, shares_limits=limits is None)
+        return await session.avibe(task, returns=returns)
+
     # Closing
 
     def close(self) -> None:
@@ -360,3 +439,27 @@ class Agent(Generic[AgentDeps, Output]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def hand_off(
+    agent: Agent[Any, Any] | Callable[[], Agent[Any, Any]],
+    *,
+    name: str = "",
+    description: str = "",
+    limits: Limits | None = None,
+) -> Tool:
+    """Return a tool with which a model hands the conversation to another agent.
+
+    The conversation goes on with the model, the tools and the system text of that agent; without a model of its own,
+    with the current one. The type of the answer stays the same. Two agents can hand over to each other if one of them
+    is given as a function that returns it; that needs a `name`. With `limits`, these count from the hand-off on.
+    """
+    given: object = agent
+    if not isinstance(given, Agent) and not callable(given):
+        raise ToolDefinitionError(f"a hand-off is to an `Agent` or a function that returns one, not {given!r:.80}")
+    known = "" if callable(agent) else agent.name
+    chosen = name or (f"hand_off_to_{make_name(known)}" if known else "")
+    if not chosen:
+        raise ToolDefinitionError("a hand-off needs a name: `hand_off(agent, name=…)`, or `Agent(name=…)`")
+    said = description or f"Hand the conversation over to {known or chosen}, which continues it."
+    return as_tool(Handoff(agent, limits), name=chosen, description=said, read_only=True)

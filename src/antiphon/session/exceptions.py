@@ -48,6 +48,13 @@ class NeedsHuman(NoAnswer, Suspended):
     """
 
 
+class NeedsResults(NeedsHuman):
+    """Calls of `external` tools wait for their results, which come from outside.
+
+    `run.waiting` are the calls. Give the session their results (`deliver`), in any process, then call `resume`.
+    """
+
+
 class LimitReached(NoAnswer):
     """A limit forbids the next request. `exceeded` has its scope, name and value, and the used amount."""
 

@@ -26,12 +26,13 @@ FORBIDDEN = HumanAnswer("a policy forbids it", allowed=False)
 class Question:
     """A question to a person: whether a call may run, or the question of a tool or program.
 
-    `who` names the asker. `call` is the call to approve, with the content it would overwrite in `before`.
+    A question of the kind `result` asks for the result of a call that runs elsewhere. `who` names the asker. `call`
+    is the call to approve, with the content it would overwrite in `before`.
     `always` is what a standing decision would cover.
     """
 
     id: str
-    kind: Literal["approval", "question"]
+    kind: Literal["approval", "question", "result"]
     text: str
     run: str = ""
     who: str = ""
@@ -188,7 +189,7 @@ def to_human_answer(question: Question, answer: HumanAnswer | str | bool | None)
     """Convert a handler's return value to a `HumanAnswer`."""
     if answer is None or isinstance(answer, HumanAnswer):
         return answer
-    if question.kind == "question":
+    if question.kind != "approval":
         from antiphon.tools.execution import value_to_text
 
         return HumanAnswer(value_to_text(answer))
@@ -198,7 +199,7 @@ def to_human_answer(question: Question, answer: HumanAnswer | str | bool | None)
 
 
 def check_question_kind(question: Question | OpenQuestion, kind: str) -> None:
-    """Raise a NotReadyError if an approval is answered like a question, or the other way round."""
+    """Raise a NotReadyError if a question is answered like one of another kind."""
     if question.kind != kind:
-        how = "answer" if question.kind == "question" else "allow` or `deny"
+        how = {"question": "answer", "approval": "allow` or `deny", "result": "deliver"}[question.kind]
         raise NotReadyError(f"this is what is asked, so use `{how}`: {question.text}")

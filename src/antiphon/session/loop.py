@@ -19,7 +19,15 @@ from antiphon.effects.instrumentation import observe_session
 from antiphon.effects.types import RunPython
 from antiphon.errors import AntiphonError, NotReadyError, SessionAborted
 from antiphon.results import to_plain_json
-from antiphon.session.exceptions import EXCEPTIONS_BY_ENDING, ModelRefused, NeedsHuman, ReturnError, StopRun
+from antiphon.session.exceptions import (
+    EXCEPTIONS_BY_ENDING,
+    ModelRefused,
+    NeedsHuman,
+    NeedsResults,
+    ReturnError,
+    StopRun,
+)
+from antiphon.session.handoff import find_handoff, follow_handoffs, get_handoff, list_handoffs, make_handoff_note
 from antiphon.session.model_requests import ModelRequests, announce_changes, preview_model_request
 from antiphon.session.output_spec import CONTINUE_PROMPT, OutputGoal, RunMode
 from antiphon.session.result import AIResult, RunEnding, RunRecord
@@ -51,8 +59,12 @@ class AgentLoop:
         stream: bool,
         kept: RunHandle | None = None,
     ) -> None:
-        # A run that falls back changes its model, and not that of the session.
-        self._settings = settings = replace(settings) if len(settings.chain.models) > 1 else settings
+        self._settings = follow_handoffs(settings, conversation)
+        #: Whether the conversation is with another agent than the session was made with.
+        self._is_handed_over, settings = self._settings is not settings, self._settings
+        if len(settings.chain.models) > 1:
+            # A run that falls back changes its model, and not that of the session.
+            self._settings = settings = replace(settings)
         #: The run in the journal, and the effect context of its effects.
         self._kept = kept
         self._is_handle_finished = False
@@ -88,6 +100,7 @@ class AgentLoop:
             people=settings.people,
             id="" if self._kept is None else self._kept.id,
             limits=settings.limits,
+            shares_limits=settings.shares_limits,
         )
         self._asking = ModelRequests(settings, conversation, goal, self.run, here, self._clock, self._stream)
         self._calls = ToolCallRunner(settings, conversation, goal, self.run, here, self._clock)
@@ -108,7 +121,7 @@ class AgentLoop:
 
     def request(self) -> bytes:
         """Return the body of the first request. This changes the conversation, which must have no open calls."""
-        if self._settings.system_text is None:
+        if self._settings.system_text is None or self._is_handed_over:
             self._conversation.system = run_blocking("request", self._settings.make_system_text())
         self._say()
         options = self._goal.options()
@@ -232,11 +245,13 @@ class AgentLoop:
 
     async def _work(self) -> NoReturn:
         """Send requests and run their calls until something ends the run."""
-        if self._settings.system_text is None:
+        if self._settings.system_text is None or self._is_handed_over:
             self._conversation.system = await self._settings.make_system_text(self._call_definition)
         self._say()
         if calls := self._conversation.open_calls:
+            await self._asking.prepare_tools(0)
             await self._calls.answer(calls, self._conversation.questions)
+        await self._follow_handoff()
         while True:
             if self.run.is_cancel_requested:
                 raise StopRun("cancelled", _CANCELLED)
@@ -246,6 +261,7 @@ class AgentLoop:
             is_late = self._goal.is_answer_due
             if calls:
                 await self._calls.answer(calls)
+                await self._follow_handoff()
             try:
                 if calls:
                     self._goal.look_at(calls, is_late)
@@ -254,6 +270,26 @@ class AgentLoop:
             except StopRun as end:
                 if end.outcome != "done" or not await self._reject_answer(end.value):
                     raise
+
+    async def _follow_handoff(self) -> None:
+        """Go on with another agent if the last call handed the conversation over."""
+        conversation = self._conversation
+        name = find_handoff(conversation, self._goal.tools)
+        if not name:
+            return
+        handoff = get_handoff(self._settings, name)
+        self._settings = settings = handoff.change_settings(self._settings)
+        names = [*list_handoffs(conversation), name]
+        conversation.add_user(make_handoff_note(names))
+        for each in (self._asking, self._calls, self._goal):
+            each.use_settings(settings)
+        if handoff.limits is not None:
+            self._asking.set_limits(handoff.limits)
+
+        async def call(part: str, function: DepsFunction) -> str:
+            return await self._call_definition(f"{part}.{len(names)}", function)
+
+        conversation.system = await settings.make_system_text(call)
 
     async def _reject_answer(self, value: Any) -> bool:
         """Let the checks judge an answer. Return True if one rejects it, and the model is to answer again."""
@@ -354,6 +390,8 @@ class AgentLoop:
         record, expected = self._make_record(outcome, detail), self._goal.expected
         if expected is None and (rejected := self._goal.rejected) and outcome == "wrong":
             return ReturnError(self._prompt_text, detail, [each.what for each in rejected], rejected, record)
+        if outcome == "waiting" and record.waiting and all(each.kind == "result" for each in record.waiting):
+            return NeedsResults(detail, record)
         if expected is None or outcome not in ("wrong", "truncated", "empty"):
             return EXCEPTIONS_BY_ENDING[outcome](detail or outcome, record)
         reason = "; ".join(dict.fromkeys(text for text in (detail, expected.describe_faults()) if text))

@@ -13,7 +13,7 @@ from antiphon.conversation import Conversation, ToolCall, ToolSpec, Turn
 from antiphon.conversation.compaction import CountedTurns, estimate_conversation_tokens
 from antiphon.conversation.parts import collect_sources, extract_answer_text
 from antiphon.effects import EffectContext, instrumentation
-from antiphon.effects.budget import BudgetExceeded, Spending
+from antiphon.effects.budget import BudgetExceeded, Limits, Spending
 from antiphon.effects.types import AskModel, ModelReplied
 from antiphon.errors import (
     AntiphonError,
@@ -42,7 +42,9 @@ from antiphon.session.events import (
     RequestStarted,
 )
 from antiphon.session.exceptions import ModelRefused, StopRun
+from antiphon.session.handoff import list_handoffs, restate_handoffs
 from antiphon.session.output_spec import OutputGoal, format_refusal
+from antiphon.session.prepared_tools import prepare_tools
 from antiphon.session.run import Run
 from antiphon.session.settings import BeforeRequestHook, ChangeAnnouncer, ModelProtocol, SessionSettings
 from antiphon.session.timer import RunTimer
@@ -77,11 +79,28 @@ class ModelRequests:
         #: The streamed text of the current request.
         self._pieces: list[str] = []
         self.requests = 0
+        #: The time until the current limits were set.
+        self._elapsed_before = 0.0
         self.text = self.said = ""
+
+    async def prepare_tools(self, number: int) -> None:
+        """Let the prepared toolsets choose the tools of a request."""
+        if self._settings.prepared:
+            self._goal.prepared = await prepare_tools(self._settings, self._conversation, self.place, number)
+
+    def use_settings(self, settings: SessionSettings) -> None:
+        """Send the next requests with other settings, such as those of another agent."""
+        self._settings, self._counted = settings, None
+
+    def set_limits(self, limits: Limits) -> None:
+        """Set other limits for the next requests and calls."""
+        self._run.set_limits(limits)
+        self._elapsed_before = self._clock.elapsed
 
     async def ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
         """Ask the model, or the next one if it fails, and add the reply to the conversation."""
         conversation = self._conversation
+        await self.prepare_tools(self.requests + 1)
         if (hook := self._settings.before_request) is not None:
             await self._call_hook(hook)
         while True:
@@ -109,12 +128,14 @@ class ModelRequests:
     async def _call_hook(self, hook: BeforeRequestHook) -> None:
         conversation = self._conversation
         conversation.tools, known = self._goal.specs(), len(conversation.turns)
+        handoffs = list_handoffs(conversation)
         done = hook(conversation)
         if isawaitable(done):
             await done
         if len(conversation.turns) < known:
             # It may have removed the turn that states the form of the answer.
             self._goal.restate_instruction()
+            restate_handoffs(handoffs, conversation)
             self._counted = None
 
     async def _ask_model(self) -> tuple[Reply, str, tuple[Turn, ...]]:
@@ -185,11 +206,12 @@ class ModelRequests:
             run.tell(RequestDelayed(number, seconds, reason))
 
         try:
-            run.budget.start_request(self.requests, self._clock.elapsed)
+            run.limited.start_request(run.counts.requests, self._clock.elapsed - self._elapsed_before)
         except BudgetExceeded as error:
             raise StopRun("limit", str(error)) from error
         self.requests = number
         self._pieces = []
+        run.counts.requests += 1
         run.tell(RequestStarted(number, model.name))
         try:
             if not self.place.performers and instrumentation.installed is None:
@@ -285,6 +307,7 @@ class ModelRequests:
             return False
         self._conversation.replace_with(shorter)
         self._goal.restate_instruction()
+        restate_handoffs(list_handoffs(before), self._conversation)
         self._counted = None
         self._run.tell(Compacted(len(dropped), before))
         return True

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from antiphon.conversation import Conversation, Note, ToolCall, ToolSpec
 from antiphon.session.exceptions import StopRun
+from antiphon.session.prepared_tools import PreparedTools
 from antiphon.session.settings import SessionSettings
 from antiphon.session.typed_output import (
     ANSWER_TOOL,
@@ -43,9 +44,9 @@ class OutputGoal:
         self._conversation = conversation
         self._mode: RunMode = mode
         own, declared = {tool.name for tool in settings.provided}, conversation.tools
-        given = [spec for spec in declared if spec.is_provider_defined and spec.name not in own]
-        self._given_specs = given
-        self._provider_specs = [*given, *settings.hosted]
+        #: Tools of the provider that the conversation declares, and not the session.
+        self._declared_specs = [spec for spec in declared if spec.is_provider_defined and spec.name not in own]
+        self._provider_specs = [*self._declared_specs, *settings.hosted]
         #: The answer tool, once it is declared. It stays declared, because its removal would change the prompt.
         self._answer_specs = [spec for spec in declared if spec.name == ANSWER_TOOL]
         self._is_json_parsed = returns is TextOrJson
@@ -57,6 +58,8 @@ class OutputGoal:
         self._refused = 0
         self._malformed_count = 0
         self._is_reminded = False
+        #: The tools that the prepared toolsets have chosen for the next request.
+        self.prepared = PreparedTools()
         #: The declarations of the last request. They are the same object while nothing changes.
         self._specs: tuple[ToolSpec, ...] = ()
         #: The target and the native schema of the last request.
@@ -68,7 +71,8 @@ class OutputGoal:
 
     @property
     def _has_tools(self) -> bool:
-        return bool(self._settings.tools or self._provider_specs or self._settings.options.get("extra"))
+        settings = self._settings
+        return bool(settings.tools or settings.prepared or self._provider_specs or settings.options.get("extra"))
 
     def begin(self) -> None:
         """Choose the strategy by which the model is asked for a typed answer."""
@@ -83,7 +87,7 @@ class OutputGoal:
 
     def begin_with_next_model(self) -> None:
         """Choose the strategy and the tools of the provider for another model, and tell it what that needs."""
-        self._provider_specs = [*self._given_specs, *self._settings.hosted]
+        self._provider_specs = [*self._declared_specs, *self._settings.hosted]
         before = self.expected.strategy if self.expected else None
         if self.expected is None or before == "tool":
             # The conversation asks for a call of the answer tool, which is declared.
@@ -91,6 +95,13 @@ class OutputGoal:
         self.begin()
         if self.expected.strategy != before and (notes := self.instruction()):
             self._conversation.add_user(notes)
+
+    def use_settings(self, settings: SessionSettings) -> None:
+        """Ask with other settings from here on. The requested type stays the same."""
+        self._settings = settings
+        self._provider_specs = [*self._declared_specs, *settings.hosted]
+        self.begin()
+        self.restate_instruction()
 
     def choose_fallback_strategy(self) -> bool:
         """Choose another output strategy after a rejected request. Return False if there is none."""
@@ -102,7 +113,7 @@ class OutputGoal:
 
     def _can_add_answer_tool(self) -> bool:
         """Return whether the answer tool can be declared: its name is free, or it is declared for the same schema."""
-        if ANSWER_TOOL in self._settings.tools or self.expected is None:
+        if ANSWER_TOOL in self._settings.tools or ANSWER_TOOL in self.prepared.tools or self.expected is None:
             return False
         declared = self._answer_specs
         return declared == [self.expected.tool()] if declared else len(self._conversation.turns) <= 1
@@ -123,6 +134,8 @@ class OutputGoal:
     def tools(self) -> dict[str, Tool]:
         """The tools that run locally: those of the session, and the one that reads more of a truncated result."""
         given, target = self._settings.tools, self._target
+        if self._settings.prepared:
+            given = {**given, **self.prepared.tools}
         is_local = target is not None and target.provider == "local"
         if not given or "read_result" in given or (is_local and not self._conversation.kept):
             # The embedded model is small and has no prompt cache to lose, so declare the tool only when it is useful.
@@ -134,7 +147,9 @@ class OutputGoal:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return all tool declarations: local tools, the provider's tools, and the answer tool if it is used."""
-        specs = [*[tool.spec for tool in self.tools.values()], *self._provider_specs]
+        given, chosen = self._settings.tools, self.prepared
+        more = [tool.spec for name, tool in self.tools.items() if name not in given and name not in chosen.tools]
+        specs = [*[tool.spec for tool in given.values()], *chosen.specs, *more, *self._provider_specs]
         if not self._answer_specs and self.expected and self.expected.strategy == "tool":
             self._answer_specs = [self.expected.tool()]
         declared = (*specs, *[spec for spec in self._answer_specs if spec not in specs])

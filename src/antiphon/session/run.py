@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Literal
 
@@ -31,6 +31,15 @@ from antiphon.session.human_input import HumanInput, Question, check_question_ki
 from antiphon.session.result import AIResult, T
 from antiphon.session.sync_bridge import check_no_running_loop
 from antiphon.wire import Usage
+
+
+@dataclass(slots=True)
+class RunCounts:
+    """The requests and tool calls that count for the limits of a run, and of those inside it that share them."""
+
+    requests: int = 0
+    tool_calls: int = 0
+
 
 RunState = Literal["running", "waiting", "done", "failed", "cancelled"]
 #: The run that the current code is part of, and the budget of what it starts.
@@ -60,6 +69,7 @@ class Run(Generic[T]):
         parent: Run[Any] | None = None,
         id: str = "",
         limits: Limits = NO_LIMITS,
+        shares_limits: bool = False,
     ) -> None:
         self.id = id or os.urandom(8).hex()
         self.kind = kind
@@ -68,8 +78,15 @@ class Run(Generic[T]):
         if parent is not None and parent is not around:
             around, budget = parent, parent.budget
         self.parent = around
+        #: The counts for the limits; with `shares_limits`, those of the run around it.
+        self.counts = RunCounts()
+        if shares_limits and self.parent is not None:
+            self.counts, outer = self.parent.counts, self.parent.limited.limits
+            limits = replace(NO_LIMITS, requests=outer.requests, tool_calls=outer.tool_calls)
         #: The budget counts this run and the runs inside it.
         self.budget = Budget(limits, f"session:{self.id}", parent=budget)
+        #: The budget whose limits hold now: that of the run, or that of the agent to which it was handed.
+        self.limited = self.budget
         self.people = people if people is not None or self.parent is None else self.parent.people
         self.state: RunState = "running"
         self.children: list[Run[Any]] = []
@@ -190,6 +207,12 @@ class Run(Generic[T]):
         """Deny a call. The model is told the reason."""
         self._settle(question, HumanAnswer(why, allowed=False, always=always), "approval")
 
+    def deliver(self, question: Question | str, value: object = None, *, error: str = "") -> None:
+        """Give the result of a call that runs elsewhere, or the reason why there is none."""
+        from antiphon.session.pending_answers import make_delivery
+
+        self._settle(question, make_delivery(value, error), "result")
+
     def settle(self, question: Question | str, said: HumanAnswer) -> None:
         """Submit the answer to a question of either kind. The run resumes once no other question is open."""
         self._settle(question, said, None)
@@ -250,13 +273,19 @@ class Run(Generic[T]):
     def count(self, spent: Spending) -> None:
         """Count the usage of a reply in this run and in all runs around it, and emit events."""
         with self._log.lock:
-            total = self.budget.add(spent)
+            self.limited.add(spent)
+            total = self.budget.spent
             self.tell(UsageChanged(total.usage, total.cost))
             run = self.parent
             while run is not None:
                 total = run.budget.spent
                 run.tell(UsageChanged(total.usage, total.cost))
                 run = run.parent
+
+    def set_limits(self, limits: Limits) -> None:
+        """Set other limits from here on. Those of the run still hold for tokens and cost."""
+        self.counts = RunCounts()
+        self.limited = Budget(limits, self.budget.scope, parent=self.budget)
 
     def ask(self, question: Question) -> None:
         """Open a question to a person and emit an event. A question that is already open is ignored."""
@@ -324,7 +353,7 @@ class Run(Generic[T]):
         `budget` counts it; the default is the budget that already counts in this run, or that of the run.
         """
         around, current = _active.get() or (None, None)
-        token = _active.set((self, budget or (current if around is self else None) or self.budget))
+        token = _active.set((self, budget or (current if around is self else None) or self.limited))
         try:
             yield
         finally:

@@ -17,12 +17,13 @@ from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.context_window import Context, build_summary_request
 from antiphon.session.events import AsyncEventStream, Events
 from antiphon.session.fallback import Fallback
+from antiphon.session.handoff import list_handoffs, restate_handoffs
 from antiphon.session.human_input import Answers, HumanInput, Question
 from antiphon.session.loop import AgentLoop, Prompt
 from antiphon.session.model_connections import ModelConnections
 from antiphon.session.options import check_session_arguments
 from antiphon.session.output_spec import RunMode
-from antiphon.session.pending_answers import list_pending_questions, record_answer
+from antiphon.session.pending_answers import list_pending_questions, make_delivery, record_answer
 from antiphon.session.result import AIResult
 from antiphon.session.run import Run
 from antiphon.session.settings import (
@@ -42,8 +43,8 @@ from antiphon.session.settings import (
 )
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, run_blocking, start_task
 from antiphon.session.typed_output import OutputStrategy
-from antiphon.tools import Policy, ProviderTool, Tool
-from antiphon.tools.provider_tools import split_tools
+from antiphon.tools import Policy, ProviderTool, Tool, Toolset
+from antiphon.tools.provider_tools import sort_tools
 from antiphon.tools.tool import Deps
 from antiphon.wire import ModelSettings
 
@@ -94,8 +95,8 @@ class Session(Generic[Deps, T]):
     and `astream` are the asynchronous forms.
 
     `model` is a name, a model created by `connect`, any object with the same interface, or a `Fallback`. Without
-    one, the model of the configuration is used, as in `antiphon ask`. `tools` are functions, and tools of the provider
-    such as `WebSearch`. `people` answers the questions of tools, and approves the calls for which `policy`
+    one, the model of the configuration is used, as in `antiphon ask`. `tools` are functions, toolsets, and tools of the
+    provider such as `WebSearch`. `people` answers the questions of tools, and approves the calls for which `policy`
     requires it: a function, or a `HumanInput` that several sessions share. Without it `NeedsHuman` is raised,
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
     `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being
@@ -113,7 +114,7 @@ class Session(Generic[Deps, T]):
     def __init__(
         self,
         model: ModelChoice[Deps] | None = None,
-        tools: Iterable[Callable[..., Any] | Tool | ProviderTool] = (),
+        tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[Deps]] = (),
         system: SystemPart[Deps] | Sequence[SystemPart[Deps]] = "",
         *,
         returns: TypeForm[T] = PLAIN_TEXT,  # type: ignore[assignment]
@@ -246,16 +247,16 @@ class Session(Generic[Deps, T]):
         settings.choose_model, self._connections = None, connections
 
     @property
-    def tools(self) -> list[Tool | ProviderTool]:
-        """The tools that the model may call, including those of the provider."""
+    def tools(self) -> list[Tool | ProviderTool | Toolset[Deps]]:
+        """The tools that the model may call, including those of the provider, and toolsets that are prepared."""
         own = [tool for name, tool in self._settings.tools.items() if name not in self._settings.substitute_names]
-        return [*own, *self._settings.provided]
+        return [*own, *self._settings.provided, *self._settings.prepared]
 
     @tools.setter
-    def tools(self, tools: Iterable[Callable[..., Any] | Tool | ProviderTool]) -> None:
-        functions, provided = split_tools(tools)
-        self._settings.tools = {tool.name: tool for tool in functions}
-        self._settings.provided, self._settings.substitute_names = provided, ()
+    def tools(self, tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[Deps]]) -> None:
+        every = sort_tools(tools)
+        self._settings.tools, self._settings.prepared = every.local, every.prepared
+        self._settings.provided, self._settings.substitute_names = every.provided, ()
         self._settings.resolve()
 
     @property
@@ -604,7 +605,9 @@ class Session(Generic[Deps, T]):
             asked = build_summary_request(dropped, focus)
             summary = (await Session(self._settings.chain.choice, conversation=asked, context=None).aresume()).run
             plan = conversation.compaction(0, summary=summary.said)
+            handoffs = list_handoffs(conversation)
             conversation.replace_with(conversation.compact(plan.after, summary=summary.said))
+            restate_handoffs(handoffs, conversation)
         finally:
             conversation.release()
         return AIResult(len(dropped), (), summary)
@@ -632,6 +635,13 @@ class Session(Generic[Deps, T]):
     def deny(self, id: str, why: str = "", *, always: bool = False) -> None:
         """Deny a call of a suspended run. The model is told the reason."""
         self._take(id, HumanAnswer(why, allowed=False, always=always), "approval")
+
+    def deliver(self, id: str, value: object = None, *, error: str = "") -> None:
+        """Give the result of a call of an `external` tool, or the reason why there is none. Then call `resume`.
+
+        The value is converted like the value that a tool returns; it may be a `Result`.
+        """
+        self._take(id, make_delivery(value, error), "result")
 
     def _take(self, id: str, said: HumanAnswer, kind: str) -> None:
         record_answer(self.conversation, self._settings, id, said, kind)

@@ -23,8 +23,8 @@ from antiphon.session.options import (
     describe_foreign_argument,
 )
 from antiphon.session.typed_output import OutputStrategy
-from antiphon.tools import Policy, ProviderTool, Tool
-from antiphon.tools.provider_tools import resolve_tools, split_tools
+from antiphon.tools import Policy, ProviderTool, Tool, Toolset
+from antiphon.tools.provider_tools import resolve_tools, sort_tools
 from antiphon.tools.worker_threads import call_function
 from antiphon.wire import ModelSettings, Reply, Usage
 
@@ -178,6 +178,8 @@ class SessionSettings:
     people: HumanInput | None = None
     deps: Any = None
     limits: Limits = field(default_factory=Limits)
+    #: Whether its requests and tool calls count for the limits of the run around it, instead of limits of its own.
+    shares_limits: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strategy: OutputStrategy | None = None
     attempts: int = 3
@@ -191,6 +193,8 @@ class SessionSettings:
     hosted: tuple[ToolSpec, ...] = ()
     #: The names of local tools that substitute for provider tools.
     substitute_names: tuple[str, ...] = ()
+    #: The toolsets that choose their tools before each request.
+    prepared: tuple[Toolset[Any], ...] = ()
     after_reply: AfterReplyHook | None = None
     #: The type of answers where an ask names none; None is text.
     returns: Any = None
@@ -308,7 +312,7 @@ def describe_unknown_option(where: str, name: str, known: Iterable[str]) -> str:
 
 
 def make_settings(
-    tools: Iterable[Callable[..., Any] | Tool | ProviderTool],
+    tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[Any]],
     system: Any,
     options: Mapping[str, Any],
     arguments: Mapping[str, Any],
@@ -321,15 +325,16 @@ def make_settings(
     check_session_arguments({"settings": options})
     check_request_options(options, ("model", "tools", "system", *given))
     checks, people = read_checks(given.pop("check", None)), given.pop("people", None)
-    functions, provided = split_tools(tools)
+    every = sort_tools(tools)
     return SessionSettings(
         cast(Any, None),
-        {tool.name: tool for tool in functions},
+        every.local,
         given.pop("policy", None) or Policy(),
         read_people(people),
         limits=given.pop("limits", None) or Limits(),
         options=options,
-        provided=provided,
+        provided=every.provided,
+        prepared=every.prepared,
         checks=checks,
         system=read_system(system),
         **given,

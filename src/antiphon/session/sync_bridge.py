@@ -97,9 +97,14 @@ class EventLoopThread:
         return self._process == os.getpid()
 
     @property
+    def is_current(self) -> bool:
+        """True on this thread itself."""
+        return threading.current_thread() is self._thread
+
+    @property
     def free(self) -> EventLoopThread:
         """This thread, or a nested one if called on this thread, which cannot wait for itself."""
-        if threading.current_thread() is not self._thread:
+        if not self.is_current:
             return self
         if self._nested_thread is None:
             self._nested_thread = EventLoopThread()
@@ -249,6 +254,15 @@ def get_event_loop_thread() -> EventLoopThread:
     return current.free
 
 
+def are_coroutines_apart() -> bool:
+    """Return whether the coroutines of tools need another event loop than this one, which synchronous sessions share.
+
+    Inside a block of `entered` they may use what it opened on this loop.
+    """
+    current = _current_thread.get()
+    return current is not None and current.is_current and not _entered_count.get()
+
+
 def check_no_running_loop(name: str, twin: str = "") -> None:
     """Raise a NotReadyError if this thread runs an event loop, which waiting here would block."""
     try:
@@ -269,14 +283,21 @@ def run_blocking(name: str, work: Coroutine[Any, Any, T]) -> T:
     return get_event_loop_thread().run(work)
 
 
+#: The blocks of `entered` around the current code.
+_entered_count: ContextVar[int] = ContextVar("antiphon_entered", default=0)
+
+
 @contextmanager
 def entered(context: AbstractAsyncContextManager[T]) -> Generator[T, None, None]:
     """Enter an asynchronous context from synchronous code: `with sync_context(McpTools(servers)) as mcp: …`."""
     home = get_event_loop_thread()
     value = home.run(_enter_context(context))
+    _entered_count.set(_entered_count.get() + 1)
     try:
         yield value
     finally:
+        # Without a token, because an `ExitStack` may be closed in another context.
+        _entered_count.set(max(_entered_count.get() - 1, 0))
         home.run(_exit_context(context))
 
 

@@ -20,12 +20,20 @@ from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, Too
 from antiphon.errors import Suspended
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.exceptions import StopRun
+from antiphon.session.handoff import is_handoff
 from antiphon.session.human_input import ALLOWED, FORBIDDEN, ApprovalCache, Question, apply_policy, make_approval_cache
 from antiphon.session.loop_detection import LoopDetector
 from antiphon.session.output_spec import OutputGoal
-from antiphon.session.pending_answers import format_answers, format_denial, has_several_questions, make_question_result
+from antiphon.session.pending_answers import (
+    format_answers,
+    format_denial,
+    has_several_questions,
+    make_question_result,
+    read_delivered_result,
+)
 from antiphon.session.run import Run
 from antiphon.session.settings import SessionSettings
+from antiphon.session.sync_bridge import are_coroutines_apart
 from antiphon.session.timer import RunTimer
 from antiphon.session.tool_limits import ToolLimits
 from antiphon.tools import (
@@ -38,11 +46,13 @@ from antiphon.tools import (
     canonicalize,
 )
 from antiphon.tools.approval import StandingDecision, make_standing_decision
+from antiphon.tools.coroutine_threads import CoroutineThreads
+from antiphon.tools.deferred import find_called_tool
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
 from antiphon.wire import Usage
 
 #: The suffix of the path of a question. A call may need approval and then ask a question itself.
-QUESTION_SUFFIXES = {"approval": "!", "question": "?"}
+QUESTION_SUFFIXES = {"approval": "!", "question": "?", "result": "="}
 
 
 class NobodyAvailable(Suspended):
@@ -70,6 +80,7 @@ class ToolCallRunner:
         self._loop_detector = LoopDetector()
         #: Made for the first call of a tool that has limits.
         self._limits: ToolLimits | None = None
+        self._threads = CoroutineThreads()
         self.records: list[ToolCallRecord] = []
         # By call id: the results of calls that are still open in the conversation.
         self._results: dict[str, ToolResult] = {}
@@ -81,6 +92,10 @@ class ToolCallRunner:
         self._inside: list[str] = []
         #: Calls that came when no more were allowed. They are rejected and do not count.
         self._late_call_ids: set[str] = set()
+
+    def use_settings(self, settings: SessionSettings) -> None:
+        """Run the next calls with other settings, such as those of another agent."""
+        self._settings = settings
 
     async def answer(self, calls: Sequence[ToolCall], questions: Mapping[str, OpenQuestion] | None = None) -> None:
         """Answer every call of a reply, in call order. Calls that need a person stay open.
@@ -119,6 +134,7 @@ class ToolCallRunner:
                 kept = make_call_record(call, result)
                 untold.append(CallFinished(call, result, kept))
             self.records.append(kept)
+            self._run.counts.tool_calls += 1
         return untold
 
     def _check_run_state(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
@@ -128,17 +144,17 @@ class ToolCallRunner:
                 # Of several, the first in call order counts.
                 raise self._goal.make_tool_end(self._finish[call.id][0])
         if is_waiting:
-            names = [f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call]
-            raise StopRun(
-                "waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside)
-            )
+            asked = [each for each in self._run.waiting if each.call]
+            needed = "a person is needed" if any(each.kind != "result" for each in asked) else "results are awaited"
+            names = [f"`{each.call.name}`: {each.text}" for each in asked if each.call]
+            raise StopRun("waiting", "; ".join([f"{needed}: {'; '.join(names)}"] * bool(names) + self._inside))
         if self._limits is not None and self._limits.exceeded is not None:
             raise self._limits.exceeded
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
-        limit = self._settings.limits.tool_calls
-        if limit is not None and len(self.records) > limit:
-            exceeded = BudgetExceeded(self._run.budget.scope, "tool_calls", limit, len(self.records))
+        limit, used = self._run.limited.limits.tool_calls, self._run.counts.tool_calls
+        if limit is not None and used > limit:
+            exceeded = BudgetExceeded(self._run.budget.scope, "tool_calls", limit, used)
             raise StopRun("limit", str(exceeded)) from exceeded
 
     # Selection
@@ -149,7 +165,7 @@ class ToolCallRunner:
         The others get their results here, or wait for a person.
         """
         allowed: list[CanonicalCall] = []
-        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._settings.limits.tool_calls, 0
+        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._run.limited.limits.tool_calls, 0
         for call in calls:
             if call.id in self._results:
                 continue
@@ -158,10 +174,14 @@ class ToolCallRunner:
                 refusal = f"not run: {call.problem}"
             elif found is None:
                 refusal = f"there is no tool `{call.name}`; there are: {', '.join(tools) or 'none'}"
+            elif is_handoff(found[1]) and found[0] is not call:
+                refusal = "not run: a hand-off cannot be deferred"
+            elif is_handoff(found[1]) and any(is_handoff(each.tool) for each in allowed):
+                refusal = "not run: the conversation is handed over already"
             elif self._goal.is_answer_due:
                 self._late_call_ids.add(call.id)
                 refusal = "not run: no more tool calls are allowed now; answer with what you have"
-            elif limit is not None and len(self.records) + count >= limit:
+            elif limit is not None and self._run.counts.tool_calls + count >= limit:
                 refusal = f"not run: the limit of {format_limit('tool_calls', limit)} is reached"
             elif (
                 (most := (tool := found[1]).max_calls) is None
@@ -170,12 +190,16 @@ class ToolCallRunner:
             ):
                 count += 1
                 canonical = canonicalize(found[1], found[0])
-                is_allowed = policy.judge(canonical) == "allow" and call.id not in self._questions
+                asked = self._questions.get(call.id)
+                is_allowed = policy.judge(canonical) == "allow" if asked is None else asked.kind == "result"
                 if is_allowed or await self._approve_call(canonical):
                     if most is not None or tool.max_failures is not None:
                         self._limits = self._limits or ToolLimits()
                         self._limits.allow(tool, call.id)
-                    allowed.append(canonical)
+                    if canonical.tool.external and not canonical.problem:
+                        await self._await_result(canonical)
+                    else:
+                        allowed.append(canonical)
                 continue
             self._results[call.id] = make_error_result(call, refusal)
         return allowed
@@ -225,10 +249,21 @@ class ToolCallRunner:
             result = make_question_result(call, text, said.text)
             self._take(call, result, make_call_record(call, result))
 
+    async def _await_result(self, call: CanonicalCall) -> None:
+        """Take the result of a call that runs elsewhere, if it is there."""
+        text = f"What is the result of `{call.name}` with {call.call.arguments_json}?"
+        said = await self._consult_human(call.call, "result", text)
+        if said is not None:
+            kept: dict[str, str] = {}
+            result = read_delivered_result(call.given, said, call.tool.output_limit, kept)
+            for handle, full in kept.items():
+                self._conversation.keep(handle, full)
+            self._take(call.given, result, make_call_record(call.call, result))
+
     async def _consult_human(
         self,
         call: ToolCall,
-        kind: Literal["approval", "question"],
+        kind: Literal["approval", "question", "result"],
         text: str,
         always: StandingDecision | None = None,
         ask_once: ApprovalCache | None = None,
@@ -245,7 +280,7 @@ class ToolCallRunner:
         async def ask() -> HumanAnswer:
             if (known := run.said(call.id)) is not None:
                 return known
-            if run.people is None:
+            if run.people is None or kind == "result":
                 raise NobodyAvailable
             with self._clock.paused():
                 said = await run.people.ask(question, ask_once)
@@ -302,7 +337,7 @@ class ToolCallRunner:
                 # Without middleware, nobody needs the paths or the cost of its own effects.
                 returned = await self._executed(canonical, None)
             else:
-                budget = Budget(parent=self._run.budget)
+                budget = Budget(parent=self._run.limited)
                 returned: ToolReturned = await self._place.perform(
                     call.id, lambda: _make_effect(canonical), lambda: self._executed(canonical, budget)
                 )
@@ -333,7 +368,15 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
+        threads = self._threads if are_coroutines_apart() else None
+        work = execute_call(
+            canonical,
+            self._conversation,
+            settings.deps,
+            key=key,
+            raise_bugs=settings.raise_tool_bugs,
+            threads=threads,
+        )
         try:
             if budget is None:
                 done = await work
@@ -362,8 +405,8 @@ class ToolCallRunner:
 
 def _find_tool(call: ToolCall, tools: Mapping[str, Tool]) -> tuple[ToolCall, Tool] | None:
     """Return a call and its tool, or None. A member of a toolset becomes an action of the tool for that set."""
-    if call.name in tools:
-        return call, tools[call.name]
+    if (found := find_called_tool(call, tools)) is not None:
+        return found
     toolset = as_string(call.native.data.get("toolset_name")) if call.native else ""
     if toolset not in tools:
         return None

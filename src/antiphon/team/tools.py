@@ -21,7 +21,7 @@ from antiphon.tools.builtin import file_tools
 from antiphon.tools.builtin.text_files import replace_text
 from antiphon.tools.dual_result import make_dual_result
 from antiphon.tools.file_sandbox import SandboxRoots, quote_path
-from antiphon.tools.wrappers import renamed
+from antiphon.tools.toolset import renamed
 
 #: Characters of test output shown to a model, taken from its end.
 _MAX_TEST_OUTPUT = 12_000

@@ -77,7 +77,7 @@ class Person:
         forget_typed(self._keyboard)
         above = "\n" if apart else ""
         who = f"{above}{sanitize_line(question.who)[:120]}: " if question.who else above
-        if question.kind == "question":
+        if question.kind != "approval":
             self._show(Text(f"{who}{truncate_question(sanitize_text(question.text))}"))
             return HumanAnswer(self._line("> "))
         if question.call is None:

@@ -30,7 +30,7 @@ from antiphon.tools.tool import (
     as_tools,
     tool,
 )
-from antiphon.tools.wrappers import filtered, limited, prefixed, renamed, requiring_approval
+from antiphon.tools.toolset import StepContext, Toolset, renamed
 
 __all__ = [
     "ALLOW_ALL",
@@ -47,6 +47,7 @@ __all__ = [
     "ProviderTool",
     "Rule",
     "StandingDecision",
+    "StepContext",
     "Tool",
     "ToolCallRecord",
     "ToolContext",
@@ -54,17 +55,14 @@ __all__ = [
     "ToolExecution",
     "ToolFailure",
     "ToolSearch",
+    "Toolset",
     "WebFetch",
     "WebSearch",
     "as_tool",
     "as_tools",
     "canonicalize",
     "execute",
-    "filtered",
-    "limited",
-    "prefixed",
     "renamed",
-    "requiring_approval",
     "tool",
 ]
 

@@ -116,7 +116,7 @@ def _hash_definition(tool: Tool) -> str:
 class Policy:
     """Rules in order: the first that matches decides. Without one, tools that need approval are asked about.
 
-    Destructive tools and those wrapped by `requiring_approval` need it. Tools that read files need it for
+    Destructive tools and those of `Toolset.requiring_approval` need it. Tools that read files need it for
     files that look like secrets. All others are allowed. For a shell, each command of a line is decided
     separately, and the strictest decision holds. Standing decisions come before the rules and hold for all
     who share the policy, until revoked. Those about commands come after the rules.

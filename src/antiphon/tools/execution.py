@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
 from antiphon.errors import ContentError, SessionAborted, Suspended
@@ -19,7 +20,10 @@ from antiphon.results.plain_json import ValueProxy
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.function_schema import InvalidArguments
 from antiphon.tools.tool import FinishRun, NeedsHumanInput, Tool, ToolContext, ToolFailure
-from antiphon.tools.worker_threads import call_function
+from antiphon.tools.worker_threads import ToolTimeout, call_function, is_coroutine_function
+
+if TYPE_CHECKING:
+    from antiphon.tools.coroutine_threads import CoroutineThreads
 
 log = logging.getLogger("antiphon.tools")
 #: Errors that show a bug in a function, rather than a failure at run time.
@@ -72,21 +76,21 @@ async def execute_call(
     *,
     key: str = "",
     raise_bugs: bool = False,
+    threads: CoroutineThreads | None = None,
 ) -> ToolExecution:
     """Run one call. Every failure becomes an error result; only what ends or suspends the run is raised.
 
     `key` identifies the call among all calls; without one, a random key is made. An error that shows a bug in
-    the tool's own code is logged with its traceback, and raised with `raise_bugs`.
+    the tool's own code is logged with its traceback, and raised with `raise_bugs`. With `threads`, coroutines that
+    may block run on an event loop of these.
     """
     import asyncio
 
     tool, given = call.tool, call.given
     began = time.perf_counter()
-    limit = asyncio.timeout(tool.timeout)
     kept: dict[str, str] = {}
     try:
-        async with limit:
-            value = await _call_function(call, conversation, deps, key)
+        value = await _call_within_timeout(call, conversation, deps, key, threads)
         result = to_tool_result(given, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = make_error_result(given, f"the arguments of `{tool.name}` do not fit: {error}")
@@ -99,13 +103,13 @@ async def execute_call(
         # A cancellation inside the tool is a failure of the tool; one of this task is not.
         if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0):
             raise
-        late = limit.expired() and isinstance(error, TimeoutError)
         if isinstance(error, _BUG_ERRORS):
             log.error("the tool `%s` has a bug", tool.name, exc_info=error)
             if raise_bugs:
                 raise
+        is_late = isinstance(error, ToolTimeout)
         result = make_error_result(
-            given, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _format_error(error)
+            given, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if is_late else _format_error(error)
         )
     return ToolExecution(result, make_call_record(call.call, result, (time.perf_counter() - began) * 1000), kept)
 
@@ -127,10 +131,38 @@ def _format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
+async def _call_within_timeout(
+    call: CanonicalCall, conversation: Conversation, deps: Any, key: str, threads: CoroutineThreads | None
+) -> Any:
+    """Return the value of a tool. Raise a `ToolTimeout` at the time, whatever the function does."""
+    import asyncio
+
+    tool = call.tool
+    is_coroutine = is_coroutine_function(tool.function) or inspect.isasyncgenfunction(tool.function)
+    if is_coroutine and not tool.is_cooperative:
+        from antiphon.tools.coroutine_threads import run_coroutine
+
+        return await run_coroutine(
+            lambda: _call_function(call, conversation, deps, key), tool.name, tool.timeout, threads
+        )
+    limit = asyncio.timeout(tool.timeout)
+    try:
+        async with limit:
+            return await _call_function(call, conversation, deps, key)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        if not is_coroutine:
+            log.warning("the tool `%s` keeps running after its time-out of %g seconds", tool.name, tool.timeout)
+        raise ToolTimeout from None
+
+
 async def _call_function(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:
     if call.problem:
         raise InvalidArguments(call.problem)
     tool, arguments = call.tool, dict(call.values)
+    if tool.external:
+        raise ToolFailure(f"`{tool.name}` runs elsewhere, and only a session can wait for its result")
     if tool.arguments.context:
         arguments[tool.arguments.context] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex())
     return await call_function(tool.function, **arguments)

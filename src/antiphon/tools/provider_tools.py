@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from antiphon.conversation import HostedTool, ToolSpec
 from antiphon.errors import ContentError, OptionError
 from antiphon.tools.tool import Tool, ToolDefinitionError, as_tool, as_tools
+from antiphon.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     from antiphon.wire import Target
@@ -182,16 +183,35 @@ class ResolvedTools:
     hosted: tuple[ToolSpec, ...] = ()
 
 
-def split_tools(tools: Iterable[LocalFunction | ProviderTool]) -> tuple[list[Tool], tuple[ProviderTool, ...]]:
-    """Separate a list into local tools and provider tools."""
-    given = list_tools(tools)
-    provided = tuple(tool for tool in given if isinstance(tool, ProviderTool))
-    return as_tools(tool for tool in given if not isinstance(tool, ProviderTool)), provided
+@dataclass(frozen=True, slots=True)
+class GivenTools:
+    """The tools of a session or an agent: local ones by name, those of the provider, and prepared toolsets."""
+
+    local: dict[str, Tool]
+    provided: tuple[ProviderTool, ...]
+    prepared: tuple[Toolset[Any], ...]
 
 
-def list_tools(tools: Iterable[LocalFunction | ProviderTool]) -> list[LocalFunction | ProviderTool]:
+def sort_tools(tools: Iterable[LocalFunction | ProviderTool | Toolset[Any]]) -> GivenTools:
+    """Separate a list into local tools, provider tools and toolsets that are prepared before each request."""
+    local: list[LocalFunction] = []
+    provided: list[ProviderTool] = []
+    prepared: list[Toolset[Any]] = []
+    for tool in list_tools(tools):
+        if isinstance(tool, ProviderTool):
+            provided.append(tool)
+        elif isinstance(tool, Toolset) and tool.is_prepared:
+            prepared.append(cast("Toolset[Any]", tool))
+        else:
+            local += tool if isinstance(tool, Toolset) else [tool]
+    return GivenTools({tool.name: tool for tool in as_tools(local)}, tuple(provided), tuple(prepared))
+
+
+def list_tools(tools: Iterable[LocalFunction | ProviderTool | Toolset[Any]]) -> list[Any]:
     """Return the tools of a definition as a list. Raise a ToolDefinitionError for a single one, or a text."""
     given: object = tools
+    if isinstance(given, Toolset):
+        return [given]
     if isinstance(given, str):
         raise ToolDefinitionError(
             f"`tools` is a list of functions, not a text; write `system={given!r:.40}` for a prompt"

@@ -99,6 +99,8 @@ class Tool(Generic[P, R]):
     destructive: bool = False
     needs_approval: bool = False
     output_limit: int = 40_000
+    #: Whether its calls run elsewhere: they wait until their results are delivered, and the function is not called.
+    external: bool = False
     #: Whether a started call may be repeated with the same `ToolContext.key`, and takes effect once.
     idempotent: bool = False
     #: Whether all its side effects are recorded as effects of their own, as those of a program's tools are.
@@ -116,6 +118,9 @@ class Tool(Generic[P, R]):
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
     #: Whether its changes of files are recorded in the history of a chat, which can undo them.
     is_undoable: bool = False
+    #: Whether its coroutine never blocks its event loop, and ends when it is cancelled. Then it always runs on the loop
+    #: of its session, also outside of the block of `entered` that has opened what it uses.
+    is_cooperative: bool = False
     #: The function for programs that call the tool: it returns full values instead of text for a model.
     data: Callable[..., Any] | None = None
     #: How many calls of a run are executed. The model is told that further ones are not.
@@ -159,6 +164,8 @@ def tool(
     needs_approval: bool = False,
     idempotent: bool = False,
     output_limit: int = 40_000,
+    external: bool = False,
+    is_cooperative: bool = False,
     asks_about: Callable[..., bool] | None = None,
     paths: Sequence[str] | None = None,
     is_shell: bool | None = None,
@@ -267,5 +274,7 @@ def as_tools(functions: Iterable[Callable[..., Any] | Tool]) -> list[Tool]:
     names = [tool.name for tool in tools]
     for name in names:
         if names.count(name) > 1:
-            raise ToolDefinitionError(f"two tools are named `{name}`; `renamed` or `prefixed` gives one another name")
+            raise ToolDefinitionError(
+                f"two tools are named `{name}`; `renamed` or `Toolset.prefixed` gives one another"
+            )
     return tools

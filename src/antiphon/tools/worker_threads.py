@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     import asyncio
 
 
+class ToolTimeout(Exception):
+    """Raised for a tool that did not end in time."""
+
+
 async def call_function(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a function, coroutine function or generator of either kind. Return its value, or all yielded
     values as a list.
     """
-    own_call = getattr(function, "__call__", None)  # noqa: B004
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own_call):
+    if is_coroutine_function(function):
         value = function(*args, **kwargs)
     else:
         value = await run_in_thread(function, *args, **kwargs)
@@ -32,6 +35,12 @@ async def call_function(function: Callable[..., Any], /, *args: Any, **kwargs: A
     if inspect.isasyncgen(value):
         return [item async for item in value]
     return value
+
+
+def is_coroutine_function(function: Callable[..., Any]) -> bool:
+    """Return whether a call of the function or object returns a coroutine."""
+    own_call = getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own_call)
 
 
 async def run_in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

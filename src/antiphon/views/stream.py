@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from antiphon.conversation import Image, OpaquePart, Text, ToolCall, ToolResult
+from antiphon.effects import HumanAnswer
 from antiphon.results import to_plain_json
 from antiphon.session import (
     AIResult,
@@ -57,7 +58,7 @@ def event_json(event: Event) -> dict[str, Any]:
       result, error, duration in milliseconds}. `content` is text, or a list of parts {type: text, image or
       foreign}; `semantic` is a result in the schema `antiphon.results.SCHEMA`
     - `usage`: `usage` up to now, and `cost` in dollars; unknown numbers are null
-    - `asked`: `question` {id, kind (approval or question), text, who, call?}; `settled`: `question`, `said`
+    - `asked`: `question` {id, kind (approval, question or result), text, who, call?}; `settled`: `question`, `said`
       {text, allowed, always}; `run_waits`: `questions`
     - `compacted`: `dropped`, the number of turns that were left out
     - `fact_wrong`: `model`, `fact`, `ours`, `theirs`, `said`: an answer contradicts a fact about its model
@@ -176,7 +177,7 @@ def _encode_body(body: EventBody) -> dict[str, Any]:
         case QuestionAsked(question):
             return {"question": _encode_question(question)}
         case QuestionAnswered(question, said):
-            return {"question": _encode_question(question), "said": to_plain_json(said)}
+            return {"question": _encode_question(question), "said": _encode_answer(said)}
         case RunWaits(questions):
             return {"questions": [_encode_question(each) for each in questions]}
         case Compacted(dropped, _):
@@ -201,6 +202,11 @@ def _encode_question(question: Question) -> dict[str, Any]:
         "who": to_plain_json(question.who),
         **call,
     }
+
+
+def _encode_answer(said: HumanAnswer) -> dict[str, Any]:
+    result = {} if said.result is None else {"result": _encode_result(said.result)}
+    return {"text": to_plain_json(said.text), "allowed": said.allowed, "always": said.always, **result}
 
 
 def _encode_call(call: ToolCall) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class AguiEventEncoder:
                 yield from self._encode_calls()
                 yield from self._result(call.id, result)
             case QuestionAnswered(question):
-                self._has_answer |= question.kind == "question" and question.id not in self._answered
+                self._has_answer |= question.kind != "approval" and question.id not in self._answered
             case _:
                 pass
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 from antiphon.chat.chat import Chat
 from antiphon.chat.context_meter import ContextMeter, format_context, get_context_size
@@ -25,7 +26,7 @@ from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session import Event, NoAnswer, RequestEnded, ReturnError, RunRecord
 from antiphon.terminal.sanitizer import sanitize_line
 from antiphon.terminal.state_lines import sum_run_usage
-from antiphon.tools import ProviderTool, Tool
+from antiphon.tools import ProviderTool, Tool, Toolset
 from antiphon.views.cost_format import format_cost
 from antiphon.wire import Usage
 
@@ -53,7 +54,7 @@ class ChatLoop:
         self.display = display
         self.reader = reader
         #: The tools of the selection, to which a chat adds its own.
-        self._loaded: list[Tool | ProviderTool] = []
+        self._loaded: list[Tool | ProviderTool | Toolset[Any]] = []
         self._are_tools_declared = False
         self._first_specs = {spec.name: spec for spec in talk.conversation.tools}
         self.skills: list[Skill] = []

@@ -98,7 +98,7 @@ def get_untrusted_tool(name: str, directory: str | None) -> Any:
 
     A program from a pipe has no directory; each call of its tools needs permission.
     """
-    from antiphon.tools import requiring_approval
+    from antiphon.tools import Toolset
     from antiphon.tools.builtin import fetch_tool, file_tools
 
     kept = _load_system_tools(directory or os.getcwd())
@@ -106,7 +106,7 @@ def get_untrusted_tool(name: str, directory: str | None) -> Any:
     # An approved address must not redirect to one that was not approved.
     own["fetch_url"] = fetch_tool(("*",), redirects=False)
     harmless = {tool: kept[tool] for tool in ("ask_user", "now")}
-    tools = {tool.name: tool for tool in requiring_approval((kept | own).values())} | harmless
+    tools = {tool.name: tool for tool in Toolset((kept | own).values()).requiring_approval()} | harmless
     if directory is not None:
         looking = ("read_file", "list_files", "glob_files", "grep_files", "git_status", "git_diff", "git_log")
         tools |= {tool: (kept | own)[tool] for tool in looking}

@@ -35,4 +35,4 @@ def ask_user_tool(answer: AnswerFunction | None = None) -> Tool:
             said = given if isinstance(given, str) else await given
         return make_dual_result(said, results.question(question, answer=said))
 
-    return as_tool(ask_user, concurrent=False, read_only=True)
+    return as_tool(ask_user, concurrent=False, read_only=True, is_cooperative=True)

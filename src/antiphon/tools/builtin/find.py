@@ -126,7 +126,7 @@ def search_tools(roots: SandboxRoots, *, wary: bool = False) -> list[Tool]:
     return [
         as_tool(list_files, **looking, data=list_names),
         as_tool(glob_files, **looking, data=list_paths),
-        as_tool(grep_files, **looking, asks_about=roots.asks_about(wary), data=list_rows),
+        as_tool(grep_files, **looking, is_cooperative=True, asks_about=roots.asks_about(wary), data=list_rows),
     ]
 
 

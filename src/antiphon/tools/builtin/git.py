@@ -105,9 +105,9 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         return porcelain.parse_commits(require_complete(said).text, False) if said is not None else []
 
     return [
-        as_tool(git_status, read_only=True, data=read_status),
-        as_tool(git_diff, read_only=True, paths=(), data=read_patch),
-        as_tool(git_log, read_only=True, paths=(), data=read_commits),
+        as_tool(git_status, read_only=True, is_cooperative=True, data=read_status),
+        as_tool(git_diff, read_only=True, is_cooperative=True, paths=(), data=read_patch),
+        as_tool(git_log, read_only=True, is_cooperative=True, paths=(), data=read_commits),
     ]
 
 

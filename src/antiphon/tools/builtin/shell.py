@@ -83,7 +83,7 @@ def shell_tool(
         return make_dual_result(f"{output or '(no output)'}\n[{format_exit_status(finished)}]", shown)
 
     more: dict[str, Any] = {"output_limit": output_limit + 1_000, "data": run_for_program}
-    made = as_tool(run_shell, destructive=True, concurrent=False, is_shell=True, **more)
+    made = as_tool(run_shell, destructive=True, concurrent=False, is_shell=True, is_cooperative=True, **more)
     if not allow:
         return made
     description = f"{made.spec.description}\n\nOnly these commands are allowed: {', '.join(allow)}"

@@ -63,7 +63,7 @@ def fetch_tool(
         except TimeoutError:
             raise ToolFailure(f"`{url[:200]}` did not answer within {timeout:g} seconds") from None
 
-    return as_tool(fetch_url, read_only=True)
+    return as_tool(fetch_url, read_only=True, is_cooperative=True)
 
 
 @asynccontextmanager

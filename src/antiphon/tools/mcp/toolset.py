@@ -121,6 +121,7 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
         call,
         FunctionSchema.passthrough(described.input_schema, description),
         read_only=read_only,
+        is_cooperative=True,
         # As in MCP, a tool without hints counts as destructive.
         destructive=not read_only and (hints is None or hints.destructive_hint is not False),
         needs_approval=not read_only,
