@@ -38,6 +38,7 @@ AntiphonError
 ├── RepositoryError          a failed operation in a git repository (antiphon.team)
 ├── RunInUse                 a run that another process owns
 ├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
+├── AnswerRestarted          the model answers again, so the items so far do not count (antiphon.session)
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)
 │   ├── LimitReached         a limit forbids the next request (antiphon.session)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict, assert_type
 from pydantic import BaseModel, Field
 
 from antiphon import Agent, AIResult, Limits, Model, Session, ToolContext, connect
-from antiphon.session import AsyncEventStream, Events, Run, TextOrJson
+from antiphon.session import AsyncEventStream, Event, Events, Partial, Run, TextOrJson
 
 
 @dataclass
@@ -164,3 +164,37 @@ async def watch_later() -> None:
         assert_type((await events.result).value, City)
     async with session.astream("…", returns=Literal[1, 2]) as typed:
         assert_type((await typed.result).value, Literal[1, 2])
+
+
+def watch_partial_answers() -> None:
+    with agent.stream("…") as events:
+        for partial in events.partials():
+            assert_type(partial, Partial[City])
+            assert_type(partial.value.people, int)
+            assert_type(partial.open, tuple[str | int, ...] | None)
+        for event, maybe in events.follow():
+            assert_type(event, Event)
+            assert_type(maybe, Partial[City] | None)
+    for route in session.stream("…", returns=Route).partials():
+        assert_type(route.value["start"], str)
+    for text in session.stream("…").partials():
+        assert_type(text, Partial[str])
+    cities = session.stream("…", returns=list[City])
+    for city in cities.items(on_restart=list[City]().clear):
+        assert_type(city, City)
+    assert_type([each.value for each in cities.partials()], list[list[City]])
+    with with_deps.stream("…", deps=Database("x")) as typed:
+        assert_type(next(typed.partials()).value, City)
+
+
+async def watch_partial_answers_later() -> None:
+    async with session.astream("…", returns=list[City | None]) as events:
+        async for item in events.items():
+            assert_type(item, City | None)
+        async for partial in events.partials():
+            assert_type(partial.value, list[City | None])
+        async for _, maybe in events.follow():
+            assert_type(maybe, Partial[list[City | None]] | None)
+    async with agent.astream("…") as typed:
+        async for each in typed.partials():
+            assert_type(each.value.name, str)

@@ -75,3 +75,5 @@ Agent("openai/gpt-5").run_sync("…")  # wrong
 session.ask("…")  # wrong
 connect("openai/gpt-5").invoke("…")  # wrong
 Limits(max_cost=1)  # wrong
+items = session.stream("…", returns=City).items()  # wrong
+name = next(session.stream("…", returns=City).partials()).value.nme  # wrong

@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from antiphon.session.agent import Agent
     from antiphon.session.context_window import Context
     from antiphon.session.events import (
-        AsyncEventStream,
+        AnswerDelta,
         CallFinished,
         CallStarted,
         Compacted,
         Event,
-        Events,
         ModelUnknown,
         PrefixChanged,
         QuestionAnswered,
@@ -44,10 +43,12 @@ if TYPE_CHECKING:
         Truncated,
     )
     from antiphon.session.human_input import Answers, HumanInput, Question
+    from antiphon.session.partials import AnswerRestarted, Partial
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
     from antiphon.session.session import Session
     from antiphon.session.settings import BeforeRequestHook, ModelProtocol
+    from antiphon.session.streams import AsyncEventStream, Events
     from antiphon.session.sync_bridge import entered
     from antiphon.session.typed_output import RejectedOutput, TextOrJson
 
@@ -58,7 +59,9 @@ _HOMES = {
     "Answers": "human_input",
     "QuestionAsked": "events",
     "ModelProtocol": "settings",
-    "AsyncEventStream": "events",
+    "AnswerDelta": "events",
+    "AnswerRestarted": "partials",
+    "AsyncEventStream": "streams",
     "BeforeRequestHook": "settings",
     "CallFinished": "events",
     "CallStarted": "events",
@@ -69,12 +72,13 @@ _HOMES = {
     "Context": "context_window",
     "EmptyAnswer": "exceptions",
     "Event": "events",
-    "Events": "events",
+    "Events": "streams",
     "LimitReached": "exceptions",
     "NoAnswer": "exceptions",
     "NotDone": "exceptions",
     "RunEnding": "result",
     "HumanInput": "human_input",
+    "Partial": "partials",
     "Question": "human_input",
     "RejectedOutput": "typed_output",
     "ModelRefused": "exceptions",
@@ -99,6 +103,8 @@ _HOMES = {
 __all__ = [
     "AIResult",
     "Agent",
+    "AnswerDelta",
+    "AnswerRestarted",
     "Answers",
     "AsyncEventStream",
     "BeforeRequestHook",
@@ -119,6 +125,7 @@ __all__ = [
     "NeedsHuman",
     "NoAnswer",
     "NotDone",
+    "Partial",
     "PrefixChanged",
     "Question",
     "QuestionAnswered",

@@ -40,7 +40,7 @@ from antiphon.wire import ModelSettings
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, TypeVar
 
-    from antiphon.session.events import AsyncEventStream, Events
+    from antiphon.session.streams import AsyncEventStream, Events
 
     AgentDeps = TypeVar("AgentDeps", default=None)
     Output = TypeVar("Output", default=str)

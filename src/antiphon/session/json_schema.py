@@ -119,6 +119,20 @@ def parse_json_schema(data: object, name: str) -> JsonSchema:
     return JsonSchema(_SchemaNormalizer(given, name).root())
 
 
+def is_valid_value(value: object, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> bool:
+    """Return whether a value fits a schema, with everything in it."""
+    try:
+        return next(_SchemaValidator(defs).value(value, schema, ()), None) is None
+    except _TooManySteps:
+        return False
+
+
+def is_valid_container(value: dict[str, Any] | list[Any], schema: Mapping[str, Any]) -> bool:
+    """Return whether an object or an array fits a schema, if everything in it does."""
+    named: tuple[str, ...] = tuple(schema.get("required", ())) if isinstance(value, dict) else ()
+    return all(name in value for name in named) and next(_iter_own_faults(value, schema, ()), None) is None
+
+
 class _SchemaNormalizer:
     """Normalizes a schema: only supported keywords, `$defs` at the top, and no references except to those."""
 

@@ -54,8 +54,7 @@ class AgentLoop:
         #: The run in the journal, and the effect context of its effects.
         self._kept = kept
         self._is_handle_finished = False
-        wanted = settings.returns if returns is None and mode != "chat" else returns
-        self._goal = OutputGoal(settings, conversation, mode, wanted)
+        self._goal = OutputGoal(settings, conversation, mode, settings.get_output_type(mode, returns))
         self._mode = mode
         self._conversation = conversation
         self._kind = "go_on" if prompt is None else mode

@@ -31,7 +31,7 @@ from antiphon.session.context_window import (
     compute_compaction_target,
     compute_overflow_target,
 )
-from antiphon.session.events import Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
+from antiphon.session.events import AnswerDelta, Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
 from antiphon.session.exceptions import StopRun
 from antiphon.session.output_spec import OutputGoal
 from antiphon.session.run import Run
@@ -182,6 +182,8 @@ class ModelRequests:
                 async for delta in pieces:
                     if not is_piece(delta, internal):
                         tell(delta)
+                    elif delta.arguments and delta.index == min(internal):
+                        tell(AnswerDelta(delta.arguments))
                     if isinstance(delta, TextDelta):
                         for hear in listeners:
                             hear(delta.text)

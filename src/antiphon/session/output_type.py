@@ -73,6 +73,19 @@ class OutputType:
     #: External names by internal names. A pydantic model accepts either.
     _aliases: Mapping[str, str]
 
+    @property
+    def is_json_schema(self) -> bool:
+        """True if a JSON Schema describes the type, so that unknown fields are part of the value."""
+        return self._adapter is None
+
+    @property
+    def has_converters(self) -> bool:
+        """True if functions of the type convert values before they are validated.
+
+        Then the schema does not describe which values are accepted.
+        """
+        return self._adapter is not None and _has_converter(cast(Any, self._adapter.core_schema), set())
+
     def find_inexact_numbers(self, said: str) -> list[str]:
         """Return the numbers of a JSON text that lose digits as floats, if the type could keep them.
 
@@ -135,6 +148,20 @@ def make_output_type(asked: Any) -> OutputType:
     except (PydanticUserError, TypeError, NameError, SyntaxError) as error:
         raise OptionError(f"`returns` cannot be {asked!r}: {str(error).splitlines()[0]}") from None
     return OutputType(schema, single, adapter, _collect_aliases(type_))
+
+
+def _has_converter(node: Any, seen: set[int]) -> bool:
+    """Return whether a core schema contains a function that gets unvalidated values."""
+    key = id(node)
+    if key in seen or not isinstance(node, dict | list | tuple):
+        return False
+    seen.add(key)
+    if isinstance(node, dict):
+        fields = cast("dict[str, Any]", node)
+        if fields.get("type") in ("function-before", "function-wrap", "function-plain"):
+            return True
+        return any(_has_converter(each, seen) for key, each in fields.items() if key not in ("metadata", "default"))
+    return any(_has_converter(each, seen) for each in cast("list[Any]", node))
 
 
 def _accepts_number_or_text(schema: object) -> bool:

@@ -15,7 +15,6 @@ from antiphon.effects.budget import Limits
 from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.context_window import Context, build_summary_request
-from antiphon.session.events import AsyncEventStream, Events
 from antiphon.session.human_input import Answers, HumanInput, Question
 from antiphon.session.loop import AgentLoop, Prompt
 from antiphon.session.model_connections import ModelConnections
@@ -39,6 +38,7 @@ from antiphon.session.settings import (
     SystemPart,
     make_settings,
 )
+from antiphon.session.streams import AsyncEventStream, Events
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, run_blocking, start_task
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool
@@ -530,7 +530,7 @@ class Session(Generic[Deps, T]):
         """
         check_no_running_loop("stream", "async with …astream(…)")
         loop = self._begin(mode, prompt, returns, options)
-        events = Events[Any](loop.run, cancel)
+        events = Events[Any](loop.run, cancel, self._settings.get_output_type(mode, returns))
         loop.run_in_background(get_event_loop_thread().start)
         return events
 
@@ -577,7 +577,8 @@ class Session(Generic[Deps, T]):
 
         Use it as `async with session.astream("…") as events: async for event in events: …`.
         """
-        return AsyncEventStream(lambda: self._start_here(mode, prompt, returns, options), cancel)
+        asked = self._settings.get_output_type(mode, returns)
+        return AsyncEventStream(lambda: self._start_here(mode, prompt, returns, options), cancel, asked)
 
     # Compaction
 

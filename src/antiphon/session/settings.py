@@ -212,6 +212,10 @@ class SessionSettings:
         self.tools, self.hosted = resolved.tools, resolved.hosted
         self.substitute_names = tuple(name for name in resolved.tools if name not in known)
 
+    def get_output_type(self, mode: str, returns: Any) -> Any:
+        """Return the type of an answer, of the ask or of the definition; None for text."""
+        return self.returns if returns is None and mode != "chat" else returns
+
     @property
     def system_text(self) -> str | None:
         """The system text; None if functions make a part of it."""

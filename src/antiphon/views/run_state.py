@@ -8,6 +8,7 @@ from typing import Any
 from antiphon.conversation import ToolCall
 from antiphon.results import to_plain_json
 from antiphon.session import (
+    AnswerDelta,
     CallFinished,
     CallStarted,
     Compacted,
@@ -153,7 +154,7 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.state = "waiting" if run.questions else "running"
         case RunWaits():
             run.state = "waiting"
-        case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
+        case AnswerDelta() | Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
             pass
         case RunEnded(state, _, error):
             run.state, run.ended, run.writing, run.thoughts = state, at, "", []
