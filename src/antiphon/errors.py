@@ -43,6 +43,7 @@ AntiphonError
 │   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)
 │   ├── LimitReached         a limit forbids the next request (antiphon.session)
 │   ├── ModelRefused         the model refused to answer (antiphon.session)
+│   ├── Blocked              refused by a guard (antiphon.session)
 │   ├── LoopDetected         the model repeats itself (antiphon.session)
 │   ├── EmptyAnswer          neither an answer nor a call (antiphon.session)
 │   ├── Truncated            cut off by the token limit (antiphon.session)

@@ -9,7 +9,10 @@ from typing import Annotated, Any, Literal, TypedDict, assert_type
 from pydantic import BaseModel, Field
 
 from antiphon import Agent, AIResult, Limits, Model, Session, ToolContext, connect
+from antiphon.conversation import Conversation, ToolResult
 from antiphon.session import AsyncEventStream, Event, Events, Partial, Run, TextOrJson
+from antiphon.tools import CanonicalCall, guarded, tool
+from antiphon.wire import Reply
 
 
 @dataclass
@@ -198,3 +201,40 @@ async def watch_partial_answers_later() -> None:
     async with agent.astream("…") as typed:
         async for each in typed.partials():
             assert_type(each.value.name, str)
+
+
+def check_request(conversation: Conversation) -> None:
+    assert conversation.turns
+
+
+async def check_reply(reply: Reply, deps: Database) -> Reply | None:
+    return reply if deps.path else None
+
+
+def check_call(call: CanonicalCall) -> None:
+    assert call.arguments
+
+
+async def redact(call: CanonicalCall, result: ToolResult, deps: Database) -> str | None:
+    return f"{call.name} of {deps.path}" if result.is_error else None
+
+
+@tool(before_call=check_call, after_call=[redact])
+def guarded_tool(key: str) -> str:
+    """Look something up."""
+    return key
+
+
+def guard() -> None:
+    guards = Agent(
+        "openai/gpt-5",
+        guarded([guarded_tool], before_call=check_call),
+        returns=City,
+        deps_type=Database,
+        before_request=check_request,
+        after_reply=[check_reply],
+        before_call=check_call,
+        after_call=redact,
+    )
+    assert_type(guards.do("…", deps=Database("x")).value, City)
+    Session("openai/gpt-5", deps=Database("x"), after_reply=check_reply, after_call=redact)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UsageChanged,
     )
     from antiphon.session.exceptions import (
+        Blocked,
         Cancelled,
         EmptyAnswer,
         LimitReached,
@@ -63,6 +64,7 @@ _HOMES = {
     "AnswerRestarted": "partials",
     "AsyncEventStream": "streams",
     "BeforeRequestHook": "settings",
+    "Blocked": "exceptions",
     "CallFinished": "events",
     "CallStarted": "events",
     "Cancelled": "exceptions",
@@ -108,6 +110,7 @@ __all__ = [
     "Answers",
     "AsyncEventStream",
     "BeforeRequestHook",
+    "Blocked",
     "CallFinished",
     "CallStarted",
     "Cancelled",

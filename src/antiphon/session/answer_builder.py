@@ -84,7 +84,7 @@ class AnswerBuilder:
         self._hidden_depth = 0
         self._text: list[str] | None = None
         self._text_schemas: tuple[Schema, ...] = ()
-        self._is_text_shown = False
+        self._is_text_shown: bool = False
         self._root: Any = MISSING
         #: The start of the text, until it is known whether it is JSON.
         self._start = ""

@@ -6,7 +6,6 @@ A conversation that is too long is compacted first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import isawaitable
 from typing import Any
 
 from antiphon.conversation import Conversation, ToolCall, ToolSpec, Turn
@@ -70,15 +69,8 @@ class ModelRequests:
         """Send one request and add its reply to the conversation. If the conversation is too long, compact it once."""
         conversation, context = self._conversation, self._settings.context
         is_measured = is_shortened = is_relearned = False
-        if (hook := self._settings.before_request) is not None:
-            conversation.tools, known = self._goal.specs(), len(conversation.turns)
-            done = hook(conversation)
-            if isawaitable(done):
-                await done
-            if len(conversation.turns) < known:
-                # It may have removed the turn that states the form of the answer.
-                self._goal.restate_instruction()
-                self._counted = None
+        if self._settings.before_request:
+            await self._guard_request()
         while True:
             model, options, window = self._settings.model, self._goal.options(), self._get_context_size()
             announce_changes(model, conversation, self._goal.specs(), options)
@@ -101,6 +93,9 @@ class ModelRequests:
                 if is_relearned or not self._goal.choose_fallback_strategy():
                     raise
                 is_relearned = True
+        if self._settings.after_reply:
+            reply = await self._guard_reply(reply)
+            text = extract_answer_text(reply.parts)
         turn = conversation.add_reply(reply.parts, seen)
         self.text, self.said = text, text or self.said
         used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
@@ -111,6 +106,35 @@ class ModelRequests:
             # A reply replayed from a journal brings the provider state along.
             reply.state.save_to(conversation.state, target.origin)
         return reply, turn.calls
+
+    # Guards
+
+    async def _guard_request(self) -> None:
+        """Let the guards judge and change the conversation before it is sent. They raise to end the run."""
+        conversation = self._conversation
+        conversation.tools, known = self._goal.specs(), len(conversation.turns)
+        for guard in self._settings.before_request:
+            returned = await guard.call(conversation, deps=self._settings.deps)
+            if isinstance(returned, Conversation):
+                if returned is not conversation:
+                    conversation.replace_with(returned)
+                    self._counted = None
+            elif returned is not None:
+                raise guard.make_return_error("before_request", "nothing or a conversation", returned)
+        if len(conversation.turns) < known:
+            # A guard may have removed the turn that states the form of the answer.
+            self._goal.restate_instruction()
+            self._counted = None
+
+    async def _guard_reply(self, reply: Reply) -> Reply:
+        """Return the reply after all guards, which may replace it, or raise to end the run."""
+        for guard in self._settings.after_reply:
+            returned = await guard.call(reply, deps=self._settings.deps)
+            if isinstance(returned, Reply):
+                reply = returned
+            elif returned is not None:
+                raise guard.make_return_error("after_reply", "nothing or a `Reply`", returned)
+        return reply
 
     # One request
 

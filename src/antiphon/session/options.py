@@ -144,8 +144,6 @@ _ARGUMENT_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "attempts": (_is_count, "a whole number from 0 on"),
     "raise_tool_bugs": (_make_type_check(bool), "True or False"),
     "context": (_make_type_check(Context), "a `Context`, such as `Context(fill=0.9)`, or None"),
-    "before_request": (callable, "a function of the conversation"),
-    "after_reply": (callable, "a function of the reply"),
     "name": (_make_type_check(str), "a text"),
     "journal": (_is_journal, "a `Journal`"),
     "store": (_is_store, "a `Store`, such as `Store('sessions.db')`"),

@@ -76,7 +76,7 @@ class AnswerReader:
         self._builder: AnswerBuilder | None = None
         self._has_begun = False
         self._is_tool_answer = False
-        self._version = 0
+        self._version: int = 0
 
     def take(self, body: EventBody) -> Partial[Any] | None:
         """Return the partial after an event of the run, or None if the event says nothing more of the answer."""
@@ -191,9 +191,11 @@ class ItemReader:
 
     def _read_item(self, data: object) -> list[Any]:
         """Return the typed value of an item in a list, which is empty if it does not fit."""
-        if not self._type.single and not isinstance(data, dict):
+        if self._type.single:
+            return self._type.read({"value": data})[0]
+        if not isinstance(data, dict):
             return []
-        fields = {"value": data} if self._type.single else cast("dict[str, Any]", data)
+        fields = cast("dict[str, Any]", data)
         named = {self._type.resolve_field_name(name): value for name, value in fields.items()}
         return self._type.read(named)[0]
 

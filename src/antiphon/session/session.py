@@ -25,8 +25,9 @@ from antiphon.session.result import AIResult
 from antiphon.session.run import Run
 from antiphon.session.settings import (
     PLAIN_TEXT,
-    AfterReplyHook,
+    AfterReply,
     AskOptions,
+    BeforeRequest,
     BeforeRequestHook,
     Checks,
     JournalProtocol,
@@ -37,6 +38,7 @@ from antiphon.session.settings import (
     StoreProtocol,
     SystemPart,
     make_settings,
+    read_request_guards,
 )
 from antiphon.session.streams import AsyncEventStream, Events
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, run_blocking, start_task
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, TypeVar
 
     from antiphon.config import Configuration
+    from antiphon.tools.guards import AfterCall, BeforeCall
 
     T = TypeVar("T", default=str)
     V = TypeVar("V")
@@ -99,7 +102,8 @@ class Session(Generic[Deps, T]):
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
     `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being
     reported to the model. `context` controls the compaction of a long conversation. `before_request` is
-    called with the conversation before each request, and `after_reply` with each reply. `system` is a text, a function
+    called with the conversation before each request, `after_reply` with each reply, `before_call` with each call of a
+    tool before it runs, and `after_call` with the call and its result. `system` is a text, a function
     that returns one before each ask, or several of both. `returns` is the type of all answers, and `check` are
     functions of the answer; a ValueError makes the model answer again, at most `attempts` times. Functions of the
     session may take `deps` as their last parameter. `name` is shown as the asker of questions. With a `store`, each
@@ -126,8 +130,10 @@ class Session(Generic[Deps, T]):
         attempts: int = 3,
         raise_tool_bugs: bool = False,
         context: Context | None = Context(),  # noqa: B008
-        before_request: BeforeRequestHook | None = None,
-        after_reply: AfterReplyHook | None = None,
+        before_request: BeforeRequest[Deps] | None = None,
+        after_reply: AfterReply[Deps] | None = None,
+        before_call: BeforeCall[Deps] | None = None,
+        after_call: AfterCall[Deps] | None = None,
         name: str = "",
         journal: JournalProtocol | None = None,
         store: StoreProtocol | None = None,
@@ -147,6 +153,8 @@ class Session(Generic[Deps, T]):
             "context": context,
             "before_request": before_request,
             "after_reply": after_reply,
+            "before_call": before_call,
+            "after_call": after_call,
             "name": name,
             "journal": journal,
         }
@@ -254,14 +262,13 @@ class Session(Generic[Deps, T]):
         self._settings.resolve()
 
     @property
-    def before_request(self) -> BeforeRequestHook | None:
-        """The function that is called with the conversation before each request, or None."""
-        return self._settings.before_request
+    def before_request(self) -> Sequence[BeforeRequestHook[Any]]:
+        """The functions that are called with the conversation before each request."""
+        return [each.function for each in self._settings.before_request]
 
     @before_request.setter
-    def before_request(self, called: BeforeRequestHook | None) -> None:
-        check_session_arguments({"before_request": called})
-        self._settings.before_request = called
+    def before_request(self, called: BeforeRequest[Any] | None) -> None:
+        self._settings.before_request = read_request_guards(called)
 
     # Asking
 

@@ -319,7 +319,14 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
+        work = execute_call(
+            canonical,
+            self._conversation,
+            settings.deps,
+            key=key,
+            raise_bugs=settings.raise_tool_bugs,
+            guards=settings.guards,
+        )
         try:
             if budget is None:
                 done = await work

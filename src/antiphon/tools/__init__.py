@@ -30,7 +30,7 @@ from antiphon.tools.tool import (
     as_tools,
     tool,
 )
-from antiphon.tools.wrappers import filtered, prefixed, renamed, requiring_approval
+from antiphon.tools.wrappers import filtered, guarded, prefixed, renamed, requiring_approval
 
 __all__ = [
     "ALLOW_ALL",
@@ -61,6 +61,7 @@ __all__ = [
     "canonicalize",
     "execute",
     "filtered",
+    "guarded",
     "prefixed",
     "renamed",
     "requiring_approval",

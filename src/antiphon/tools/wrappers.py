@@ -1,13 +1,17 @@
-"""Functions that derive tools from tools: rename, prefix, filter, require approval."""
+"""Functions that derive tools from tools: rename, prefix, filter, require approval, guard."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from antiphon.tools.guards import CallGuards
 from antiphon.tools.tool import Tool, as_tools
+
+if TYPE_CHECKING:
+    from antiphon.tools.guards import AfterCall, BeforeCall
 
 ToolFunctions = Iterable[Callable[..., Any] | Tool]
 
@@ -34,3 +38,11 @@ def filtered(tools: ToolFunctions, keep: str | Callable[[Tool], bool]) -> list[T
 def requiring_approval(tools: ToolFunctions) -> list[Tool]:
     """Return the tools such that each call needs approval, whatever they declare."""
     return [replace(tool, needs_approval=True) for tool in as_tools(tools)]
+
+
+def guarded(
+    tools: ToolFunctions, *, before_call: BeforeCall | None = None, after_call: AfterCall | None = None
+) -> list[Tool]:
+    """Return the tools with functions that judge each call of a model before it runs, and its result."""
+    guards = CallGuards.of(before_call, after_call)
+    return [replace(tool, guards=guards + tool.guards) for tool in as_tools(tools)]
