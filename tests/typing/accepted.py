@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from antiphon import Agent, AIResult, Limits, Model, Session, ToolContext, connect
 from antiphon.conversation import Conversation, ToolResult
-from antiphon.session import AsyncEventStream, Event, Events, Partial, Run, TextOrJson
-from antiphon.tools import CanonicalCall, guarded, tool
+from antiphon.session import AsyncEventStream, Cited, Event, Events, Partial, Run, TextOrJson
+from antiphon.tools import CanonicalCall, ToolCallRecord, guarded, tool
 from antiphon.wire import Reply
 
 
@@ -238,3 +238,12 @@ def guard() -> None:
     )
     assert_type(guards.do("…", deps=Database("x")).value, City)
     Session("openai/gpt-5", deps=Database("x"), after_reply=check_reply, after_call=redact)
+
+
+def cite() -> None:
+    cited = session.vibe("…", returns=Cited[float]).value
+    assert_type(cited, Cited[float])
+    assert_type(cited.value, float)
+    assert_type(cited.call, ToolCallRecord)
+    for each in session.stream("…", returns=list[Cited[str]]).items():
+        assert_type(each.value, str)

@@ -12,6 +12,7 @@ from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
     from antiphon.session.agent import Agent
+    from antiphon.session.citations import Cited
     from antiphon.session.context_window import Context
     from antiphon.session.events import (
         AnswerDelta,
@@ -68,6 +69,7 @@ _HOMES = {
     "CallFinished": "events",
     "CallStarted": "events",
     "Cancelled": "exceptions",
+    "Cited": "citations",
     "Compacted": "events",
     "ModelUnknown": "events",
     "PrefixChanged": "events",
@@ -114,6 +116,7 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "Cancelled",
+    "Cited",
     "Compacted",
     "Context",
     "EmptyAnswer",

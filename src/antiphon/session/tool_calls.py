@@ -114,6 +114,8 @@ class ToolCallRunner:
                 kept = make_call_record(call, result)
                 untold.append(CallFinished(call, result, kept))
             self.records.append(kept)
+            if self._goal.expected is not None and self._goal.expected.calls is not None:
+                self._goal.expected.calls.records[call.id] = kept
         return untold
 
     def _check_run_state(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
