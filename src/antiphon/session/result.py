@@ -114,14 +114,16 @@ class AIResult(ValueProxy, Generic[T]):
     tool_calls: tuple[ToolCallRecord, ...]
     run: RunRecord
 
-    def __new__(cls, value: T, tool_calls: tuple[ToolCallRecord, ...] = (), run: RunRecord | None = None) -> Self:  # noqa: ARG004
+    def __new__(cls, value: Any = None, *_: Any, **__: Any) -> Self:
         """Return an instance of the class for this kind of value."""
         if not isinstance(value, str):
             return super().__new__(cls)
         kind: Any = _TextResult if cls is AIResult else cls
         return str.__new__(kind, str(value))
 
-    def __init__(self, value: T, tool_calls: tuple[ToolCallRecord, ...] = (), run: RunRecord | None = None) -> None:
+    def __init__(  # pyright: ignore[reportInconsistentConstructor]
+        self, value: T, tool_calls: tuple[ToolCallRecord, ...] = (), run: RunRecord | None = None
+    ) -> None:
         for name, given in (("value", value), ("tool_calls", tool_calls), ("run", run or RunRecord())):
             object.__setattr__(self, name, given)
 
