@@ -32,6 +32,7 @@ CONTROL_FLOW = {
     "TooManyPins",  # ends the search for scripts to pin
     "NotConstant",  # ends the evaluation of a constant
     "_TooManySteps",  # ends the check of a schema
+    "_Misfit",  # ends the reading of an answer that is still being said
     "_TruncatedFile",
     "_AttemptFailed",
     "_UnsupportedOption",

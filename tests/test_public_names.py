@@ -36,7 +36,7 @@ FOR_CHECKERS = (
     *("httpx2", "MeterProvider", "TracerProvider"),
 )
 #: What effects hold comes from rooms that a program without effects need not load.
-FOR_CHECKERS += ("RefusalDetails", "Reply", "ToolCall", "ToolResult", "ToolSpec", "Turn")
+FOR_CHECKERS += ("BeforeCall", "RefusalDetails", "Reply", "ToolCall", "ToolResult", "ToolSpec", "Turn")
 #: A script that makes our recordings plays the model as `antiphon test` does.
 OURS = ("docs/img/make.py", "examples/recordings/make.py")
 

@@ -38,11 +38,13 @@ AntiphonError
 ├── RepositoryError          a failed operation in a git repository (antiphon.team)
 ├── RunInUse                 a run that another process owns
 ├── HistoryMismatch          a history of an AG-UI client that differs from the saved one
+├── AnswerRestarted          the model answers again, so the items so far do not count (antiphon.session)
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── NeedsHuman           a person is needed, and none is available (antiphon.session)
 │   │   └── NeedsResults     calls wait for results from outside (antiphon.session)
 │   ├── LimitReached         a limit forbids the next request (antiphon.session)
 │   ├── ModelRefused         the model refused to answer (antiphon.session)
+│   ├── Blocked              refused by a guard (antiphon.session)
 │   ├── LoopDetected         the model repeats itself (antiphon.session)
 │   ├── EmptyAnswer          neither an answer nor a call (antiphon.session)
 │   ├── Truncated            cut off by the token limit (antiphon.session)

@@ -2,14 +2,17 @@
 
 import asyncio
 import dataclasses
+import json
 import logging
+import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
-from antiphon import AIResult, Image, Session, ToolContext, tool
+from antiphon import AIResult, Conversation, Image, Session, ToolContext, tool
 from antiphon.effects import Limits
 from antiphon.errors import OptionError
 from antiphon.fakes import Fake
@@ -36,11 +39,44 @@ class TestResults:
         assert adapter.dump_json(AIResult(City(name="Oslo"))) == b'{"name":"Oslo"}'
 
     def test_every_name_but_three_is_the_values(self):
-        own = {name for name in dir(AIResult) if not name.startswith("_")}
+        assert not [name for name in dir(AIResult) if not name.startswith("_")]
+        own = {name for name in dir(AIResult(3)) if not name.startswith("_")} - set(dir(3))
         assert own == {"value", "tool_calls", "run"}
         names = ({field.name for field in dataclasses.fields(RunRecord)} | {"json", "items", "keys", "copy"}) - own
         result = AIResult(dict.fromkeys(names, "mine"))
         assert [getattr(result, name) for name in sorted(names)] == ["mine"] * len(names)
+
+    def test_a_text_is_accepted_wherever_text_is(self, tmp_path: Path):
+        result = AIResult("Ada", (), RunRecord(model="m"))
+        assert ", ".join([result, "Bob", result]) == "Ada, Bob, Ada"
+        assert re.sub("d", "n", result) == "Ana"
+        assert json.dumps({result: [result]}) == '{"Ada": ["Ada"]}'
+        assert (tmp_path / "text").write_text(result) == 3
+        assert "Ada Lovelace".startswith(result)
+        assert result in "Ada Lovelace"
+        assert {"Ada": 1}[result] == 1
+        assert sqlite3.connect(":memory:").execute("select ?", (result,)).fetchone() == ("Ada",)
+        assert (isinstance(result, str), type(result.upper()), type(result + "!"), type("<" + result)) == (
+            True,
+            str,
+            str,
+            str,
+        )
+        assert (result.run.model, result.value, type(result.value), f"{result:>4}") == ("m", "Ada", str, " Ada")
+        for iterate in (list, tuple, set, sorted, enumerate):
+            with pytest.raises(TypeError, match="Cannot iterate over AIResult directly"):
+                iterate(result)
+        with pytest.raises(AttributeError, match="does not change"):
+            result.value = "x"  # type: ignore[misc]
+
+    def test_a_text_that_is_stored_holds_no_conversation(self):
+        talk = Conversation().add_user(AIResult("Hi."))
+        assert type(talk.turns[0].parts[0].text) is str  # type: ignore[union-attr]
+
+    def test_json_of_other_values_takes_a_default(self):
+        with pytest.raises(TypeError, match="not JSON serializable"):
+            json.dumps(AIResult({"a": 1}))
+        assert json.dumps([AIResult({"a": 1}), AIResult(2)], default=vars) == '[{"a": 1}, 2]'
 
     def test_it_does_not_change(self):
         with pytest.raises(AttributeError, match=r"result\.value\.name"):

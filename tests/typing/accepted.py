@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal, TypedDict, assert_type
 from pydantic import BaseModel, Field
 
 from antiphon import Agent, AIResult, Fallback, Limits, Model, Session, ToolContext, connect
+from antiphon.conversation import Conversation, ToolResult
 from antiphon.errors import ProviderError, RateLimited
-from antiphon.session import AsyncEventStream, Events, ModelRefused, Run, TextOrJson
-from antiphon.tools import StepContext, Tool, Toolset
+from antiphon.session import AsyncEventStream, Cited, Event, Events, ModelRefused, Partial, Run, TextOrJson
+from antiphon.tools import CanonicalCall, StepContext, Tool, ToolCallRecord, Toolset, tool
+from antiphon.wire import Reply
 
 
 @dataclass
@@ -191,3 +193,83 @@ async def watch_later() -> None:
         assert_type((await events.result).value, City)
     async with session.astream("…", returns=Literal[1, 2]) as typed:
         assert_type((await typed.result).value, Literal[1, 2])
+
+
+def watch_partial_answers() -> None:
+    with agent.stream("…") as events:
+        for partial in events.partials():
+            assert_type(partial, Partial[City])
+            assert_type(partial.value.people, int)
+            assert_type(partial.open, tuple[str | int, ...] | None)
+        for event, maybe in events.follow():
+            assert_type(event, Event)
+            assert_type(maybe, Partial[City] | None)
+    for route in session.stream("…", returns=Route).partials():
+        assert_type(route.value["start"], str)
+    for text in session.stream("…").partials():
+        assert_type(text, Partial[str])
+    cities = session.stream("…", returns=list[City])
+    for city in cities.items(on_restart=list[City]().clear):
+        assert_type(city, City)
+    assert_type([each.value for each in cities.partials()], list[list[City]])
+    with with_deps.stream("…", deps=Database("x")) as typed:
+        assert_type(next(typed.partials()).value, City)
+
+
+async def watch_partial_answers_later() -> None:
+    async with session.astream("…", returns=list[City | None]) as events:
+        async for item in events.items():
+            assert_type(item, City | None)
+        async for partial in events.partials():
+            assert_type(partial.value, list[City | None])
+        async for _, maybe in events.follow():
+            assert_type(maybe, Partial[list[City | None]] | None)
+    async with agent.astream("…") as typed:
+        async for each in typed.partials():
+            assert_type(each.value.name, str)
+
+
+def check_request(conversation: Conversation) -> None:
+    assert conversation.turns
+
+
+async def check_reply(reply: Reply, deps: Database) -> Reply | None:
+    return reply if deps.path else None
+
+
+def check_call(call: CanonicalCall) -> None:
+    assert call.arguments
+
+
+async def redact(call: CanonicalCall, result: ToolResult, deps: Database) -> str | None:
+    return f"{call.name} of {deps.path}" if result.is_error else None
+
+
+@tool(before_call=check_call, after_call=[redact])
+def guarded_tool(key: str) -> str:
+    """Look something up."""
+    return key
+
+
+def guard() -> None:
+    guards = Agent(
+        "openai/gpt-5",
+        Toolset([guarded_tool]).guarded(before_call=check_call),
+        returns=City,
+        deps_type=Database,
+        before_request=check_request,
+        after_reply=[check_reply],
+        before_call=check_call,
+        after_call=redact,
+    )
+    assert_type(guards.do("…", deps=Database("x")).value, City)
+    Session("openai/gpt-5", deps=Database("x"), after_reply=check_reply, after_call=redact)
+
+
+def cite() -> None:
+    cited = session.vibe("…", returns=Cited[float]).value
+    assert_type(cited, Cited[float])
+    assert_type(cited.value, float)
+    assert_type(cited.call, ToolCallRecord)
+    for each in session.stream("…", returns=list[Cited[str]]).items():
+        assert_type(each.value, str)

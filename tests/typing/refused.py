@@ -83,3 +83,7 @@ Agent("openai/gpt-5").run_sync("…")  # wrong
 session.ask("…")  # wrong
 connect("openai/gpt-5").invoke("…")  # wrong
 Limits(max_cost=1)  # wrong
+items = session.stream("…", returns=City).items()  # wrong
+name = next(session.stream("…", returns=City).partials()).value.nme  # wrong
+Agent("openai/gpt-5", deps_type=Database, before_request=count)  # wrong
+Agent("openai/gpt-5", deps_type=Database, after_call=describe)  # wrong

@@ -20,6 +20,9 @@ def sanitize_unicode(text: str) -> str:
     """Replace characters that UTF-8 (lone surrogates) or databases (NUL) cannot store by U+FFFD."""
     if not isinstance(text, str):
         raise ContentError(f"text is a str, not {type(text).__name__}: {text!r:.60}")
+    if type(text) is not str:
+        # A result of a model is a `str`, too; what is stored must not hold its conversation.
+        text = str(text)
     if text.isascii() and "\0" not in text:
         return text
     return _unsendable.sub("�", text)

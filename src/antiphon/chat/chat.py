@@ -581,7 +581,7 @@ class Chat:
             reply.finish(result)
             self._changed()
 
-    def _before_request(self, conversation: Conversation) -> None:
+    async def _before_request(self, conversation: Conversation) -> None:
         if self.before_request is not None:
             self.before_request(conversation)
         if self.reply is not None and (run := current_run()) is not None:

@@ -27,7 +27,7 @@ def _clean_fields(value: object, *names: str) -> None:
     for name in names:
         text = getattr(value, name)
         # Nearly all texts are plain ASCII, which stays as it is.
-        if not isinstance(text, str) or not text.isascii() or "\0" in text:
+        if type(text) is not str or not text.isascii() or "\0" in text:
             object.__setattr__(value, name, sanitize_unicode(text))
 
 

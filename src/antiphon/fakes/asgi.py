@@ -208,7 +208,9 @@ class _Response:
             headers["content-length"] = str(self._reply.length)
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": self._reply.status, "headers": raw})
-        for chunk in self._reply.chunks:
+        for number, chunk in enumerate(self._reply.chunks):
+            if number == self._reply.hold_after and self._reply.hold is not None:
+                await asyncio.to_thread(self._reply.hold)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         if not self._reply.is_cut:
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,9 @@ class HttpReply:
     length: int | None = None
     is_cut: bool = False
     delay: float = 0.0
+    #: After so many chunks, this function is waited for.
+    hold_after: int | None = None
+    hold: Callable[[], object] | None = None
 
 
 def parse_request(
@@ -141,4 +144,12 @@ def make_step_reply(
     if as_array and fake.join_array is not None:
         chunks, media_type = fake.join_array(chunks), fake.vendor.media_type
     headers = fake.vendor.build_headers(fake.vendor.make_request_id())
-    return HttpReply(chunks[: step.cut_after], media_type, headers, is_cut=is_cut, delay=step.delay)
+    return HttpReply(
+        chunks[: step.cut_after],
+        media_type,
+        headers,
+        is_cut=is_cut,
+        delay=step.delay,
+        hold_after=step.hold_after,
+        hold=step.hold,
+    )

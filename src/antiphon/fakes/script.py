@@ -96,7 +96,8 @@ class Answer:
     for why it stopped, known or not; `stop_details` goes with a refusal. `refusal` is a refusal as text.
     `blocks` are content blocks, items or parts in the API's own form, before the text. `hops` splits the text
     over so many replies of a model that continues. `as_form` puts the text into the schema that the request
-    asks for; `echo` does so by itself.
+    asks for; `echo` does so by itself. After `hold_after` stream events, the fake calls `hold` in a thread and
+    sends the others once it returns: `hold=threading.Event().wait`.
 
     Faults: `cut_after` breaks the connection after so many stream events, or in the middle of a body that is
     not streamed. `malformed` leaves the last call's arguments unclosed. `same_index` streams all calls of a
@@ -123,6 +124,8 @@ class Answer:
     container: str = ""
     hops: int = 1
     as_form: bool = False
+    hold_after: int | None = None
+    hold: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
         for name in ("calls", "server_calls", "citations", "blocks"):
@@ -137,6 +140,8 @@ class Answer:
             )
         if self.stop_word and not _STOP_WORD.fullmatch(self.stop_word):
             raise OptionError(f"the `stop_word` of an answer is one word of letters and `_`, not {self.stop_word!r}")
+        if (self.hold_after is None) != (self.hold is None) or (self.hold_after or 0) < 0:
+            raise OptionError("an answer that is held has both: `hold_after=3, hold=event.wait`")
         if self.hops < 1:
             raise OptionError(f"an answer takes at least one of `hops`, not {self.hops}")
 

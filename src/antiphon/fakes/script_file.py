@@ -27,7 +27,8 @@ _FIELD_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "fail": (int, "an HTTP status"),
     "result": (object, "anything"),
 }
-_ANSWER_FIELDS = tuple(each.name for each in dataclasses.fields(Answer))
+#: A file has no functions, so it cannot hold an answer.
+_ANSWER_FIELDS = tuple(each.name for each in dataclasses.fields(Answer) if each.name not in ("hold", "hold_after"))
 _SERVER_CALL_FIELDS = tuple(each.name for each in dataclasses.fields(ServerCall))
 _CITE_FIELDS = tuple(each.name for each in dataclasses.fields(Cite))
 _FAIL_FIELDS = ("fail", "message", "retry_after")

@@ -41,6 +41,17 @@ class ValueProxy:
     value: Any
 
 
+class JsonFields:
+    """Base class of values whose JSON is an object with these fields."""
+
+    __slots__ = ()
+
+    @property
+    def json_fields(self) -> Mapping[str, Any]:
+        """The fields of the JSON object."""
+        raise NotImplementedError
+
+
 def to_plain_json(value: object) -> Any:
     """Return the value as JSON data. Cycles and deep nesting end in an ellipsis; NaN and bytes become text."""
     return _convert_value(value, MAX_DEPTH, set(), False)
@@ -104,6 +115,8 @@ def _convert_compound(value: object, depth: int, above: set[int], keep: bool) ->
     try:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        elif isinstance(value, JsonFields):
+            value = value.json_fields
         elif _is_model(value):
             value = _dump_model(value)
         if isinstance(value, Mapping):

@@ -12,14 +12,14 @@ from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
     from antiphon.session.agent import Agent, hand_off
+    from antiphon.session.citations import Cited
     from antiphon.session.context_window import Context
     from antiphon.session.events import (
-        AsyncEventStream,
+        AnswerDelta,
         CallFinished,
         CallStarted,
         Compacted,
         Event,
-        Events,
         FellBack,
         ModelUnknown,
         PrefixChanged,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         UsageChanged,
     )
     from antiphon.session.exceptions import (
+        Blocked,
         Cancelled,
         EmptyAnswer,
         LimitReached,
@@ -48,10 +49,12 @@ if TYPE_CHECKING:
     )
     from antiphon.session.fallback import Fallback
     from antiphon.session.human_input import Answers, HumanInput, Question
+    from antiphon.session.partials import AnswerRestarted, Partial
     from antiphon.session.result import AIResult, RunEnding, RunRecord
     from antiphon.session.run import Run, current_run
     from antiphon.session.session import Session
     from antiphon.session.settings import BeforeRequestHook, ModelProtocol
+    from antiphon.session.streams import AsyncEventStream, Events
     from antiphon.session.sync_bridge import entered
     from antiphon.session.typed_output import RejectedOutput, TextOrJson
 
@@ -62,11 +65,15 @@ _HOMES = {
     "Answers": "human_input",
     "QuestionAsked": "events",
     "ModelProtocol": "settings",
-    "AsyncEventStream": "events",
+    "AnswerDelta": "events",
+    "AnswerRestarted": "partials",
+    "AsyncEventStream": "streams",
     "BeforeRequestHook": "settings",
+    "Blocked": "exceptions",
     "CallFinished": "events",
     "CallStarted": "events",
     "Cancelled": "exceptions",
+    "Cited": "citations",
     "Compacted": "events",
     "Fallback": "fallback",
     "FellBack": "events",
@@ -75,12 +82,13 @@ _HOMES = {
     "Context": "context_window",
     "EmptyAnswer": "exceptions",
     "Event": "events",
-    "Events": "events",
+    "Events": "streams",
     "LimitReached": "exceptions",
     "NoAnswer": "exceptions",
     "NotDone": "exceptions",
     "RunEnding": "result",
     "HumanInput": "human_input",
+    "Partial": "partials",
     "Question": "human_input",
     "RejectedOutput": "typed_output",
     "ModelRefused": "exceptions",
@@ -108,12 +116,16 @@ _HOMES = {
 __all__ = [
     "AIResult",
     "Agent",
+    "AnswerDelta",
+    "AnswerRestarted",
     "Answers",
     "AsyncEventStream",
     "BeforeRequestHook",
+    "Blocked",
     "CallFinished",
     "CallStarted",
     "Cancelled",
+    "Cited",
     "Compacted",
     "Context",
     "EmptyAnswer",
@@ -131,6 +143,7 @@ __all__ = [
     "NeedsResults",
     "NoAnswer",
     "NotDone",
+    "Partial",
     "PrefixChanged",
     "Question",
     "QuestionAnswered",

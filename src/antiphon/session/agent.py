@@ -22,8 +22,8 @@ from antiphon.session.result import AIResult
 from antiphon.session.session import ASK_HINTS, Session
 from antiphon.session.settings import (
     PLAIN_TEXT,
-    AfterReplyHook,
-    BeforeRequestHook,
+    AfterReply,
+    BeforeRequest,
     Checks,
     ModelChoice,
     SessionSettings,
@@ -42,7 +42,8 @@ from antiphon.wire import ModelSettings
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, TypeVar
 
-    from antiphon.session.events import AsyncEventStream, Events
+    from antiphon.session.streams import AsyncEventStream, Events
+    from antiphon.tools.guards import AfterCall, BeforeCall
 
     AgentDeps = TypeVar("AgentDeps", default=None)
     Output = TypeVar("Output", default=str)
@@ -62,7 +63,8 @@ class AgentOptions(TypedDict, Generic[AgentDeps, Output], total=False):
     `settings` are sent with every request. `people` answers questions and approves calls, as `policy` requires.
     `strategy` says how the model is asked for a typed answer. With `raise_tool_bugs`, an error in a tool's own code
     ends the run. `context` controls the compaction of a long conversation. `before_request` is called with the
-    conversation before each request, and `after_reply` with each reply. `name` is shown as the asker of questions.
+    conversation before each request, `after_reply` with each reply, `before_call` with each call of a tool before it
+    runs, and `after_call` with the call and its result. `name` is shown as the asker of questions.
     """
 
     check: Checks[Output, AgentDeps] | None
@@ -74,8 +76,10 @@ class AgentOptions(TypedDict, Generic[AgentDeps, Output], total=False):
     attempts: int
     raise_tool_bugs: bool
     context: Context | None
-    before_request: BeforeRequestHook | None
-    after_reply: AfterReplyHook | None
+    before_request: BeforeRequest[AgentDeps] | None
+    after_reply: AfterReply[AgentDeps] | None
+    before_call: BeforeCall[AgentDeps] | None
+    after_call: AfterCall[AgentDeps] | None
     name: str
 
 
@@ -294,6 +298,7 @@ class Agent(Generic[AgentDeps, Output]):
             context=own.context,
             before_request=own.before_request,
             after_reply=own.after_reply,
+            guards=own.guards,
             name=own.name,
         )
         changed.resolve()

@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Container, Generator
 from queue import SimpleQueue
 
-from antiphon.session.events import Event, EventBody, RequestEnded
+from antiphon.session.events import AnswerDelta, Event, EventBody, RequestEnded
 from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, RetryDelta, TextDelta
 
 log = logging.getLogger("antiphon.session")
 #: Frequent events, which are not stored after their request has ended.
-_DELTA_TYPES = frozenset({TextDelta, ReasoningDelta, CallDelta, ProgressDelta, RetryDelta})
+_DELTA_TYPES = frozenset({TextDelta, ReasoningDelta, CallDelta, AnswerDelta, ProgressDelta, RetryDelta})
 #: Tells whether no event with this or a later number will come.
 IsPast = Callable[[int], bool]
 

@@ -1,21 +1,18 @@
 """Events of a run: subscribers receive all of them, starting at any position.
 
-The chunks of an answer are the `TextDelta`, `ReasoningDelta` and `CallDelta` of the `wire` package.
-`ProgressDelta` and `RetryDelta` may come before them.
+The chunks of an answer are the `TextDelta`, `ReasoningDelta` and `CallDelta` of the `wire` package, and
+`AnswerDelta`. `ProgressDelta` and `RetryDelta` may come before them.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 from antiphon.conversation import Citation, Conversation, ToolCall, ToolResult
 from antiphon.effects.types import HumanAnswer
 from antiphon.session.human_input import Question
-from antiphon.session.result import AIResult, T
+from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import (
     CacheReport,
@@ -28,9 +25,6 @@ from antiphon.wire import (
     TextDelta,
     Usage,
 )
-
-if TYPE_CHECKING:
-    from antiphon.session.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +52,13 @@ class RequestDelayed:
     number: int
     seconds: float
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDelta:
+    """The next piece of a typed answer that the model gives as a call of the answer tool: of its JSON."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,7 @@ EventBody = (
     TextDelta
     | ReasoningDelta
     | CallDelta
+    | AnswerDelta
     | ProgressDelta
     | RetryDelta
     | RunStarted
@@ -215,82 +217,3 @@ class Event(NamedTuple):
     seq: int
     at: float
     body: EventBody
-
-
-class Events(Generic[T]):
-    """The events of a run, as they happen. `run` is the run itself, which continues when the stream is closed."""
-
-    def __init__(self, run: Run[T], cancel: bool = False) -> None:
-        self.run = run
-        self._cancels = cancel
-        self._events = run.events()
-
-    @property
-    def result(self) -> AIResult[T]:
-        """Wait for the result and return it, or raise the error that ended the run."""
-        return self.run.wait()
-
-    def __iter__(self) -> Iterator[Event]:
-        return self._events
-
-    def close(self) -> None:
-        """Stop watching. The run is cancelled only if the stream was created with `cancel`."""
-        self._events.close()
-        if self._cancels:
-            self.run.cancel()
-            self.run.wait(raises=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class AsyncEventStream(Generic[T]):
-    """Like `Events`, but asynchronous: `await events.result`."""
-
-    run: Run[T]
-
-    def __init__(self, start: Callable[[], Awaitable[Run[T]]], cancel: bool = False) -> None:
-        self._start = start
-        self._cancels = cancel
-
-    @property
-    def result(self) -> Awaitable[AIResult[T]]:
-        """Wait for the result with `await`, or raise the error that ended the run."""
-        return self._await_result()
-
-    async def _await_result(self) -> AIResult[T]:
-        await self._begin()
-        return await self.run
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events if hasattr(self, "run") else self._start_and_iterate()
-
-    async def _start_and_iterate(self) -> AsyncIterator[Event]:
-        await self._begin()
-        async for event in self._events:
-            yield event
-
-    async def _begin(self) -> None:
-        if not hasattr(self, "run"):
-            self.run = await self._start()
-            self._events = self.run.aevents()
-
-    async def aclose(self) -> None:
-        """Stop watching. The run is cancelled only if the stream was created with `cancel`."""
-        if not hasattr(self, "run"):
-            return
-        await self._events.aclose()
-        if self._cancels:
-            self.run.cancel()
-            with suppress(Exception, asyncio.CancelledError):
-                await self.run
-
-    async def __aenter__(self) -> Self:
-        await self._begin()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()

@@ -6,7 +6,7 @@ Each carries the run and leaves a conversation that can be resumed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.effects.budget import BudgetExceeded
 from antiphon.errors import AntiphonError, Suspended
@@ -71,6 +71,14 @@ class ModelRefused(NoAnswer):
     """
 
     details: RefusalDetails | None = None
+
+
+class Blocked(NoAnswer):
+    """Raised by a guard to end the run: `raise Blocked("no personal data leaves this house")`."""
+
+    def __init__(self, message: str, run: RunRecord | None = None) -> None:
+        # The record is added where the run ends.
+        super().__init__(message, cast(Any, run))
 
 
 class LoopDetected(NoAnswer):

@@ -12,12 +12,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.errors import OptionError
 from antiphon.session.output_type import Fault, Faults, OutputType, describe_schema, describe_value
+
+if TYPE_CHECKING:
+    from antiphon.session.citations import CitableCalls
 
 _MAX_DEPTH = 100
 #: Schemas that refer to one another can take time that doubles with each of them.
@@ -94,7 +97,7 @@ class JsonSchema:
 class _SchemaOutputType(OutputType):
     """An output type that is validated by its JSON Schema."""
 
-    def read(self, given: Mapping[str, Any]) -> tuple[list[Any], Faults]:
+    def read(self, given: Mapping[str, Any], calls: CitableCalls | None = None) -> tuple[list[Any], Faults]:  # noqa: ARG002
         """Return the value of these fields, unconverted, in a list; otherwise an empty list and the faults."""
         try:
             faults = list(_SchemaValidator(as_object(self.schema.get("$defs"))).value(dict(given), self.schema, ()))
@@ -117,6 +120,20 @@ def parse_json_schema(data: object, name: str) -> JsonSchema:
     }:
         raise OptionError(f"{name} is no JSON Schema: it has no `type`, `properties`, `enum` or the like")
     return JsonSchema(_SchemaNormalizer(given, name).root())
+
+
+def is_valid_value(value: object, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> bool:
+    """Return whether a value fits a schema, with everything in it."""
+    try:
+        return next(_SchemaValidator(defs).value(value, schema, ()), None) is None
+    except _TooManySteps:
+        return False
+
+
+def is_valid_container(value: dict[str, Any] | list[Any], schema: Mapping[str, Any]) -> bool:
+    """Return whether an object or an array fits a schema, if everything in it does."""
+    named: tuple[str, ...] = tuple(schema.get("required", ())) if isinstance(value, dict) else ()
+    return all(name in value for name in named) and next(_iter_own_faults(value, schema, ()), None) is None
 
 
 class _SchemaNormalizer:

@@ -32,11 +32,11 @@ from antiphon.session.model_requests import ModelRequests, announce_changes, pre
 from antiphon.session.output_spec import CONTINUE_PROMPT, OutputGoal, RunMode
 from antiphon.session.result import AIResult, RunEnding, RunRecord
 from antiphon.session.run import Run
-from antiphon.session.settings import DepsFunction, RunHandle, SessionSettings
+from antiphon.session.settings import RunHandle, SessionSettings
 from antiphon.session.sync_bridge import run_blocking
 from antiphon.session.timer import RunTimer
 from antiphon.session.tool_calls import ToolCallRunner
-from antiphon.tools.worker_threads import call_function
+from antiphon.tools.guards import DepsFunction
 
 #: A prompt: text, or text and images.
 Prompt = str | UserPart | Sequence[str | UserPart]
@@ -68,8 +68,7 @@ class AgentLoop:
         #: The run in the journal, and the effect context of its effects.
         self._kept = kept
         self._is_handle_finished = False
-        wanted = settings.returns if returns is None and mode != "chat" else returns
-        self._goal = OutputGoal(settings, conversation, mode, wanted)
+        self._goal = OutputGoal(settings, conversation, mode, settings.get_output_type(mode, returns))
         self._mode = mode
         self._conversation = conversation
         self._kind = "go_on" if prompt is None else mode
@@ -256,8 +255,6 @@ class AgentLoop:
             if self.run.is_cancel_requested:
                 raise StopRun("cancelled", _CANCELLED)
             reply, calls = await self._asking.ask()
-            if (after_reply := self._settings.after_reply) is not None:
-                await call_function(after_reply, reply)
             is_late = self._goal.is_answer_due
             if calls:
                 await self._calls.answer(calls)

@@ -6,7 +6,6 @@ A conversation that is too long is compacted first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import isawaitable
 from typing import Any
 
 from antiphon.conversation import Conversation, ToolCall, ToolSpec, Turn
@@ -33,6 +32,7 @@ from antiphon.session.context_window import (
     compute_overflow_target,
 )
 from antiphon.session.events import (
+    AnswerDelta,
     Compacted,
     FellBack,
     ModelUnknown,
@@ -46,7 +46,7 @@ from antiphon.session.handoff import list_handoffs, restate_handoffs
 from antiphon.session.output_spec import OutputGoal, format_refusal
 from antiphon.session.prepared_tools import prepare_tools
 from antiphon.session.run import Run
-from antiphon.session.settings import BeforeRequestHook, ChangeAnnouncer, ModelProtocol, SessionSettings
+from antiphon.session.settings import ChangeAnnouncer, ModelProtocol, SessionSettings
 from antiphon.session.timer import RunTimer
 from antiphon.wire import Reply, Target, TextDelta, Usage
 
@@ -101,8 +101,8 @@ class ModelRequests:
         """Ask the model, or the next one if it fails, and add the reply to the conversation."""
         conversation = self._conversation
         await self.prepare_tools(self.requests + 1)
-        if (hook := self._settings.before_request) is not None:
-            await self._call_hook(hook)
+        if self._settings.before_request:
+            await self._guard_request()
         while True:
             try:
                 reply, text, seen = await self._ask_model()
@@ -114,6 +114,9 @@ class ModelRequests:
             is_refused = reply.stop == "refusal" and not reply.tool_calls
             if not (is_refused and self._switch_model(ModelRefused, format_refusal(reply), text)):
                 break
+        if self._settings.after_reply:
+            reply = await self._guard_reply(reply)
+            text = extract_answer_text(reply.parts)
         turn = conversation.add_reply(reply.parts, seen)
         self.text, self.said = text, text or self.said
         used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
@@ -124,19 +127,6 @@ class ModelRequests:
             # A reply replayed from a journal brings the provider state along.
             reply.state.save_to(conversation.state, target.origin)
         return reply, turn.calls
-
-    async def _call_hook(self, hook: BeforeRequestHook) -> None:
-        conversation = self._conversation
-        conversation.tools, known = self._goal.specs(), len(conversation.turns)
-        handoffs = list_handoffs(conversation)
-        done = hook(conversation)
-        if isawaitable(done):
-            await done
-        if len(conversation.turns) < known:
-            # It may have removed the turn that states the form of the answer.
-            self._goal.restate_instruction()
-            restate_handoffs(handoffs, conversation)
-            self._counted = None
 
     async def _ask_model(self) -> tuple[Reply, str, tuple[Turn, ...]]:
         """Return the reply of the current model, its text, and what it was shown.
@@ -192,6 +182,37 @@ class ModelRequests:
         if self._failures:
             error.args = (f"{error}; before, {'; '.join(self._failures)}", *error.args[1:])
             self._failures.clear()
+
+    # Guards
+
+    async def _guard_request(self) -> None:
+        """Let the guards judge and change the conversation before it is sent. They raise to end the run."""
+        conversation = self._conversation
+        conversation.tools, known = self._goal.specs(), len(conversation.turns)
+        handoffs = list_handoffs(conversation)
+        for guard in self._settings.before_request:
+            returned = await guard.call(conversation, deps=self._settings.deps)
+            if isinstance(returned, Conversation):
+                if returned is not conversation:
+                    conversation.replace_with(returned)
+                    self._counted = None
+            elif returned is not None:
+                raise guard.make_return_error("before_request", "nothing or a conversation", returned)
+        if len(conversation.turns) < known:
+            # A guard may have removed the turn that states the form of the answer.
+            self._goal.restate_instruction()
+            restate_handoffs(handoffs, conversation)
+            self._counted = None
+
+    async def _guard_reply(self, reply: Reply) -> Reply:
+        """Return the reply after all guards, which may replace it, or raise to end the run."""
+        for guard in self._settings.after_reply:
+            returned = await guard.call(reply, deps=self._settings.deps)
+            if isinstance(returned, Reply):
+                reply = returned
+            elif returned is not None:
+                raise guard.make_return_error("after_reply", "nothing or a `Reply`", returned)
+        return reply
 
     # One request
 
@@ -270,6 +291,8 @@ class ModelRequests:
                 async for delta in pieces:
                     if not is_piece(delta, internal):
                         tell(delta)
+                    elif delta.arguments and delta.index == min(internal):
+                        tell(AnswerDelta(delta.arguments))
                     if isinstance(delta, TextDelta):
                         self._pieces.append(delta.text)
                         for hear in listeners:

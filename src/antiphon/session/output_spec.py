@@ -50,7 +50,7 @@ class OutputGoal:
         #: The answer tool, once it is declared. It stays declared, because its removal would change the prompt.
         self._answer_specs = [spec for spec in declared if spec.name == ANSWER_TOOL]
         self._is_json_parsed = returns is TextOrJson
-        self.expected = None if returns is None or self._is_json_parsed else TypedOutput(returns)
+        self.expected = None if returns is None or self._is_json_parsed else TypedOutput(returns, conversation)
         #: Texts that a check rejected.
         self.rejected: list[RejectedOutput] = []
         #: Mode `do` allows one set of tool calls; the next reply must be the answer.
@@ -123,7 +123,13 @@ class OutputGoal:
     def instruction(self) -> list[Note]:
         """Return the notes that follow the prompt."""
         told = self.expected.instruction(self._conversation) if self.expected else ""
-        return [Note(told, "form")] if told else []
+        return [*([Note(told, "form")] if told else []), *self._list_citable_calls()]
+
+    def _list_citable_calls(self) -> list[Note]:
+        """Return a note with the ids of the calls that the answer may cite, if the model has not got them yet."""
+        calls = self.expected.calls if self.expected else None
+        note = None if calls is None else calls.make_note()
+        return [] if note is None else [note]
 
     def restate_instruction(self) -> None:
         """Repeat the instruction if compaction has removed it from the conversation."""
@@ -241,6 +247,8 @@ class OutputGoal:
         if expected and expected.has_value:
             raise StopRun("done", "", expected.value)
         returned = sum(map(self.is_internal, calls)) if expected else 0
+        if told := self._list_citable_calls():
+            self._conversation.add_user(told)
         if returned < len(calls) and self._mode == "do" and not self.is_answer_due:
             self.is_answer_due = True
             if self._target is None or self._target.provider != "local":

@@ -19,6 +19,8 @@ from antiphon.tools.type_annotations import check_core_schema, make_readable_ann
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
+    from antiphon.session.citations import CitableCalls
+
 _TYPE_WORDS = {
     "string": "text",
     "integer": "number",
@@ -73,6 +75,19 @@ class OutputType:
     #: External names by internal names. A pydantic model accepts either.
     _aliases: Mapping[str, str]
 
+    @property
+    def is_json_schema(self) -> bool:
+        """True if a JSON Schema describes the type, so that unknown fields are part of the value."""
+        return self._adapter is None
+
+    @property
+    def has_converters(self) -> bool:
+        """True if functions of the type convert values before they are validated.
+
+        Then the schema does not describe which values are accepted.
+        """
+        return self._adapter is not None and _has_converter(cast(Any, self._adapter.core_schema), set())
+
     def find_inexact_numbers(self, said: str) -> list[str]:
         """Return the numbers of a JSON text that lose digits as floats, if the type could keep them.
 
@@ -86,12 +101,15 @@ class OutputType:
         """Return the external name of a field that is given by its external or internal name."""
         return self._aliases.get(name, name)
 
-    def read(self, given: Mapping[str, Any]) -> tuple[list[Any], Faults]:
-        """Return the value of these fields in a list; otherwise an empty list and the faults."""
+    def read(self, given: Mapping[str, Any], calls: CitableCalls | None = None) -> tuple[list[Any], Faults]:
+        """Return the value of these fields in a list; otherwise an empty list and the faults.
+
+        `calls` are those that values may cite.
+        """
         from pydantic import ValidationError
 
         try:
-            value = self._read(given)
+            value = self._read(given, calls)
             faults = [*_iter_bool_number_faults(dict(given), self.schema, self.schema.get("$defs", {}))]
             return ([] if faults else [value]), faults
         except ValidationError as error:
@@ -101,13 +119,15 @@ class OutputType:
             # A custom validator of the type raised, perhaps because other fields are missing.
             return [], [("", f"{type(error).__name__}: {error}")]
         # In JSON, 3.0 is an integer.
-        return self.read(_convert_integral_floats(given))
+        return self.read(_convert_integral_floats(given), calls)
 
-    def _read(self, given: Mapping[str, Any]) -> Any:
+    def _read(self, given: Mapping[str, Any], calls: CitableCalls | None) -> Any:
         # An unknown field may be a misspelled optional one; ignoring it would lose its value.
         extra: Any = "forbid" if _has_optional_field(self.schema) and not _has_open_object(self.schema) else None
         assert self._adapter is not None
-        value = self._adapter.validate_json(dump_json(given), strict=True, extra=extra, by_alias=True, by_name=True)
+        value = self._adapter.validate_json(
+            dump_json(given), strict=True, extra=extra, context=calls, by_alias=True, by_name=True
+        )
         return value["value"] if self.single else value
 
 
@@ -135,6 +155,21 @@ def make_output_type(asked: Any) -> OutputType:
     except (PydanticUserError, TypeError, NameError, SyntaxError) as error:
         raise OptionError(f"`returns` cannot be {asked!r}: {str(error).splitlines()[0]}") from None
     return OutputType(schema, single, adapter, _collect_aliases(type_))
+
+
+def _has_converter(node: Any, seen: set[int]) -> bool:
+    """Return whether a core schema contains a function that gets unvalidated values."""
+    key = id(node)
+    if key in seen or not isinstance(node, dict | list | tuple):
+        return False
+    seen.add(key)
+    if isinstance(node, dict):
+        fields = cast("dict[str, Any]", node)
+        if fields.get("type") in ("function-before", "function-wrap", "function-plain"):
+            return True
+        others = ("metadata", "default", "serialization")
+        return any(_has_converter(each, seen) for key, each in fields.items() if key not in others)
+    return any(_has_converter(each, seen) for each in cast("list[Any]", node))
 
 
 def _accepts_number_or_text(schema: object) -> bool:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, TypeVar, cast, get_args
 
 from antiphon._base.did_you_mean import make_hinting_getattr
 from antiphon.results.plain_json import ValueProxy
@@ -96,21 +96,34 @@ _ATTRIBUTE_HINTS = {
 }
 
 
+_OWN_NAMES = ("run", "tool_calls", "value")
+
+
 class AIResult(ValueProxy, Generic[T]):
     """A model's answer, with the tool calls that led to it.
 
     It is a proxy for its value: printing, formatting, comparing, arithmetic, truth, hashing, indexing and
     attributes are those of the value. It has only three attributes of its own: `value`, `tool_calls` and
-    `run`. It cannot be iterated, because that would be ambiguous: iterate over `.value` or `.tool_calls`.
+    `run`. It cannot be iterated, because that would be ambiguous: iterate over `.value` or `.tool_calls`. The result of
+    a text is a `str`, too, because `join`, `re`, `json` and files accept nothing else as text.
     """
 
-    # Not a dataclass: frameworks that serialize those would write the fields instead of the value.
-    __slots__ = ("run", "tool_calls", "value")
+    # Not a dataclass: frameworks that serialize those would write the fields instead of the value. No slots: a class
+    # that is a `str`, too, cannot have them.
     value: T
     tool_calls: tuple[ToolCallRecord, ...]
     run: RunRecord
 
-    def __init__(self, value: T, tool_calls: tuple[ToolCallRecord, ...] = (), run: RunRecord | None = None) -> None:
+    def __new__(cls, value: Any = None, *_: Any, **__: Any) -> Self:
+        """Return an instance of the class for this kind of value."""
+        if not isinstance(value, str):
+            return super().__new__(cls)
+        kind: Any = _TextResult if cls is AIResult else cls
+        return str.__new__(kind, str(value))
+
+    def __init__(  # pyright: ignore[reportInconsistentConstructor]
+        self, value: T, tool_calls: tuple[ToolCallRecord, ...] = (), run: RunRecord | None = None
+    ) -> None:
         for name, given in (("value", value), ("tool_calls", tool_calls), ("run", run or RunRecord())):
             object.__setattr__(self, name, given)
 
@@ -156,7 +169,7 @@ class AIResult(ValueProxy, Generic[T]):
         return self.value
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in AIResult.__slots__:
+        if name.startswith("__") or name in _OWN_NAMES:
             # Not delegated, or not set yet: `copy` looks up both before the value exists.
             raise AttributeError(name)
         value: Any = self.value
@@ -168,6 +181,9 @@ class AIResult(ValueProxy, Generic[T]):
             kind = type(cast(object, value)).__name__
             hint = f"; {_ATTRIBUTE_HINTS[name]}" if name in _ATTRIBUTE_HINTS else ""
             raise AttributeError(f"neither an AIResult nor its value, a {kind}, has {name!r}{hint}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *_OWN_NAMES})
 
     def __iter__(self) -> NoReturn:
         raise TypeError("Cannot iterate over AIResult directly. Use .tool_calls or .value")
@@ -232,6 +248,16 @@ class AIResult(ValueProxy, Generic[T]):
             python_schema=core_schema.is_instance_schema(cls),
             serialization=core_schema.plain_serializer_function_ser_schema(unwrap_value, return_schema=inner),
         )
+
+
+class _TextResult(AIResult[str], str):
+    """The result of a text."""
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __dict__(self) -> Any:
+            return self.value
 
 
 @cache

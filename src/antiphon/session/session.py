@@ -15,7 +15,6 @@ from antiphon.effects.budget import Limits
 from antiphon.effects.types import HumanAnswer
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.context_window import Context, build_summary_request
-from antiphon.session.events import AsyncEventStream, Events
 from antiphon.session.fallback import Fallback
 from antiphon.session.handoff import list_handoffs, restate_handoffs
 from antiphon.session.human_input import Answers, HumanInput, Question
@@ -28,8 +27,9 @@ from antiphon.session.result import AIResult
 from antiphon.session.run import Run
 from antiphon.session.settings import (
     PLAIN_TEXT,
-    AfterReplyHook,
+    AfterReply,
     AskOptions,
+    BeforeRequest,
     BeforeRequestHook,
     Checks,
     JournalProtocol,
@@ -40,7 +40,9 @@ from antiphon.session.settings import (
     StoreProtocol,
     SystemPart,
     make_settings,
+    read_request_guards,
 )
+from antiphon.session.streams import AsyncEventStream, Events
 from antiphon.session.sync_bridge import check_no_running_loop, get_event_loop_thread, run_blocking, start_task
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool, Toolset
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, TypeVar
 
     from antiphon.config import Configuration
+    from antiphon.tools.guards import AfterCall, BeforeCall
 
     T = TypeVar("T", default=str)
     V = TypeVar("V")
@@ -101,7 +104,8 @@ class Session(Generic[Deps, T]):
     and `allow`, `deny` and `answer` give the answers before `resume`. `deps` is passed to tools in their
     `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being
     reported to the model. `context` controls the compaction of a long conversation. `before_request` is
-    called with the conversation before each request, and `after_reply` with each reply. `system` is a text, a function
+    called with the conversation before each request, `after_reply` with each reply, `before_call` with each call of a
+    tool before it runs, and `after_call` with the call and its result. `system` is a text, a function
     that returns one before each ask, or several of both. `returns` is the type of all answers, and `check` are
     functions of the answer; a ValueError makes the model answer again, at most `attempts` times. Functions of the
     session may take `deps` as their last parameter. `name` is shown as the asker of questions. With a `store`, each
@@ -128,8 +132,10 @@ class Session(Generic[Deps, T]):
         attempts: int = 3,
         raise_tool_bugs: bool = False,
         context: Context | None = Context(),  # noqa: B008
-        before_request: BeforeRequestHook | None = None,
-        after_reply: AfterReplyHook | None = None,
+        before_request: BeforeRequest[Deps] | None = None,
+        after_reply: AfterReply[Deps] | None = None,
+        before_call: BeforeCall[Deps] | None = None,
+        after_call: AfterCall[Deps] | None = None,
         name: str = "",
         journal: JournalProtocol | None = None,
         store: StoreProtocol | None = None,
@@ -149,6 +155,8 @@ class Session(Generic[Deps, T]):
             "context": context,
             "before_request": before_request,
             "after_reply": after_reply,
+            "before_call": before_call,
+            "after_call": after_call,
             "name": name,
             "journal": journal,
         }
@@ -260,14 +268,13 @@ class Session(Generic[Deps, T]):
         self._settings.resolve()
 
     @property
-    def before_request(self) -> BeforeRequestHook | None:
-        """The function that is called with the conversation before each request, or None."""
-        return self._settings.before_request
+    def before_request(self) -> Sequence[BeforeRequestHook[Any]]:
+        """The functions that are called with the conversation before each request."""
+        return [each.function for each in self._settings.before_request]
 
     @before_request.setter
-    def before_request(self, called: BeforeRequestHook | None) -> None:
-        check_session_arguments({"before_request": called})
-        self._settings.before_request = called
+    def before_request(self, called: BeforeRequest[Any] | None) -> None:
+        self._settings.before_request = read_request_guards(called)
 
     # Asking
 
@@ -536,7 +543,7 @@ class Session(Generic[Deps, T]):
         """
         check_no_running_loop("stream", "async with …astream(…)")
         loop = self._begin(mode, prompt, returns, options)
-        events = Events[Any](loop.run, cancel)
+        events = Events[Any](loop.run, cancel, self._settings.get_output_type(mode, returns))
         loop.run_in_background(get_event_loop_thread().start)
         return events
 
@@ -583,7 +590,8 @@ class Session(Generic[Deps, T]):
 
         Use it as `async with session.astream("…") as events: async for event in events: …`.
         """
-        return AsyncEventStream(lambda: self._start_here(mode, prompt, returns, options), cancel)
+        asked = self._settings.get_output_type(mode, returns)
+        return AsyncEventStream(lambda: self._start_here(mode, prompt, returns, options), cancel, asked)
 
     # Compaction
 

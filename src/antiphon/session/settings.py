@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, cast, get_origin, runtime_checkable
 
 from antiphon._base.did_you_mean import suggest_name
@@ -24,8 +22,8 @@ from antiphon.session.options import (
 )
 from antiphon.session.typed_output import OutputStrategy
 from antiphon.tools import Policy, ProviderTool, Tool, Toolset
+from antiphon.tools.guards import NO_GUARDS, CallGuards, DepsFunction
 from antiphon.tools.provider_tools import resolve_tools, sort_tools
-from antiphon.tools.worker_threads import call_function
 from antiphon.wire import ModelSettings, Reply, Usage
 
 if TYPE_CHECKING:
@@ -111,46 +109,18 @@ class StoreProtocol(Protocol):
 Checks = (
     Callable[[T], object] | Callable[[T, Deps], object] | Sequence[Callable[[T], object] | Callable[[T, Deps], object]]
 )
-#: Called with the conversation before each request; it may add to the conversation or shorten it.
-BeforeRequestHook = Callable[[Conversation], Awaitable[None] | None]
-#: Called with each reply of the model, before its calls run; it may raise to end the run.
-AfterReplyHook = Callable[[Reply], Awaitable[None] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class DepsFunction:
-    """A function of a definition, which may take the dependencies as its last parameter."""
-
-    function: Callable[..., Any]
-    takes_deps: bool
-
-    @classmethod
-    def of(cls, function: Callable[..., Any], arguments: int, role: str) -> DepsFunction:
-        """Read whether a function of so many arguments takes the dependencies too. Raise an OptionError if neither."""
-        if not callable(function):
-            raise OptionError(f"{role} is a function, not {function!r:.80}")
-        try:
-            parameters = list(signature(function).parameters.values())
-        except ValueError:
-            # Some functions of C have no signature.
-            return cls(function, False)
-        places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-        required = sum(each.default is each.empty for each in places)
-        most = sys.maxsize if any(each.kind is each.VAR_POSITIONAL for each in parameters) else len(places)
-        named = any(each.kind is each.KEYWORD_ONLY and each.default is each.empty for each in parameters)
-        if named or required > arguments + 1 or most < arguments:
-            counted = f"{arguments} argument{'s' * (arguments != 1)}" if arguments else "nothing"
-            raise OptionError(f"{role} is a function of {counted}, and of the dependencies if it needs them")
-        return cls(function, required == arguments + 1)
-
-    @property
-    def name(self) -> str:
-        """The name of the function in its source."""
-        return getattr(self.function, "__qualname__", type(self.function).__name__)
-
-    async def call(self, *arguments: Any, deps: Any) -> Any:
-        """Call the function, in a thread if it is synchronous."""
-        return await call_function(self.function, *arguments, *([deps] if self.takes_deps else []))
+#: Called with the conversation before each request; it may change it, or return another one.
+BeforeRequestHook = (
+    Callable[[Conversation], Awaitable[Conversation | None] | Conversation | None]
+    | Callable[[Conversation, Deps], Awaitable[Conversation | None] | Conversation | None]
+)
+#: Called with each reply of the model, before anything is done with it; it may return another one.
+AfterReplyHook = (
+    Callable[[Reply], Awaitable[Reply | None] | Reply | None]
+    | Callable[[Reply, Deps], Awaitable[Reply | None] | Reply | None]
+)
+BeforeRequest = BeforeRequestHook[Deps] | Sequence[BeforeRequestHook[Deps]]
+AfterReply = AfterReplyHook[Deps] | Sequence[AfterReplyHook[Deps]]
 
 
 #: A part of a system text: a text, or a function that makes it before each ask.
@@ -185,7 +155,9 @@ class SessionSettings:
     attempts: int = 3
     raise_tool_bugs: bool = False
     context: Context | None = field(default_factory=Context)
-    before_request: BeforeRequestHook | None = None
+    before_request: tuple[DepsFunction, ...] = ()
+    after_reply: tuple[DepsFunction, ...] = ()
+    guards: CallGuards = NO_GUARDS
     name: str = ""
     journal: JournalProtocol | None = None
     #: Provider tools as they were given, and the specs of those that the current model's provider runs.
@@ -195,7 +167,6 @@ class SessionSettings:
     substitute_names: tuple[str, ...] = ()
     #: The toolsets that choose their tools before each request.
     prepared: tuple[Toolset[Any], ...] = ()
-    after_reply: AfterReplyHook | None = None
     #: The type of answers where an ask names none; None is text.
     returns: Any = None
     checks: tuple[DepsFunction, ...] = ()
@@ -226,6 +197,10 @@ class SessionSettings:
         # The dictionary itself may be shared with an agent.
         self.tools, self.hosted = resolved.tools, resolved.hosted
         self.substitute_names = tuple(name for name in resolved.tools if name not in known)
+
+    def get_output_type(self, mode: str, returns: Any) -> Any:
+        """Return the type of an answer, of the ask or of the definition; None for text."""
+        return self.returns if returns is None and mode != "chat" else returns
 
     @property
     def system_text(self) -> str | None:
@@ -311,6 +286,10 @@ def describe_unknown_option(where: str, name: str, known: Iterable[str]) -> str:
     return f"{where} has no option `{name}`; {hint}"
 
 
+#: Options that are checked where they are read.
+_FUNCTION_OPTIONS = ("returns", "check", "before_request", "after_reply", "before_call", "after_call")
+
+
 def make_settings(
     tools: Iterable[Callable[..., Any] | Tool | ProviderTool | Toolset[Any]],
     system: Any,
@@ -321,10 +300,11 @@ def make_settings(
     given = dict(arguments)
     if isinstance(given.get("returns"), str | int | float | list | tuple):
         raise OptionError(f"`returns` is a type, such as `int` or a dataclass, not {given['returns']!r:.80}")
-    check_session_arguments({name: value for name, value in given.items() if name not in ("returns", "check")})
+    check_session_arguments({name: value for name, value in given.items() if name not in _FUNCTION_OPTIONS})
     check_session_arguments({"settings": options})
     check_request_options(options, ("model", "tools", "system", *given))
     checks, people = read_checks(given.pop("check", None)), given.pop("people", None)
+    guards = CallGuards.of(given.pop("before_call", None), given.pop("after_call", None))
     every = sort_tools(tools)
     return SessionSettings(
         cast(Any, None),
@@ -336,6 +316,9 @@ def make_settings(
         provided=every.provided,
         prepared=every.prepared,
         checks=checks,
+        before_request=read_request_guards(given.pop("before_request", None)),
+        after_reply=DepsFunction.read(given.pop("after_reply", None), 1, "`after_reply`"),
+        guards=guards,
         system=read_system(system),
         **given,
     )
@@ -348,8 +331,12 @@ def read_people(people: HumanInput | Answers | None) -> HumanInput | None:
 
 def read_checks(check: Any) -> tuple[DepsFunction, ...]:
     """Return the check functions of an option, which is one function or several."""
-    checks = [] if check is None else _list_parts(check)
-    return tuple(DepsFunction.of(each, 1, "a check") for each in checks)
+    return DepsFunction.read(check, 1, "a check")
+
+
+def read_request_guards(functions: Any) -> tuple[DepsFunction, ...]:
+    """Return the functions that are called before each request, of an option that is one function or several."""
+    return DepsFunction.read(functions, 1, "`before_request`")
 
 
 def read_system(system: Any) -> tuple[str | DepsFunction, ...]:

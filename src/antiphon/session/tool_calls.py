@@ -135,6 +135,8 @@ class ToolCallRunner:
                 untold.append(CallFinished(call, result, kept))
             self.records.append(kept)
             self._run.counts.tool_calls += 1
+            if self._goal.expected is not None and self._goal.expected.calls is not None:
+                self._goal.expected.calls.records[call.id] = kept
         return untold
 
     def _check_run_state(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
@@ -376,6 +378,7 @@ class ToolCallRunner:
             key=key,
             raise_bugs=settings.raise_tool_bugs,
             threads=threads,
+            guards=settings.guards,
         )
         try:
             if budget is None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from antiphon._base.json import dump_json, load_json
 from antiphon.conversation import Conversation, DerivedKey, Note, ToolCall, ToolResult, ToolSpec, Turn, UserTurn
 from antiphon.errors import ContentError, MalformedJSONError, OptionError
+from antiphon.session.citations import CITED_CALL, CitableCalls
 from antiphon.session.output_type import make_output_type
 from antiphon.wire import Target
 from antiphon.wire.schema import reduce_schema
@@ -106,8 +107,12 @@ class TypedOutput:
     twice.
     """
 
-    def __init__(self, asked: Any) -> None:
+    def __init__(self, asked: Any, conversation: Conversation | None = None) -> None:
         self.wanted = make_output_type(asked)
+        #: The calls of the conversation, if values of the type cite them.
+        self.calls: CitableCalls | None = None
+        if conversation is not None and CITED_CALL in dump_json(self.wanted.schema):
+            self.calls = CitableCalls(conversation)
         self.strategy: OutputStrategy = "prompted"
         #: All answers.
         self.received: list[str] = []
@@ -248,7 +253,7 @@ class TypedOutput:
     def _validate_fields(self, given: Mapping[str, Any]) -> list[str]:
         """Validate all fields at once, and store the value if they are valid. Return the faults."""
         named = {self.wanted.resolve_field_name(name): value for name, value in given.items()}
-        self._value, faults = self.wanted.read(named)
+        self._value, faults = self.wanted.read(named, self.calls)
         faults += [(name, f"there is no field '{name}'") for name in named if self.wanted.single and name != "value"]
         faults = faults or [
             (field, f"'{field}' and '{name}' are the same field, with two values")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from inspect import isawaitable
 from typing import Any
 
 from antiphon.conversation import Conversation, ToolResult
@@ -54,9 +53,8 @@ class ChannelMember:
         self._task = task
         #: The members that may be addressed, with their channels; `None` allows any name.
         self._members = members
-        self._previous_hook = session.before_request
         session.tools = [*session.tools, self._make_post_tool(), self._make_ask_tool()]
-        session.before_request = self.listen
+        session.before_request = [*session.before_request, self.listen]
 
     @property
     def home(self) -> Channel:
@@ -92,8 +90,6 @@ class ChannelMember:
 
     async def listen(self, conversation: Conversation) -> None:
         """Add new messages to the conversation exactly once, also when replayed after a crash."""
-        if self._previous_hook is not None and isawaitable(done := self._previous_hook(conversation)):
-            await done
         where = current_context()
         path = where.node.next()
         key = f"{where.run or os.urandom(8).hex()}/{path}"

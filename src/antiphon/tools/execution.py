@@ -19,6 +19,7 @@ from antiphon.results.nested import wrap_nested_results
 from antiphon.results.plain_json import ValueProxy
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.function_schema import InvalidArguments
+from antiphon.tools.guards import NO_GUARDS, CallGuards
 from antiphon.tools.tool import FinishRun, NeedsHumanInput, Tool, ToolContext, ToolFailure
 from antiphon.tools.worker_threads import ToolTimeout, call_function, is_coroutine_function
 
@@ -77,13 +78,41 @@ async def execute_call(
     key: str = "",
     raise_bugs: bool = False,
     threads: CoroutineThreads | None = None,
+    guards: CallGuards = NO_GUARDS,
 ) -> ToolExecution:
     """Run one call. Every failure becomes an error result; only what ends or suspends the run is raised.
 
     `key` identifies the call among all calls; without one, a random key is made. An error that shows a bug in
     the tool's own code is logged with its traceback, and raised with `raise_bugs`. With `threads`, coroutines that
-    may block run on an event loop of these.
+    may block run on an event loop of these. `guards` come before those of the tool. What they raise is raised,
+    except for a ToolFailure, whose words the model reads.
     """
+    guards = guards + call.tool.guards if call.tool.guards is not NO_GUARDS else guards
+    try:
+        await guards.check_call(call, deps)
+        done = await _execute_unguarded(call, conversation, deps, key, raise_bugs, threads)
+        if not guards.after:
+            return done
+        result = await guards.check_result(call, done.result, deps)
+    except NeedsHumanInput:
+        raise
+    except ToolFailure as error:
+        result = make_error_result(call.given, str(error))
+        return ToolExecution(result, make_call_record(call.call, result), {})
+    if result is done.result:
+        return done
+    # The stored text of a truncated result would bypass its replacement.
+    return ToolExecution(result, make_call_record(call.call, result, done.record.duration), {})
+
+
+async def _execute_unguarded(
+    call: CanonicalCall,
+    conversation: Conversation,
+    deps: Any,
+    key: str,
+    raise_bugs: bool,
+    threads: CoroutineThreads | None,
+) -> ToolExecution:
     import asyncio
 
     tool, given = call.tool, call.given

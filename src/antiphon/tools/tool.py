@@ -12,11 +12,14 @@ from antiphon._base.did_you_mean import hint_arguments, suggest_name
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
 from antiphon.tools.function_schema import FunctionSchema
+from antiphon.tools.guards import NO_GUARDS, CallGuards
 from antiphon.tools.path_arguments import PathTarget, find_command_parameters, find_path_parameters, resolve_path_target
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec as DefaultedParamSpec
     from typing_extensions import TypeVar as DefaultedTypeVar
+
+    from antiphon.tools.guards import AfterCall, BeforeCall
 
     P = DefaultedParamSpec("P", default=...)
     R = DefaultedTypeVar("R", default=Any)
@@ -127,6 +130,8 @@ class Tool(Generic[P, R]):
     max_calls: int | None = None
     #: How many calls may fail in a row before the run ends.
     max_failures: int | None = None
+    #: Functions that judge each call of a model, and its result.
+    guards: CallGuards = NO_GUARDS
 
     def asks(self, values: Mapping[str, Any]) -> bool:
         """Return whether `asks_about` requires approval for these values. A predicate that raises does."""
@@ -171,6 +176,8 @@ def tool(
     is_shell: bool | None = None,
     max_calls: int | None = None,
     max_failures: int | None = None,
+    before_call: BeforeCall | None = None,
+    after_call: AfterCall | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a function a tool: `@tool`, or `@tool(timeout=5, read_only=True)`."""
@@ -191,9 +198,13 @@ def as_tool(
     asks_about: Callable[..., bool] | None = None,
     paths: Sequence[str] | None = None,
     is_shell: bool | None = None,
+    before_call: BeforeCall | None = None,
+    after_call: AfterCall | None = None,
     **settings: Any,
 ) -> Tool:
     """Make a tool from a sync or async function; a tool is returned as it is.
+
+    `before_call` is called with each call of a model before it runs, and `after_call` with its result.
 
     Without `paths`, parameters of the type `Path` and those named like `path`, `file` or `directory` are
     paths. Without `is_shell`, a tool with a parameter named like `command` is a shell.
@@ -226,6 +237,7 @@ def as_tool(
         asks_about=asks_about,
         paths=find_path_parameters(spec.parameters) if paths is None else tuple(paths),
         is_shell=bool(find_command_parameters(spec.parameters)) if is_shell is None else is_shell,
+        guards=CallGuards.of(before_call, after_call),
         **settings,
     )
 
@@ -240,7 +252,8 @@ def check_tool_limits(max_calls: object, max_failures: object) -> None:
 def _check_settings(settings: Mapping[str, object]) -> None:
     """Raise a ToolDefinitionError for the first setting that tools do not have, or for a wrong limit."""
     check_tool_limits(settings.get("max_calls"), settings.get("max_failures"))
-    known = [each.name for each in fields(Tool) if each.name not in ("spec", "function", "arguments")]
+    own = ("spec", "function", "arguments", "guards")
+    known = [*[each.name for each in fields(Tool) if each.name not in own], "before_call", "after_call"]
     for name in settings:
         if name not in known:
             near = suggest_name(name, known)

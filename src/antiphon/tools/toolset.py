@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from antiphon._base.escape import escape_unprintable_line
 from antiphon.conversation import Conversation
+from antiphon.tools.guards import CallGuards
 from antiphon.tools.tool import Deps, Tool, ToolDefinitionError, as_tool, as_tools, check_tool_limits
 from antiphon.tools.worker_threads import call_function
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from antiphon.tools.guards import AfterCall, BeforeCall
 
     StepDeps = TypeVar("StepDeps", contravariant=True, default=Any)
     OtherDeps = TypeVar("OtherDeps")
@@ -117,6 +120,13 @@ class Toolset(Generic[StepDeps]):
         """
         check_tool_limits(max_calls, max_failures)
         return self._map(lambda tool: replace(tool, max_calls=max_calls, max_failures=max_failures))
+
+    def guarded(
+        self, *, before_call: BeforeCall | None = None, after_call: AfterCall | None = None
+    ) -> Toolset[StepDeps]:
+        """Return these tools with functions that judge each call of a model before it runs, and its result."""
+        guards = CallGuards.of(before_call, after_call)
+        return self._map(lambda tool: replace(tool, guards=guards + tool.guards))
 
     def prepared(self, function: Callable[[StepContext[OtherDeps], tuple[Tool, ...]], _Prepared]) -> Toolset[OtherDeps]:
         """Return a toolset whose tools a function chooses before each request; it may be asynchronous.

@@ -8,6 +8,7 @@ from typing import Any
 from antiphon.conversation import ToolCall
 from antiphon.results import to_plain_json
 from antiphon.session import (
+    AnswerDelta,
     CallFinished,
     CallStarted,
     Compacted,
@@ -161,7 +162,7 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.state = "waiting"
         case RequestDelayed():
             run.is_delayed = True
-        case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
+        case AnswerDelta() | Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
             pass
         case FellBack():
             run.model, run.said, run.thoughts, run.writing = body.next, [], [], ""

@@ -15,6 +15,7 @@ from antiphon.effects import HumanAnswer
 from antiphon.results import to_plain_json
 from antiphon.session import (
     AIResult,
+    AnswerDelta,
     CallFinished,
     CallStarted,
     Compacted,
@@ -126,6 +127,7 @@ _EVENT_TYPES: dict[type, str] = {
     TextDelta: "text",
     ReasoningDelta: "reasoning",
     CallDelta: "call_delta",
+    AnswerDelta: "answer_delta",
     ProgressDelta: "progress",
     RetryDelta: "retry",
     CallStarted: "call_started",
@@ -148,7 +150,7 @@ if missing := {*get_args(EventBody)} ^ _EVENT_TYPES.keys():
 
 def _encode_body(body: EventBody) -> dict[str, Any]:
     match body:
-        case TextDelta(text) | ReasoningDelta(text):
+        case TextDelta(text) | ReasoningDelta(text) | AnswerDelta(text):
             return {"text": to_plain_json(text)}
         case CallDelta(index, name, arguments):
             return {

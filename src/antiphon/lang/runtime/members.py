@@ -18,15 +18,15 @@ from antiphon.lang.runtime.values import from_python, get_kind_name, is_python_o
 from antiphon.lang.typecheck import types as t
 from antiphon.lang.typecheck.assignability import exposes_hidden_field, is_assignable
 from antiphon.results.plain_json import NestableResult
-from antiphon.session.result import AIResult
+from antiphon.session.result import AIResult, unwrap_value
 
 
 def get_member(value: Any, name: str) -> Any:
     """Return `value.name` of a value of unknown type."""
-    if type(value) is AIResult:
+    if isinstance(value, AIResult):
         if name in t.AI_MEMBER_NAMES:
             return get_answer_member(value, name)
-        value = value.value
+        value = unwrap_value(cast(object, value))
     if isinstance(value, NestableResult):
         value = value.to_json()
     if isinstance(value, dict):
@@ -61,8 +61,8 @@ def _hint_missing_member(value: Any, name: str) -> str:
 
 def get_optional_member(value: Any, name: str) -> Any:
     """Return `value.name` before `??` or in a comparison with null: a missing field is null."""
-    if type(value) is AIResult and name not in t.AI_MEMBER_NAMES:
-        value = value.value
+    if name not in t.AI_MEMBER_NAMES:
+        value = unwrap_value(value)
     if isinstance(value, NestableResult):
         value = value.to_json()
     if isinstance(value, dict):
@@ -80,10 +80,9 @@ def get_python_attribute(value: Any, name: str) -> Any:
 
 def get_answer_member(value: Any, name: str) -> Any:
     """Return `value`, `toolCalls` or `run` of an AI result; a plain value has no tool calls."""
-    if type(value) is not AIResult:
-        value = AIResult(value)
     if name == "value":
-        return value.value
+        return unwrap_value(value)
+    value = cast("AIResult[Any]", value) if isinstance(value, AIResult) else AIResult[Any](value)
     if name == "toolCalls":
         return [
             {"tool": c.tool, "args": c.args, "result": c.result, "error": c.error, "duration": c.duration}
@@ -203,7 +202,7 @@ def iterate_value(value: Any) -> Any:
         return value
     if kind is int:
         return range(value)
-    if kind is AIResult:
+    if issubclass(kind, AIResult):
         raise VibeError("V0908", "Cannot iterate over AIResult directly. Use .toolCalls or .value")
     if isinstance(value, (list, range)):
         return cast(Any, value)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from antiphon._base.json import decode_unique_json
 from antiphon.lang.runtime.errors import VibeError
 from antiphon.results.plain_json import NestableResult
-from antiphon.session.result import AIResult
+from antiphon.session.result import AIResult, unwrap_value
 
 _SCALARS = (str, int, float, bool, type(None))
 _MAX_DEPTH = 100
@@ -45,7 +45,11 @@ def copy_value(value: Any) -> Any:
     kind = value.__class__
     if kind in _SCALARS:
         return value
-    return AIResult(deep_copy(value.value), value.tool_calls, value.run) if kind is AIResult else deep_copy(value)
+    return (
+        AIResult(deep_copy(value.value), value.tool_calls, value.run)
+        if issubclass(kind, AIResult)
+        else deep_copy(value)
+    )
 
 
 def deep_copy(value: Any) -> Any:
@@ -54,7 +58,7 @@ def deep_copy(value: Any) -> Any:
 
 
 def _copy(value: Any, known: dict[int, Any]) -> Any:
-    value = value.value if type(value) is AIResult else value
+    value = unwrap_value(value)
     if not isinstance(value, list | dict):
         return value
     given = cast("list[Any] | dict[str, Any]", value)
@@ -73,12 +77,12 @@ def _copy(value: Any, known: dict[int, Any]) -> Any:
 
 def unwrap_answer(value: Any) -> Any:
     """Return the value of an AI result; any other value as it is."""
-    return value.value if type(value) is AIResult else value
+    return unwrap_value(value)
 
 
 def to_plain_value(value: Any) -> Any:
     """Return a value without AI results at any depth, for Python, JSON and tools."""
-    value = value.value if type(value) is AIResult else value
+    value = unwrap_value(value)
     try:
         if isinstance(value, list):
             return [to_plain_value(item) for item in cast(list[Any], value)]
@@ -184,7 +188,7 @@ def to_text(value: Any) -> str:
         return "null"
     if kind is float:
         return format_float(value)
-    if kind is AIResult:
+    if issubclass(kind, AIResult):
         return to_text(value.value)
     if kind is ErrorValue:
         return value["message"]
@@ -248,7 +252,7 @@ def to_json_value(value: Any, depth: int = 0) -> Any:
     if kind is float:
         whole = math.isfinite(value) and value == int(value) and abs(value) < 1e21
         return int(value) if whole else value if math.isfinite(value) else to_text(value)
-    if kind is AIResult:
+    if issubclass(kind, AIResult):
         return to_json_value(value.value, depth)
     if isinstance(value, list):
         return [to_json_value(item, depth + 1) for item in cast(list[Any], value)]
