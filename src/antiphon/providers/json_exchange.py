@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antiphon._base.json import dump_json, load_json
 from antiphon.errors import BadReply, MalformedJSONError, ProviderError
@@ -17,6 +17,13 @@ from antiphon.providers.retry import Retry
 
 if TYPE_CHECKING:
     from antiphon.wire import ApiCodec, Target
+
+
+class JsonAnswer(NamedTuple):
+    """The headers and the body of an answer. The body is None if it is empty."""
+
+    headers: Mapping[str, str]
+    body: Any
 
 
 @dataclass(slots=True)
@@ -34,14 +41,16 @@ class JsonExchange:
     cancelling: SendRequest | None = field(default=None, init=False)
 
     def steps(self) -> Generator[ExchangeStep, ExchangeEvent, None]:
-        """Send the request, and again while the error is one that a retry may mend."""
-        send = SendRequest(dump_json(dict(self.body)).encode())
+        """Send the request."""
+        self.result = (yield from self.fetch(SendRequest(dump_json(dict(self.body)).encode()))).body
+
+    def fetch(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, JsonAnswer]:
+        """Send a request, and again while the error is one that a retry may mend. Return its answer."""
         began, attempt = time.monotonic(), 0
         while True:
             attempt += 1
             try:
-                self.result = yield from self._send(send)
-                return
+                return (yield from self._send(send))
             except ProviderError as error:
                 error.args = (self.secrets.hide(str(error)),)
                 wait = self.retry.wait(attempt, error, time.monotonic() - began)
@@ -49,7 +58,7 @@ class JsonExchange:
                     raise
             yield WaitStep(wait)
 
-    def _send(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, Any]:
+    def _send(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, JsonAnswer]:
         provider = self.target.provider
         answer = yield send
         meter = ResponseMeter(self.bounds, provider)
@@ -64,7 +73,7 @@ class JsonExchange:
         if meter.broken is not None:
             raise meter.broken
         try:
-            return load_json(content, "the answer")
+            return JsonAnswer(answer.headers, load_json(content, "the answer") if content.strip() else None)
         except MalformedJSONError as error:
             raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
 

@@ -148,6 +148,14 @@ class ModelUnknown:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesOmitted:
+    """Files of earlier messages or of tools that the model is not shown; a line of text stands in their place."""
+
+    model: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run ended with a result, or with an error."""
 
@@ -176,6 +184,7 @@ EventBody = (
     | Healed
     | FactWrong
     | ModelUnknown
+    | FilesOmitted
     | RunEnded
 )
 

@@ -12,6 +12,7 @@ from antiphon.session import (
     CallStarted,
     Compacted,
     Event,
+    FilesOmitted,
     ModelUnknown,
     PrefixChanged,
     Question,
@@ -153,7 +154,7 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.state = "waiting" if run.questions else "running"
         case RunWaits():
             run.state = "waiting"
-        case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
+        case Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | FilesOmitted():
             pass
         case RunEnded(state, _, error):
             run.state, run.ended, run.writing, run.thoughts = state, at, "", []
