@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
 from antiphon.conversation import (
+    Audio,
     Conversation,
+    Document,
+    File,
     Image,
     OpaquePart,
     Origin,
@@ -18,6 +22,7 @@ from antiphon.conversation import (
     ToolCall,
     ToolResult,
     ToolSpec,
+    Video,
 )
 from antiphon.errors import AntiphonError
 from antiphon.results import Display, Result
@@ -53,6 +58,29 @@ json_values = st.recursive(
 )
 arguments = st.dictionaries(any_text, st.none() | st.booleans() | st.integers() | any_text, max_size=3)
 images = st.sampled_from([Image(data="iVBORw0KGgo=", media_type="image/png"), Image(url="https://example.com/a.png")])
+_contents = {
+    Document: [b"%PDF-1.4 x", b"Rain.", "naïve ```text```".encode(), b'{"a": 1}'],
+    Audio: [b"RIFF0000WAVEfmt ", b"ID3\x04"],
+    Video: [b"\0\0\0\x20ftypisom", b"\x1aE\xdf\xa3"],
+}
+_names = st.sampled_from(["", "a.pdf", "notes of\nrain", 'x"y/../z', "ünï.txt", "x" * 300])
+_kept = st.builds(File, st.sampled_from(["file_1", "f"]), st.sampled_from(["anthropic", "openai", "google"]))
+_files = st.lists(_kept, max_size=2).map(tuple)
+_urls = st.sampled_from(["https://example.com/a", "https://example.com/a.mp4?x=1"])
+#: Documents, audio, video and uploaded files.
+media = st.one_of(
+    *(
+        st.builds(kind.from_bytes, st.sampled_from(contents), name=_names).flatmap(
+            lambda part: _files.map(lambda files: replace(part, files=files))
+        )
+        for kind, contents in _contents.items()
+    ),
+    st.builds(Document, st.just("JVBERi0xLjQgeA=="), name=_names, title=_names, citations=st.booleans(), files=_files),
+    *(st.builds(kind.from_url, _urls, name=_names) for kind in _contents),
+    _kept,
+    st.builds(File, st.just("f"), st.just("google"), st.sampled_from(["video/mp4", "image/png", "application/pdf"])),
+    images,
+)
 
 
 def origin(api: str) -> Origin:
@@ -117,8 +145,8 @@ read_calls = st.builds(
     st.sampled_from(["", "{", "[1]", '{"a": 1}', '{"a": "\\ud800"}', "null"]) | json_values,
     truncated=st.booleans(),
 )
-contents = any_text | st.lists(any_text.map(Text) | images, max_size=3).map(tuple)
-user_parts = words.map(Text) | images | foreign_parts("user")
+contents = any_text | st.lists(any_text.map(Text) | images | media, max_size=3).map(tuple)
+user_parts = words.map(Text) | images | media | foreign_parts("user")
 assistant_parts = any_text.map(Text) | reasonings() | calls | read_calls | foreign_parts("assistant")
 
 operations = st.one_of(

@@ -10,7 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
+    from antiphon.conversation import (
+        Audio,
+        Chat,
+        Conversation,
+        Document,
+        File,
+        Image,
+        Reasoning,
+        Text,
+        ToolCall,
+        ToolResult,
+        ToolSpec,
+        Video,
+    )
     from antiphon.durable import Store
     from antiphon.effects import Limits
     from antiphon.errors import AntiphonError
@@ -32,8 +45,12 @@ _HOMES = {
     "Chat": "antiphon.conversation",
     "Conversation": "antiphon.conversation",
     "Credential": "antiphon.providers",
+    "Audio": "antiphon.conversation",
+    "Document": "antiphon.conversation",
+    "File": "antiphon.conversation",
     "Fallback": "antiphon.session",
     "Image": "antiphon.conversation",
+    "Video": "antiphon.conversation",
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
     "Limits": "antiphon.effects",
@@ -63,11 +80,14 @@ __all__ = [
     "AIResult",
     "Agent",
     "AntiphonError",
+    "Audio",
     "Chat",
     "Conversation",
     "Credential",
+    "Document",
     "Embeddings",
     "Fallback",
+    "File",
     "Image",
     "Limits",
     "Model",
@@ -82,6 +102,7 @@ __all__ = [
     "ToolContext",
     "ToolResult",
     "ToolSpec",
+    "Video",
     "aembed",
     "connect",
     "embed",

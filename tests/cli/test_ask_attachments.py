@@ -49,7 +49,7 @@ PAGES: dict[str, tuple[int, dict[str, str], bytes]] = {
     "/private": (302, {"location": "http://10.0.0.1/a.png"}, b""),
     "/round": (302, {"location": "/round"}, b""),
     "/file": (302, {"location": "file:///etc/passwd"}, b""),
-    "/large": (200, {"content-length": "20000001"}, b"a"),
+    "/large": (200, {"content-length": "100000001"}, b"a"),
 }  # fmt: skip
 
 
@@ -116,17 +116,17 @@ def test_a_pdf_goes_to_whom_it_may_in_the_form_of_his_api(
         for step in path:
             found = found[step]
         assert found.endswith(base64.b64encode(PDF).decode())
-    # Whoever else goes on is told of it.
+    # Whoever else goes on gets it in the form of another API.
     other = "openai/gpt-5" if model.startswith("anthropic") else "anthropic/claude-sonnet-5"
     assert ask("And?", "-c", "-m", other).code == 0
-    assert f"[the PDF report.pdf, which was shown to {model} alone]" in json.dumps(fake.requests[-1].body)
+    assert base64.b64encode(PDF).decode() in json.dumps(fake.requests[-1].body)
     assert "Sum up." in antiphon("show", "last").out
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("report.pdf", "it takes no PDFs; send its text (`pdftotext FILE - | antiphon ask …`)"),
+        ("report.pdf", "0.5b takes no PDFs; send its text, or ask a model that does"),
         ("a.png", "0.5b cannot see images; describe it, or ask a model that can"),
     ],
 )
@@ -146,7 +146,7 @@ def test_what_cannot_be_sent_along_is_told(fake: Fake) -> None:
         (".", "directory"),
         ("data.bin", "neither text (UTF-8) nor an image (PNG, JPEG, GIF, WebP) nor a PDF"),
         ("empty", "'empty' is empty"),
-        ("/dev/zero", "has more than 20 MB"),
+        ("/dev/zero", "has more than 100 MB"),
         ("ftp://example.org/x", "no URL that starts with http:// or https://"),
         ("file:///etc/passwd", "no URL that starts with http:// or https://"),
     ):
@@ -173,7 +173,7 @@ UNFETCHED = [
     ("/private", "this machine or in a private network"),
     ("/round", "redirects"),
     ("/file", "no URL that starts with"),
-    ("/large", "it has more than 20 MB"),
+    ("/large", "it has more than 100 MB"),
 ]
 
 

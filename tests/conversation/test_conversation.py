@@ -324,12 +324,12 @@ class TestContent:
             Conversation().add_user(text)
 
     def test_no_content_is_refused(self):
-        with pytest.raises(ContentError, match="needs text or an image"):
+        with pytest.raises(ContentError, match="needs text, an image or a file"):
             Conversation().add_user([])
 
     @pytest.mark.parametrize("wrong", [3, None, {"role": "user"}, [3], [None], [LIST], [Reasoning("hm")]])
     def test_content_of_the_wrong_kind(self, wrong: object):
-        with pytest.raises(ContentError, match="a user turn holds text, images and chat, not "):
+        with pytest.raises(ContentError, match="a user turn holds text, images, files and chat, not "):
             Conversation().add_user(wrong)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("wrong", [3, None, [3], [Image(url="https://x")]])
@@ -356,7 +356,7 @@ class TestContent:
             (lambda: ToolCall("x", "f", {"a": float("nan")}), "the arguments of call 'x' to `f` has no JSON form"),
             (lambda: ToolCall("x", "f", {"a": {1}}), "has no JSON form"),
             (lambda: ToolResult("x", 3), "the result of call 'x' is text or a list of parts, not int"),  # type: ignore[arg-type]
-            (lambda: ToolResult("x", (3,)), "holds text and images, not int"),  # type: ignore[arg-type]
+            (lambda: ToolResult("x", (3,)), "holds text, images and files, not int"),  # type: ignore[arg-type]
             (lambda: ToolResult("x", (Image(url="https://x"),), True), "error result of call 'x' holds text only"),
             (lambda: ToolResult("x", {"temp": 4}), "is text or a list of parts, not dict"),  # type: ignore[arg-type]
             (lambda: Image(data="not base64!!", media_type="image/png"), "an image's `data` is base64"),

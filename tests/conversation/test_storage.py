@@ -214,7 +214,7 @@ def test_no_file(tmp_path: Path):
             lambda d: d["turns"][1]["parts"][0].update(arguments=[]),
             "turn 2, part 1: `arguments` is an object, not list",
         ),
-        (lambda d: d["turns"][0]["parts"][0].update(type="video"), "turn 1, part 1: there is no part of type 'video'"),
+        (lambda d: d["turns"][0]["parts"][0].update(type="smell"), "turn 1, part 1: there is no part of type 'smell'"),
         (lambda d: d["turns"][0]["parts"][0].update(text=3), "turn 1, part 1: `text` is text, not int"),
         (lambda d: d["turns"][0]["parts"].append({"type": "reasoning"}), "turn 1, part 2: a part of type 'reasoning'"),
         (lambda d: d["turns"][1]["results"][0].update(content=3), "turn 2, result 1: `content` is text or a list"),

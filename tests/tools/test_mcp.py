@@ -92,7 +92,14 @@ def answered(answer: Any, /, **arguments: Any) -> ToolResult:
             {"n": 1},
             (Text('{"n":1}'), Image(data=PNG, media_type="image/png")),
         ),
-        ([types.AudioContent(data="AAAA", mime_type="audio/wav")], None, "[audio, audio/wav, 3 bytes, not shown]"),
+        (
+            [types.AudioContent(data="AAAA", mime_type="audio/wav")],
+            None,
+            (
+                "[audio, audio/wav, not shown: an audio cannot be used: it is called audio/wav, but its bytes are none;"
+                " was it read whole, as bytes?]"
+            ),
+        ),
         (
             [types.EmbeddedResource(resource=types.TextResourceContents(uri="file:///a", text="inside"))],
             None,

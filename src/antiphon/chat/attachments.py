@@ -1,43 +1,46 @@
 """Attachments: files, URLs and standard input, whose type is detected by their first bytes.
 
-Text goes into the message, images are shown to models that can see, PDFs go to those whose API has a place for them.
+Text goes into the message. Images, documents, audio and video are parts of it, for models that accept them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from antiphon._base.code_fences import fence_text
 from antiphon._base.files import open_named_file
-from antiphon.chat.code_fences import fence_text
-from antiphon.chat.image_types import detect_image
-from antiphon.conversation import Image, OpaquePart, ProviderPayload, Text, UserPart
+from antiphon.conversation import Audio, Document, Image, MediaPart, Text, UserPart, Video, make_media
+from antiphon.conversation.media_types import detect_type
 from antiphon.errors import ContentError
 
 if TYPE_CHECKING:
     from antiphon.wire import Target
 
-#: What any of the providers takes in one request, with room for the rest of it.
-MAX_ATTACHMENT_BYTES = 20_000_000
+#: The largest file. What does not fit into a request is uploaded first, where the provider keeps files.
+MAX_ATTACHMENT_BYTES = 100_000_000
+#: The largest text: it is sent within the request, and no model reads more.
+_MAX_TEXT_BYTES = 20_000_000
 _FETCH_SECONDS = 60.0
-_PDF_PREFIX = b"%PDF-"
+_PDF_TYPE = "application/pdf"
+#: Documents that only their names tell.
+_OFFICE_TYPES = ("application/vnd.", "application/msword", "application/rtf", "application/epub")
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An attachment: a text, an image, or the bytes of a PDF, with its name in the message."""
+    """An attachment: a text, or an image or another file, with its name in the message."""
 
     name: str
-    content: str | Image | bytes
+    content: str | Image | Document | Audio | Video
 
     @property
     def text(self) -> str:
-        """The text for the message; empty for images and PDFs."""
+        """The text for the message; empty for images and other files."""
         if not isinstance(self.content, str):
             return ""
         return f"{self.name}:\n{fence_text(self.content)}"
@@ -54,16 +57,11 @@ def make_attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachm
         raise ContentError(
             f"{name!r} has more than {MAX_ATTACHMENT_BYTES // 1_000_000} MB, which no provider takes; make it smaller"
         )
-    if (image := detect_image(data)) is not None:
-        return Attachment(name, image)
-    if data[:1024].lstrip().startswith(_PDF_PREFIX):
-        return Attachment(name, data)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ContentError(f"{name!r} is neither text (UTF-8) nor an image (PNG, JPEG, GIF, WebP) nor a PDF")
+    text = _decode_text(data)
+    if text is None:
+        return Attachment(name, _make_file(name, data))
+    if len(data) > _MAX_TEXT_BYTES:
+        raise ContentError(f"{name!r} has more than {_MAX_TEXT_BYTES // 1_000_000} MB of text; make it smaller")
     if not text.strip():
         raise ContentError(f"{name!r} is empty")
     if is_page:
@@ -71,6 +69,31 @@ def make_attachment(name: str, data: bytes, *, is_page: bool = False) -> Attachm
 
         text = html_to_text(text, name)
     return Attachment(name, text)
+
+
+def _decode_text(data: bytes) -> str | None:
+    """Return the bytes as text, or None for an image, a PDF and anything else that is no text."""
+    if data[:8].startswith((b"%PDF-", b"GIF8")) or detect_type(data) == _PDF_TYPE:
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _make_file(name: str, data: bytes) -> Image | Document | Audio | Video:
+    named = name.partition("?")[0].replace("\\", "/").rpartition("/")[2][:100]
+    try:
+        made = make_media(data, named)
+    except ContentError:
+        made = None
+    # What has none of the known types could be anything.
+    if made is None or not (detect_type(data) or made.media_type.startswith(_OFFICE_TYPES)):
+        raise ContentError(
+            f"{name!r} is neither text (UTF-8) nor an image (PNG, JPEG, GIF, WebP) nor a PDF, audio or video"
+        )
+    return made
 
 
 def read_attachment(path: str) -> Attachment:
@@ -138,7 +161,7 @@ def _list_local_hosts(url: str) -> list[str]:
 
 
 def load_attachment_part(source: str | bytes, name: str, target: Target | None) -> UserPart:
-    """Return a file, a URL or bytes with a `name` as a part of a message, in the form of the model's API."""
+    """Return a file, a URL or bytes with a `name` as a part of a message."""
     if isinstance(source, bytes):
         attachment = make_attachment(name, source)
     else:
@@ -146,36 +169,22 @@ def load_attachment_part(source: str | bytes, name: str, target: Target | None) 
     return make_attachment_part(attachment, target) or Text(attachment.text)
 
 
-def make_attachment_part(sent: Attachment, target: Target | None) -> UserPart | None:
-    """What of an attachment is a part of its own, in the form of the model's API; nothing of a text.
+def make_attachment_part(sent: Attachment, target: Target | None) -> MediaPart | None:
+    """What of an attachment is a part of its own; nothing of a text.
 
     An error says why the model cannot be given it.
     """
-    from antiphon.wire.images import find_image_problem
+    from antiphon.wire.media import find_media_problem
 
-    match sent.content:
-        case str():
-            return None
-        case Image() as image:
-            if target is not None and (reason := find_image_problem(image, target)):
-                raise ContentError(f"{sent.name!r} cannot be sent to {target.provider}/{target.model}: {reason}")
-            return image
-        case bytes() as data:
-            return _make_document_part(sent.name, data, target)
+    part = sent.content
+    if isinstance(part, str):
+        return None
+    if target is not None and (reason := find_media_problem(part, target)):
+        hint = " (`pdftotext FILE - | antiphon ask …` sends its text)" if is_pdf(part) else ""
+        raise ContentError(f"{sent.name!r} cannot be sent to {target.provider}/{target.model}: {reason}{hint}")
+    return part
 
 
-def _make_document_part(name: str, data: bytes, target: Target | None) -> OpaquePart:
-    from antiphon.wire import APIS
-
-    # Servers that only implement the API of another company take no documents.
-    forms = {spec.provider: spec.history.build_document for spec in APIS.values() if spec.history.build_document}
-    form = forms.get(target.provider) if target is not None else None
-    if target is None or form is None or not target.accepts_images():
-        model = f"{target.provider}/{target.model}" if target is not None else "this model"
-        raise ContentError(
-            f"{name!r} cannot be sent to {model}: it takes no PDFs; send its text"
-            f" (`pdftotext FILE - | antiphon ask …`), or ask a model of {', '.join(sorted(forms))}"
-        )
-    block = form(name.rpartition("/")[2][:100] or "document.pdf", base64.b64encode(data).decode())
-    native = ProviderPayload(target.origin, block)
-    return OpaquePart(native, f"[the PDF {name}, which was shown to {target.provider}/{target.model} alone]")
+def is_pdf(part: MediaPart) -> bool:
+    """Return whether this is a PDF."""
+    return isinstance(part, Document) and part.media_type == "application/pdf"

@@ -17,7 +17,7 @@ from antiphon.chat.reply import Reply
 from antiphon.chat.saved_conversation import SavedConversation
 from antiphon.chat.tool_selection import ToolRegistry, ToolSelection
 from antiphon.config.default_model import LOCAL_TOOL_MODEL
-from antiphon.conversation import AssistantTurn, Conversation, Image, OpaquePart, UserPart, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, MediaPart, OpaquePart, UserPart, UserTurn
 from antiphon.conversation.interruption import add_interrupted_answer, is_last_answer_interrupted, make_continue_note
 from antiphon.conversation.turns import normalize_user_parts
 from antiphon.effects import HumanAnswer
@@ -327,7 +327,7 @@ class Chat:
             turn = turns[position] if 0 <= position < len(turns) else None
             if not isinstance(turn, UserTurn):
                 raise OptionError(f"turn {position} is no message; the conversation has {len(turns)} turns")
-            attached = [part for part in turn.parts if isinstance(part, Image | OpaquePart)]
+            attached = [part for part in turn.parts if isinstance(part, MediaPart | OpaquePart)]
             self.fork(position)
             return self.send([*normalize_user_parts(said, None), *attached])
 

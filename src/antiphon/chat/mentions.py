@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from antiphon._base.code_fences import fence_text
 from antiphon._base.did_you_mean import suggest_name
-from antiphon.chat.code_fences import fence_text
-from antiphon.chat.image_types import detect_image
 from antiphon.conversation import Image, Text, UserPart
+from antiphon.conversation.media_types import detect_type
 from antiphon.errors import ContentError
 from antiphon.tools.file_sandbox import SandboxRoots
 from antiphon.tools.path_resolution import PathNotFound, quote_path
@@ -156,18 +156,18 @@ def _read_mention(
 def _read_image(stream: BinaryIO) -> Image | None:
     with stream:
         start = stream.read(16)
-        if detect_image(start) is None:
+        if not detect_type(start).startswith("image/"):
             return None
         data = start + stream.read(_LARGEST_IMAGE)
         if len(data) > _LARGEST_IMAGE:
             raise ToolFailure(f"the image has more than {_LARGEST_IMAGE // 1_000_000} MB, which no provider takes")
-        return detect_image(data)
+        return Image.from_bytes(data)
 
 
 def _check_image(image: Image, path: str, target: Target | None) -> Image:
-    from antiphon.wire.images import find_image_problem
+    from antiphon.wire.media import find_media_problem
 
-    if target is not None and (reason := find_image_problem(image, target)):
+    if target is not None and (reason := find_media_problem(image, target)):
         raise ToolFailure(f"{quote_path(path)} cannot be shown to {target.provider}/{target.model}: {reason}")
     return image
 

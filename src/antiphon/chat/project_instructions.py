@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from antiphon.chat.code_fences import fence_text
+from antiphon._base.code_fences import fence_text
 from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:

@@ -9,18 +9,17 @@ from antiphon.conversation.compaction import Compaction, estimate_tokens
 from antiphon.conversation.conversation import Conversation, Ready, RequestHead, RequestHeads
 from antiphon.conversation.derived import DerivedKey, DerivedValues
 from antiphon.conversation.from_messages import Item, assemble
+from antiphon.conversation.media import Audio, Document, File, Image, Media, MediaPart, Video, make_media
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
     Citation,
     HostedTool,
-    Image,
     Note,
     NoteKind,
     OpaquePart,
-    Origin,
-    ProviderPayload,
     Reasoning,
+    ResultPart,
     ServerCall,
     ServerResult,
     Text,
@@ -34,6 +33,7 @@ from antiphon.conversation.parts import (
     shorten_call_id,
 )
 from antiphon.conversation.pending_questions import OpenQuestion
+from antiphon.conversation.provider_payload import Origin, ProviderPayload
 from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.repair import RepairAction
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
@@ -41,15 +41,20 @@ from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 __all__ = [
     "AssistantPart",
     "AssistantTurn",
+    "Audio",
     "Chat",
     "Citation",
     "Compaction",
     "Conversation",
     "DerivedKey",
     "DerivedValues",
+    "Document",
+    "File",
     "HostedTool",
     "Image",
     "Item",
+    "Media",
+    "MediaPart",
     "Note",
     "NoteKind",
     "OpaquePart",
@@ -62,6 +67,7 @@ __all__ = [
     "RepairAction",
     "RequestHead",
     "RequestHeads",
+    "ResultPart",
     "ServerCall",
     "ServerResult",
     "Text",
@@ -72,9 +78,11 @@ __all__ = [
     "Update",
     "UserPart",
     "UserTurn",
+    "Video",
     "assemble",
     "estimate_tokens",
     "is_valid_tool_name",
+    "make_media",
     "normalize_call_id",
     "shorten_call_id",
 ]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 from antiphon._base.json import dump_json, sanitize_unicode
 from antiphon.conversation.attribution import escape_human_text
 from antiphon.conversation.derived import DerivedKey
+from antiphon.conversation.media import Document, File, Media, MediaPart
 from antiphon.conversation.parts import (
     AssistantPart,
-    Image,
     Note,
     OpaquePart,
     Reasoning,
@@ -33,6 +33,8 @@ SummarySource = str | Callable[[Sequence[Turn]], str]
 
 #: Approximate tokens of an image at the sizes that providers scale to.
 IMAGE_TOKENS = 1000
+#: Approximate bytes of a file per token: pages of a PDF, seconds of audio and of video.
+_BYTES_PER_TOKEN = {"document": 20, "audio": 500, "video": 600}
 
 
 def estimate_tokens(text: str) -> int:
@@ -155,8 +157,8 @@ def _truncate_result(result: ToolResult, limit: int, count: Callable[[str], int]
     if count(short) >= tokens:
         return result
     kept[handle] = text
-    images = tuple(part for part in result.parts if isinstance(part, Image))
-    return replace(result, content=(Text(short), *images) if images else short, native=None, handle=handle)
+    media = tuple(part for part in result.parts if isinstance(part, MediaPart))
+    return replace(result, content=(Text(short), *media) if media else short, native=None, handle=handle)
 
 
 _TOKENS = DerivedKey[int]("tokens")
@@ -192,8 +194,16 @@ def estimate_conversation_tokens(conversation: Conversation, counted: CountedTur
     return sum(count_turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
 
 
+def _estimate_media_tokens(part: MediaPart, count: Callable[[str], int]) -> int:
+    if isinstance(part, Document) and part.is_text:
+        return count(part.text)
+    if isinstance(part, File) or part.kind not in _BYTES_PER_TOKEN:
+        return IMAGE_TOKENS
+    return max(part.size // _BYTES_PER_TOKEN[part.kind], IMAGE_TOKENS)
+
+
 def _count_tokens(
-    parts: Iterable[Image | Note | Update | AssistantPart | ToolResult], count: Callable[[str], int]
+    parts: Iterable[MediaPart | Note | Update | AssistantPart | ToolResult], count: Callable[[str], int]
 ) -> int:
     tokens = 0
     for part in parts:
@@ -204,8 +214,8 @@ def _count_tokens(
                 tokens += count(part.system or "") + sum(count(dump_json(tool.parameters)) + 8 for tool in part.added)
             case OpaquePart() | ServerCall() | ServerResult():
                 tokens += count(dump_json(part.native.data)) if part.native else 0
-            case Image():
-                tokens += IMAGE_TOKENS
+            case Media() | File():
+                tokens += _estimate_media_tokens(part, count)
             case ToolCall():
                 tokens += count(part.name) + count(part.arguments_json) + 8
             case ToolResult(content=str(text)):

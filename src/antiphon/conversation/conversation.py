@@ -12,7 +12,16 @@ from antiphon._base.did_you_mean import hint_arguments, make_hinting_getattr
 from antiphon._base.json import sanitize_unicode
 from antiphon.conversation.compaction import Compaction, SummarySource, estimate_tokens, plan_compaction
 from antiphon.conversation.derived import DerivedKey, DerivedValues
-from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, Update, UserPart
+from antiphon.conversation.parts import (
+    AssistantPart,
+    ResultPart,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Update,
+    UserPart,
+)
 from antiphon.conversation.pending_questions import OpenQuestion
 from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.repair import RepairAction, make_interrupted_result, make_unanswered_action
@@ -270,7 +279,7 @@ class Conversation:
     def add_tool_result(
         self,
         call_id: str,
-        content: str | Sequence[str | Text | Image],
+        content: str | Sequence[str | ResultPart],
         is_error: bool = False,
         *,
         name: str = "",

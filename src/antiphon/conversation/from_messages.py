@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from antiphon.conversation.conversation import Conversation
+from antiphon.conversation.media import MediaPart
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
-    Image,
     Text,
     ToolCall,
     ToolResult,
@@ -138,9 +138,9 @@ class _ConversationBuilder:
     def store_orphan_result(self, where: str, result: ToolResult) -> None:
         """Store the content of a result whose call is missing, as user text that names its source."""
         found = f"a result for call {result.call_id!r}, which nobody made: {result.text[:60]!r}"
-        images = [part for part in result.parts if isinstance(part, Image)]
+        media = [part for part in result.parts if isinstance(part, MediaPart)]
         said: list[UserPart] = (
-            [Text(_ORPHAN_RESULT_TEMPLATE.format(result.text)), *images] if images or result.text.strip() else []
+            [Text(_ORPHAN_RESULT_TEMPLATE.format(result.text)), *media] if media or result.text.strip() else []
         )
         action = "it is kept as text" if said else "it says nothing and is dropped"
         self.note("orphan-result", where, found, action, result.call_id)

@@ -1,9 +1,10 @@
-"""The parts of turns: text, images, chat, reasoning, tool calls and results, and provider-specific blocks."""
+"""The parts of turns: text, chat, reasoning, tool calls and results, and provider-specific blocks.
+
+Images and other files are in `media`.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import re
 import string
@@ -13,6 +14,8 @@ from typing import Any, Literal, cast, get_args
 
 from antiphon._base.json import dump_json, load_json, normalize_json, sanitize_unicode
 from antiphon.conversation.attribution import HUMAN_AUTHOR, attribute_text
+from antiphon.conversation.media import Media, MediaPart
+from antiphon.conversation.provider_payload import ProviderPayload, clean_fields
 from antiphon.errors import ContentError, MalformedJSONError
 from antiphon.results import Result
 
@@ -20,38 +23,6 @@ _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 _AUTHOR = re.compile(r"@?[A-Za-z0-9_.-]{1,64}\Z")
 _SHORT_ID_ALPHABET = string.digits + string.ascii_letters
-
-
-def _clean_fields(value: object, *names: str) -> None:
-    """Sanitize these text fields of a value. Raise a ContentError if one is not text."""
-    for name in names:
-        text = getattr(value, name)
-        # Nearly all texts are plain ASCII, which stays as it is.
-        if type(text) is not str or not text.isascii() or "\0" in text:
-            object.__setattr__(value, name, sanitize_unicode(text))
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The source of an opaque value: only the same provider, API and model gets it back."""
-
-    provider: str
-    api: str
-    model: str
-
-    def __post_init__(self) -> None:
-        _clean_fields(self, "provider", "api", "model")
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderPayload:
-    """A provider's own JSON for a part, stored unchanged so that it can be sent back to its origin."""
-
-    origin: Origin
-    data: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "data", normalize_json(self.data, "a provider's own data"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +40,7 @@ class Citation:
     end: int | None = None
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "url", "title", "quote")
+        clean_fields(self, "url", "title", "quote")
 
     @property
     def name(self) -> str:
@@ -89,34 +60,7 @@ class Text:
     citations: tuple[Citation, ...] = ()
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "text")
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """An image as base64 `data` with its `media_type`, or as a `url` that the provider fetches."""
-
-    data: str = ""
-    media_type: str = ""
-    url: str = ""
-    native: ProviderPayload | None = None
-
-    def __post_init__(self) -> None:
-        _clean_fields(self, "media_type", "url")
-        if bool(self.data) == bool(self.url):
-            raise ContentError("an image has either `data` (base64) or a `url`")
-        if self.data and not self.media_type.startswith("image/"):
-            raise ContentError(f"an image's `media_type` looks like 'image/png', not {self.media_type!r}")
-        if self.data:
-            try:
-                binascii.a2b_base64(self.data.encode(), strict_mode=True)
-            except (binascii.Error, UnicodeEncodeError) as error:
-                raise ContentError(f"an image's `data` is base64: {error}; see `Image.from_bytes`") from None
-
-    @classmethod
-    def from_bytes(cls, content: bytes, media_type: str) -> Image:
-        """Return an image made from the bytes of its file."""
-        return cls(data=base64.b64encode(content).decode(), media_type=media_type)
+        clean_fields(self, "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +84,7 @@ class Chat:
         if name.lower() == HUMAN_AUTHOR:
             raise ContentError(f"{self.author!r} is the human's name; what the human says is `Text`, without an author")
         object.__setattr__(self, "author", name)
-        _clean_fields(self, "text")
+        clean_fields(self, "text")
 
     @property
     def attributed_text(self) -> str:
@@ -165,7 +109,7 @@ class Note:
     kind: NoteKind
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "text")
+        clean_fields(self, "text")
         if self.kind not in get_args(NoteKind):
             raise ContentError(f"the kind of a note is one of {', '.join(get_args(NoteKind))}, not {self.kind!r}")
         if not self.text.strip():
@@ -185,7 +129,7 @@ class Reasoning:
     bound: str = ""
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "text", "bound")
+        clean_fields(self, "text", "bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +144,7 @@ class OpaquePart:
     text: str = ""
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "text")
+        clean_fields(self, "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +163,7 @@ class ServerCall:
     native: ProviderPayload | None = None
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "id", "tool", "status")
+        clean_fields(self, "id", "tool", "status")
         object.__setattr__(self, "input", normalize_json(self.input, f"the input of server call {self.id!r}"))
 
 
@@ -237,7 +181,7 @@ class ServerResult:
     native: ProviderPayload | None = None
 
     def __post_init__(self) -> None:
-        _clean_fields(self, "call_id", "text")
+        clean_fields(self, "call_id", "text")
         object.__setattr__(self, "files", tuple([sanitize_unicode(name) for name in self.files]))
 
 
@@ -265,7 +209,7 @@ class ToolCall:
         if not isinstance(arguments, Mapping):
             raise ContentError(f"the arguments of call {self.id!r} are an object, not {type(self.arguments).__name__}")
         if self.problem is not None:
-            _clean_fields(self, "problem")
+            clean_fields(self, "problem")
         if not self.arguments_json:
             what = f"the arguments of call {self.id!r} to `{self.name}`"
             object.__setattr__(self, "arguments_json", dump_json(self.arguments, what))
@@ -336,9 +280,13 @@ def shorten_call_id(id: str) -> str:
     return "".join(_SHORT_ID_ALPHABET[number // 62**place % 62] for place in range(9))
 
 
+#: A part of a tool result.
+ResultPart = Text | MediaPart | OpaquePart
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of one tool call: text, or text and images. An error result contains only text.
+    """The result of one tool call: text, or text and files such as images. An error result contains only text.
 
     `name` matters only for `auto_assistant_tool_calls`, which must create the call. `handle` identifies the
     full text of a truncated result, which `Conversation.whole` returns. `semantic` is the tool's result
@@ -346,7 +294,7 @@ class ToolResult:
     """
 
     call_id: str
-    content: str | tuple[Text | Image | OpaquePart, ...]
+    content: str | tuple[ResultPart, ...]
     is_error: bool = False
     name: str = field(default="", compare=False)
     native: ProviderPayload | None = None
@@ -355,35 +303,36 @@ class ToolResult:
 
     def __post_init__(self) -> None:
         if isinstance(self.content, str):
-            _clean_fields(self, "call_id", "handle", "content")
+            clean_fields(self, "call_id", "handle", "content")
             return
-        _clean_fields(self, "call_id", "handle")
+        clean_fields(self, "call_id", "handle")
         content: object = self.content
         if not isinstance(content, list | tuple):
             kind = type(content).__name__
             raise ContentError(f"the result of call {self.call_id!r} is text or a list of parts, not {kind}")
-        parts: list[Text | Image | OpaquePart] = []
+        parts: list[ResultPart] = []
         for part in cast(Sequence[object], content):
             part = Text(part) if isinstance(part, str) else part
-            if not isinstance(part, Text | Image | OpaquePart):
+            if not isinstance(part, ResultPart):
                 kind = type(part).__name__
-                raise ContentError(f"the result of call {self.call_id!r} holds text and images, not {kind}")
-            if self.is_error and isinstance(part, Image):
-                raise ContentError(f"the error result of call {self.call_id!r} holds text only, no image")
+                raise ContentError(f"the result of call {self.call_id!r} holds text, images and files, not {kind}")
+            if self.is_error and isinstance(part, MediaPart):
+                kind = part.kind if isinstance(part, Media) else "file"
+                raise ContentError(f"the error result of call {self.call_id!r} holds text only, no {kind}")
             parts.append(part)
         object.__setattr__(self, "content", tuple(parts))
 
     @property
-    def parts(self) -> tuple[Text | Image | OpaquePart, ...]:
+    def parts(self) -> tuple[ResultPart, ...]:
         """The content as parts, whether it was given as text or as parts."""
         return (Text(self.content),) if isinstance(self.content, str) else self.content
 
     @property
     def text(self) -> str:
-        """The text of the result, without its images."""
+        """The text of the result, without its images and other files."""
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(part.text for part in self.content if not isinstance(part, Image) and part.text)
+        return "\n".join(part.text for part in self.content if not isinstance(part, MediaPart) and part.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +375,7 @@ class ToolSpec:
         parameters: object = self.parameters
         if not isinstance(parameters, dict) or self.parameters.get("type", "object") != "object":
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
-        _clean_fields(self, "description")
+        clean_fields(self, "description")
         object.__setattr__(self, "parameters", normalize_json(self.parameters, f"the parameters of tool `{self.name}`"))
         native: object = self.native
         if native is not None and not isinstance(native, ProviderPayload):
@@ -458,7 +407,7 @@ class Update:
     form: dict[str, Any] | None = None
 
 
-UserPart = Text | Image | Chat | OpaquePart | Note | Update
+UserPart = Text | MediaPart | Chat | OpaquePart | Note | Update
 AssistantPart = Text | Reasoning | ToolCall | ServerCall | ServerResult | OpaquePart
 
 

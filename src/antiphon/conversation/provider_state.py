@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from antiphon._base.json import normalize_json
-from antiphon.conversation.parts import Origin
+from antiphon.conversation.provider_payload import Origin
 from antiphon.errors import ContentError, FormatError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -14,15 +14,13 @@ from antiphon._base.files import read_named_file
 from antiphon._base.json import dump_json, load_json
 from antiphon.conversation.conversation import Conversation, RequestHead
 from antiphon.conversation.from_messages import Item, assemble
+from antiphon.conversation.media import Audio, Document, File, Image, Media, MediaPart, Video
 from antiphon.conversation.parts import (
     Chat,
     Citation,
     HostedTool,
-    Image,
     Note,
     OpaquePart,
-    Origin,
-    ProviderPayload,
     Reasoning,
     ServerCall,
     ServerResult,
@@ -33,6 +31,7 @@ from antiphon.conversation.parts import (
     Update,
 )
 from antiphon.conversation.pending_questions import OpenQuestion
+from antiphon.conversation.provider_payload import Origin, ProviderPayload
 from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.repair import RepairAction
 from antiphon.conversation.turns import Turn, UserTurn
@@ -40,18 +39,18 @@ from antiphon.errors import ContentError, FormatError, VersionError
 from antiphon.results import Result
 
 FORMAT = "antiphon/conversation"
-#: Version 2 adds notes, updates, bound reasoning, a head, citations and calls of hosted tools. A file that
-#: needs none of them is written as version 1.
+#: Version 2 adds notes, updates, bound reasoning, a head, citations, calls of hosted tools, and files other than
+#: images. A file that needs none of them is written as version 1.
 VERSIONS = (1, 2)
 
-StoredPart = Text | Image | Chat | Note | Update | Reasoning | ServerCall | ServerResult | OpaquePart | ToolCall
+StoredPart = Text | MediaPart | Chat | Note | Update | Reasoning | ServerCall | ServerResult | OpaquePart | ToolCall
 
 
 def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
     """Return the conversation as JSON data."""
     questions = conversation.questions
     head = _head_to_json(conversation)
-    is_new = bool(head) or any(_needs_version_2(part) for turn in conversation.turns for part in turn.parts)
+    is_new = bool(head) or any(_needs_version_2(part) for turn in conversation.turns for part in _iter_parts(turn))
     is_new = is_new or any(tool.hosted for tool in conversation.tools)
     return {
         "format": FORMAT,
@@ -67,11 +66,19 @@ def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
     }
 
 
+def _iter_parts(turn: Turn) -> Iterator[StoredPart]:
+    yield from turn.parts
+    for result in () if isinstance(turn, UserTurn) else turn.results:
+        yield from () if isinstance(result.content, str) else result.content
+
+
 def _needs_version_2(part: StoredPart) -> bool:
     if isinstance(part, Text):
         return bool(part.citations)
+    if isinstance(part, Image):
+        return bool(part.name or part.files)
     is_bound = isinstance(part, Reasoning) and bool(part.bound)
-    return is_bound or isinstance(part, Note | Update | ServerCall | ServerResult)
+    return is_bound or isinstance(part, Media | File | Note | Update | ServerCall | ServerResult)
 
 
 def _head_to_json(conversation: Conversation) -> dict[str, Any]:
@@ -181,9 +188,15 @@ def _read_umask() -> int:
 
 # Writing
 
+_MEDIA_FIELDS = ("data", "media_type", "url", "native", "name")
+_FILE_FIELDS = ("id", "origin", "media_type", "name", "expires")
 _PART_TAGS: dict[type, tuple[str, tuple[str, ...]]] = {
     Text: ("text", ("text", "native")),
-    Image: ("image", ("data", "media_type", "url", "native")),
+    Image: ("image", _MEDIA_FIELDS),
+    Document: ("document", (*_MEDIA_FIELDS, "title", "citations")),
+    Audio: ("audio", _MEDIA_FIELDS),
+    Video: ("video", _MEDIA_FIELDS),
+    File: ("file", _FILE_FIELDS),
     Chat: ("chat", ("author", "text")),
     Note: ("note", ("text", "kind")),
     Update: ("update", ("removed", "system", "effort", "form")),
@@ -228,6 +241,8 @@ def turns_from_json(data: Iterable[object]) -> tuple[Turn, ...]:
 def _part_to_json(part: StoredPart) -> dict[str, Any]:
     tag, names = _PART_TAGS[type(part)]
     data = {"type": tag, **_collect_fields(part, *names)}
+    if isinstance(part, Media) and part.files:
+        data["files"] = [_collect_fields(file, *_FILE_FIELDS) for file in part.files]
     if isinstance(part, Update):
         data |= {"added": [tool_to_json(tool) for tool in part.added]} if part.added else {}
         # An empty text or form is meaningful here: it resets the value.
@@ -359,6 +374,20 @@ def _parse_citation(data: dict[str, Any], where: str) -> Citation:
     return Citation(url, title, quote, *places)
 
 
+def _parse_media(data: dict[str, Any], where: str) -> dict[str, Any]:
+    texts: dict[str, Any] = {name: _get_text(data, name, where) for name in _MEDIA_FIELDS if name != "native"}
+    files = [_parse_file(_require_object(each, f"{where}: `files`"), where) for each in _get_list(data, "files", where)]
+    return texts | {"native": _parse_payload(data, where), "files": tuple(files)}
+
+
+def _parse_file(data: dict[str, Any], where: str) -> File:
+    expires = data.get("expires")
+    if expires is not None and (not isinstance(expires, int | float) or isinstance(expires, bool)):
+        raise FormatError(f"{where}: `expires` is a number")
+    id, origin, media_type, name = (_get_text(data, field, where) for field in _FILE_FIELDS[:4])
+    return File(id, origin, media_type, name, expires)
+
+
 def _parse_note(data: dict[str, Any], where: str) -> Note:
     return Note(_get_text(data, "text", where), cast(Any, _get_text(data, "kind", where)))
 
@@ -383,12 +412,13 @@ _PART_PARSERS: dict[str, Callable[[dict[str, Any], str], StoredPart]] = {
     "text": lambda data, where: Text(
         _get_text(data, "text", where), _parse_payload(data, where), _parse_citations(data, "citations", where)
     ),
-    "image": lambda data, where: Image(
-        _get_text(data, "data", where),
-        _get_text(data, "media_type", where),
-        _get_text(data, "url", where),
-        _parse_payload(data, where),
+    "image": lambda data, where: Image(**_parse_media(data, where)),
+    "document": lambda data, where: Document(
+        **_parse_media(data, where), title=_get_text(data, "title", where), citations=data.get("citations") is True
     ),
+    "audio": lambda data, where: Audio(**_parse_media(data, where)),
+    "video": lambda data, where: Video(**_parse_media(data, where)),
+    "file": _parse_file,
     "chat": lambda data, where: Chat(_get_text(data, "author", where), _get_text(data, "text", where)),
     "note": _parse_note,
     "update": _parse_update,
@@ -459,7 +489,7 @@ def _parse_turn(value: object, where: str) -> list[Item]:
     answers = enumerate(_get_list(data, "results", where), 1)
     results = tuple(result_from_json(part, f"{where}, result {n}") for n, part in answers)
     role = data.get("role")
-    said = (Text, Image, Chat, Note, Update, OpaquePart)
+    said = (Text, Media, File, Chat, Note, Update, OpaquePart)
     given = (Text, Reasoning, ToolCall, ServerCall, ServerResult, OpaquePart)
     allowed: tuple[type, ...] = said if role == "user" else given
     if role not in ("user", "assistant"):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from antiphon._base.json import sanitize_unicode
 from antiphon.conversation.attribution import HUMAN_AUTHOR, escape_human_text, parse_attributions
 from antiphon.conversation.derived import DerivedValues
+from antiphon.conversation.media import File, Media, MediaPart
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
-    Image,
     Note,
     OpaquePart,
     Text,
@@ -25,7 +25,7 @@ from antiphon.conversation.parts import (
 from antiphon.errors import ContentError
 
 #: A part of a user turn as models see it.
-AttributedPart = Text | Image | OpaquePart | Note | Update
+AttributedPart = Text | MediaPart | OpaquePart | Note | Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class UserTurn:
         object.__setattr__(self, "said", tuple([_attribute_part(part) for part in self.parts]))
 
     @property
-    def visible_parts(self) -> tuple[Text | Image | Chat | OpaquePart, ...]:
+    def visible_parts(self) -> tuple[Text | MediaPart | Chat | OpaquePart, ...]:
         """The parts from people and other agents, without the program's notes and updates."""
         return tuple([part for part in self.parts if not isinstance(part, Note | Update)])
 
@@ -94,7 +94,7 @@ Turn = UserTurn | AssistantTurn
 
 def _attribute_part(part: UserPart) -> AttributedPart:
     match part:
-        case Image() | Note() | Update():
+        case Media() | File() | Note() | Update():
             return part
         case Chat():
             return Text(part.attributed_text)
@@ -139,12 +139,12 @@ def normalize_user_parts(
             part = Chat(author or "", part.text)
         if not isinstance(part, UserPart):
             hint = f"; {_MESSAGES_HINT}" if isinstance(part, dict) else ""
-            raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}{hint}")
+            raise ContentError(f"a user turn holds text, images, files and chat, not {type(part).__name__}{hint}")
         if isinstance(part, Text | Chat) and not part.text.strip():
             raise ContentError("the text is empty: no provider takes empty text")
         parts.append(part)
     if not parts:
-        raise ContentError("a user turn needs text or an image")
+        raise ContentError("a user turn needs text, an image or a file")
     return tuple(parts)
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         SendMessage,
         Sleep,
         ToolReturned,
+        UploadFile,
     )
 
 _HOMES = {
@@ -71,6 +72,7 @@ _HOMES = {
     "ToolReturned": "types",
     "RunPython": "types",
     "SendMessage": "types",
+    "UploadFile": "types",
     "HumanAnswer": "types",
     "Sleep": "types",
     "effect_from_json": "codec",
@@ -108,6 +110,7 @@ __all__ = [
     "Sleep",
     "Spending",
     "ToolReturned",
+    "UploadFile",
     "aperform",
     "child_context",
     "current_context",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
-from antiphon.conversation import DerivedKey, Turn
+from antiphon.conversation import DerivedKey, File, Turn
 from antiphon.conversation.serialization import (
     parts_from_json,
     parts_to_json,
@@ -289,6 +289,7 @@ _VALUE_CODECS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]
     "reply": (ModelReplied, _model_reply_to_json, _model_reply_from_json),
     "returned": (ToolReturned, _tool_return_to_json, _tool_return_from_json),
     "said": (HumanAnswer, _answer_to_json, _answer_from_json),
+    "file": (File, lambda file: parts_to_json([file])[0], lambda data: parts_from_json([data])[0]),
     "unwritten": (UnserializableValue, lambda made: made.kind, UnserializableValue),
 }
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode

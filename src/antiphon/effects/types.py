@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 if TYPE_CHECKING:
     from antiphon.conversation import ToolCall, ToolResult, ToolSpec, Turn
@@ -107,12 +107,26 @@ class SendMessage:
     turns: tuple[Turn, ...] = ()
 
 
-Effect = AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython | SendMessage
+@dataclass(frozen=True, slots=True)
+class UploadFile:
+    """An upload of a file to the files API of a model's provider. Its outcome is the `File`.
+
+    The bytes are named by their SHA-256; they are in the conversation.
+    """
+
+    kind: ClassVar[str] = "upload"
+    model: str
+    sha256: str
+    media_type: str = ""
+    name: str = ""
+    size: int = 0
+
+
+Effect = (
+    AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython | SendMessage | UploadFile
+)
 #: The effect types by the `kind` in their JSON form.
-EFFECT_TYPES: dict[str, type[Any]] = {
-    each.kind: each
-    for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep, RunPython, SendMessage)
-}
+EFFECT_TYPES: dict[str, type[Any]] = {each.kind: each for each in get_args(Effect)}
 
 
 @dataclass(frozen=True, slots=True)

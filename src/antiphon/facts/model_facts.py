@@ -114,6 +114,9 @@ class Facts(NamedTuple):
     stops_at_window: bool | None = None
     #: By kind (`images`, `pdf`, `audio`, `video`); None means unsupported, a missing key unknown.
     inputs: Mapping[str, InputLimits | None] | None = None
+    #: The most bytes of a request, and of a file in the provider's files API.
+    max_request_bytes: int | None = None
+    max_file_bytes: int | None = None
     outputs: tuple[str, ...] | None = None
     forced_choice: ForcedChoice | None = None
     parallel: ParallelCalls | None = None

@@ -9,6 +9,7 @@ from typing import Any
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object
 from antiphon.facts import Facts
+from antiphon.fakes.files import Files, StoredFile
 from antiphon.fakes.prompt_cache import PromptCache
 from antiphon.fakes.prompt_pieces import RenderedPrompt
 from antiphon.fakes.script import AccountAge, Answer, Cite, Received
@@ -33,6 +34,8 @@ class ServerState:
     continuations: dict[str, Continuation] = field(default_factory=dict[str, "Continuation"])
     #: Background responses, with the states that are still to be reported.
     background: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    #: Uploaded files by their ids; those of Google by their names.
+    files: Files = field(default_factory=dict[str, StoredFile])
     responses: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     items: dict[str, Any] = field(default_factory=dict[str, Any])
     reasoning_by_item: dict[str, str] = field(default_factory=dict[str, str])

@@ -12,12 +12,22 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from antiphon._base.json import load_json
+from antiphon._base.json_access import as_object
+from antiphon.errors import MalformedJSONError
 from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.aws_signatures import SignedRequest
 from antiphon.fakes.embeddings import answer_embeddings
 from antiphon.fakes.faults import FaultSequence
+from antiphon.fakes.files import (
+    UploadAnswer,
+    describe_google_file,
+    make_google_missing_error,
+    receive_announced,
+    receive_form,
+)
 from antiphon.fakes.gemini_continuation import resume_answer
 from antiphon.fakes.identity import FakeIdentity
 from antiphon.fakes.identity_routes import make_token_routes
@@ -37,6 +47,9 @@ from antiphon.fakes.script import Answer, Fail, Received, Script, resolve_step
 from antiphon.fakes.vendors import ErrorReply
 from antiphon.wire import APIS
 from antiphon.wire.apis import PLAIN_API
+
+#: The API whose files are announced before they are uploaded.
+_RESUMABLE_API = next(name for name, spec in APIS.items() if spec.media.upload and spec.media.upload.is_resumable)
 
 
 class FakeApp:
@@ -78,6 +91,10 @@ class FakeApp:
         for platform in ENDPOINTS:
             routes.append(Route(platform.path, self._make_platform_endpoint(platform), methods=["POST"]))
         routes.extend(make_token_routes(self._identity))
+        routes.append(Route("/v1/files", self._receive_form, methods=["POST"]))
+        for version in APIS[_RESUMABLE_API].http.versions:
+            routes.append(Route(f"/upload/{version}/files", self._receive_announced, methods=["POST"]))
+            routes.append(Route(f"/{version}/files/{{id}}", self._describe_file, methods=["GET"]))
         return Starlette(routes=[*routes, Route("/{path:path}", _NotFound())])
 
     def _make_post_endpoint(self, fake: FakeApi, *, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
@@ -132,6 +149,52 @@ class FakeApp:
             return _Response(make_error_reply(ErrorReply(text, 404, code="response_not_found"), fake.spec.name))
 
         return endpoint
+
+    async def _receive_form(self, request: Request) -> _Response:
+        api = _guess_api(request)
+        origin, media_type = FAKE_APIS[api].spec.owner, request.headers.get("content-type", "")
+        raw = await request.body()
+        return self._answer_upload(api, request, lambda: receive_form(origin, media_type, raw, self._state.files))
+
+    async def _receive_announced(self, request: Request) -> _Response:
+        raw, id = await request.body(), request.query_params.get("upload_id", "")
+        try:
+            body = as_object({} if id else load_json(raw or b"{}", "the body"))
+        except MalformedJSONError:
+            body = {}
+        url = str(request.url).partition("?")[0]
+
+        def receive() -> UploadAnswer | ErrorReply:
+            return receive_announced(request.headers, body, raw, url, id, self._state.files)
+
+        return self._answer_upload(_RESUMABLE_API, request, receive)
+
+    def _answer_upload(self, api: str, request: Request, receive: Callable[[], UploadAnswer | ErrorReply]) -> _Response:
+        fake, kept = FAKE_APIS[api], ("content", "x-goog-upload")
+        headers = {name: value for name, value in request.headers.items() if name.startswith(kept)}
+        # The address of an announced upload needs no key.
+        is_open, key = "upload_id" in request.query_params, request.query_params.get("key", "")
+        answer: UploadAnswer | ErrorReply
+        if not is_open and (fault := find_key_error(fake, request.headers, key, self._state)) is not None:
+            answer = fault
+        elif (failure := self._script.take_failure()) is not None:
+            answer = fake.vendor.make_scripted_error(failure, "")
+        else:
+            answer = receive()
+        if isinstance(answer, ErrorReply):
+            self._requests.append(Received(api, request.url.path, headers, None, "", False, answer.message))
+            return _Response(make_error_reply(answer, api))
+        self._requests.append(Received(api, request.url.path, headers, answer.received, "", False))
+        return _Response(make_json_reply(api, answer.body, answer.headers))
+
+    async def _describe_file(self, request: Request) -> _Response:
+        id = request.path_params["id"]
+        file = self._state.files.get(f"files/{id}")
+        if file is None:
+            return _Response(make_error_reply(make_google_missing_error(id), _RESUMABLE_API))
+        # Whoever asks again finds it processed.
+        file.is_ready = True
+        return _Response(make_json_reply(_RESUMABLE_API, describe_google_file(id, file)))
 
     async def _list_models(self, request: Request) -> _Response:
         api = _guess_api(request)

@@ -12,6 +12,7 @@ from antiphon._base.json_access import as_object
 from antiphon.errors import MalformedJSONError
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
+from antiphon.fakes.files import find_file_error
 from antiphon.fakes.schema_texts import fill_schema
 from antiphon.fakes.script import Answer, Fail, Received
 from antiphon.fakes.vendors import ErrorReply, FakeVendor
@@ -71,7 +72,8 @@ def validate_request(
     received: Received, fault: ErrorReply | None, memory: ServerState
 ) -> tuple[Received, ErrorReply | None]:
     """Return the request with its rejection recorded, and the rejection."""
-    fault = fault or FAKE_APIS[received.api].refusal(received, memory)
+    fake = FAKE_APIS[received.api]
+    fault = fault or fake.refusal(received, memory) or find_file_error(fake.spec.owner, received.body, memory.files)
     return (dataclasses.replace(received, rejected=fault.message), fault) if fault else (received, None)
 
 
@@ -107,10 +109,10 @@ def make_error_reply(refusal: ErrorReply, api: str, vendor: FakeVendor | None = 
     return HttpReply([body], vendor.media_type, headers, refusal.status, len(body))
 
 
-def make_json_reply(api: str, body: dict[str, Any]) -> HttpReply:
-    """Return the HTTP response for a JSON body."""
-    vendor, content = FAKE_APIS[api].vendor, dump_json(body).encode()
-    headers = vendor.build_headers(vendor.make_request_id())
+def make_json_reply(api: str, body: dict[str, Any] | None, more: Mapping[str, str] | None = None) -> HttpReply:
+    """Return the HTTP response for a JSON body, or for headers without a body."""
+    vendor, content = FAKE_APIS[api].vendor, b"" if body is None else dump_json(body).encode()
+    headers = {**vendor.build_headers(vendor.make_request_id()), **(more or {})}
     return HttpReply([content], vendor.media_type, headers, length=len(content))
 
 

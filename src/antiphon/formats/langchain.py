@@ -10,8 +10,8 @@ from typing import Any
 from antiphon._base.json_access import as_array, as_list, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
-    Image,
     Item,
+    MediaPart,
     Origin,
     Text,
     ToolResult,
@@ -104,7 +104,7 @@ def _read_user_parts(reader: HistoryReader, where: str, data: dict[str, Any]) ->
         reader.note("empty-message", where, "a message without content", "it is dropped")
 
 
-def _read_content(reader: HistoryReader, where: str, data: dict[str, Any]) -> Iterator[Text | Image]:
+def _read_content(reader: HistoryReader, where: str, data: dict[str, Any]) -> Iterator[Text | MediaPart]:
     content = data.get("content")
     for block in as_list(content):
         piece = {"type": "text", "text": block} if isinstance(block, str) else as_object(block)
@@ -117,7 +117,7 @@ def _read_content(reader: HistoryReader, where: str, data: dict[str, Any]) -> It
             pieces.note_dropped_part(reader, where, kind, piece)
 
 
-def _read_media(reader: HistoryReader, where: str, piece: dict[str, Any]) -> Text | Image:
+def _read_media(reader: HistoryReader, where: str, piece: dict[str, Any]) -> Text | MediaPart:
     kind = as_string(piece.get("type"))
     source = as_object(piece.get("source"))
     url: Any = piece.get("image_url") or piece.get("url")
@@ -126,7 +126,7 @@ def _read_media(reader: HistoryReader, where: str, piece: dict[str, Any]) -> Tex
     media_type = piece.get("mime_type") or piece.get("mimeType") or piece.get("media_type") or source.get("media_type")
     fallback = "image/*" if url and "image" in kind else ""
     name = as_string(piece.get("filename") or as_object(piece.get("metadata")).get("name"))
-    return pieces.make_media(reader, where, url or as_string(data), as_string(media_type) or fallback, name)
+    return pieces.make_file_part(reader, where, url or as_string(data), as_string(media_type) or fallback, name)
 
 
 def _read_result(reader: HistoryReader, where: str, data: dict[str, Any]) -> ToolResult:

@@ -10,8 +10,8 @@ from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_list, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
-    Image,
     Item,
+    MediaPart,
     Origin,
     ProviderPayload,
     Text,
@@ -68,7 +68,10 @@ def _read_request(reader: HistoryReader, where: str, message: dict[str, Any]) ->
     reader.items.append(Item("user", where, tuple(said), tuple(results)))
 
 
-def _read_content(reader: HistoryReader, where: str, content: Any) -> Iterator[Text | Image]:
+_FILE_KINDS = ("binary", "image-url", "document-url", "audio-url", "video-url")
+
+
+def _read_content(reader: HistoryReader, where: str, content: Any) -> Iterator[Text | MediaPart]:
     for piece in as_list(content):
         if isinstance(piece, str):
             if piece.strip():
@@ -79,12 +82,12 @@ def _read_content(reader: HistoryReader, where: str, content: Any) -> Iterator[T
         data = _snake_case_keys(piece)
         kind, media_type = as_string(data.get("kind")), as_string(data.get("media_type"))
         if kind == "binary":
-            yield pieces.make_media(
+            yield pieces.make_file_part(
                 reader, where, as_string(data.get("data")), media_type, as_string(data.get("identifier"))
             )
         elif kind.endswith("-url"):
             guessed = media_type or ("image/*" if kind == "image-url" else kind.removesuffix("-url"))
-            yield pieces.make_media(reader, where, as_string(data.get("url")), guessed)
+            yield pieces.make_file_part(reader, where, as_string(data.get("url")), guessed)
         elif kind in ("text", "text-content"):
             yield Text(as_string(data.get("content") or data.get("text")))
         elif kind not in _IGNORED_KINDS:
@@ -95,7 +98,7 @@ def _read_tool_return(reader: HistoryReader, where: str, part: dict[str, Any]) -
     value = part.get("content")
     failed = part.get("outcome") in ("failed", "denied", "error")
     parts = as_list(value)
-    shown = any(as_string(_snake_case_keys(piece).get("kind")) in ("binary", "image-url") for piece in parts)
+    shown = any(as_string(_snake_case_keys(piece).get("kind")) in _FILE_KINDS for piece in parts)
     id, name = as_string(part.get("tool_call_id")), as_string(part.get("tool_name"))
     if not shown or failed:
         return ToolResult(normalize_call_id(id), pieces.format_result(value), failed, name)
@@ -154,7 +157,7 @@ def _read_response_part(
                 pieces.note_dropped_part(reader, where, "compaction", part)
         case "file":
             made = _snake_case_keys(part.get("content"))
-            shown = pieces.make_media(reader, where, as_string(made.get("data")), as_string(made.get("media_type")))
+            shown = pieces.make_file_part(reader, where, as_string(made.get("data")), as_string(made.get("media_type")))
             yield pieces.make_opaque_part(part, "pydantic-ai", shown.text if isinstance(shown, Text) else "")
         case kind:
             pieces.note_dropped_part(reader, where, kind, part)

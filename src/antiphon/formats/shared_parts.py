@@ -11,6 +11,8 @@ from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
+    Audio,
+    Document,
     Image,
     OpaquePart,
     Origin,
@@ -20,6 +22,7 @@ from antiphon.conversation import (
     ServerResult,
     Text,
     ToolCall,
+    Video,
 )
 from antiphon.errors import ContentError
 from antiphon.wire import APIS, gemini, openai_responses, wire
@@ -28,6 +31,14 @@ from antiphon.wire.server_tools import truncate_result
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.DOTALL)
 _URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)
+#: The parts by the family of their media type. Some formats have only the name of the part.
+_CLASSES: dict[str, type[Document | Audio | Video]] = {
+    "application": Document,
+    "text": Document,
+    "document": Document,
+    "audio": Audio,
+    "video": Video,
+}
 _ANY_NAME = re.compile(".*", re.DOTALL)
 #: Provider names of frameworks, with the API that their payloads belong to.
 _ORIGINS = {name: (spec.owner, spec.name) for spec in APIS.values() for name in spec.framework_names}
@@ -55,8 +66,10 @@ def make_reasoning(text: str, signature: str, origin: Origin, *, redacted: bool 
     return Reasoning(text, ProviderPayload(origin, data) if data else None)
 
 
-def make_media(reader: HistoryReader, where: str, source: str, media_type: str = "", name: str = "") -> Text | Image:
-    """Return an image from Base64 or a URL. Other files become a line of text, which is recorded."""
+def make_file_part(
+    reader: HistoryReader, where: str, source: str, media_type: str = "", name: str = ""
+) -> Text | Image | Document | Audio | Video:
+    """Return an image or another file from Base64 or a URL. What is none becomes a line of text, which is recorded."""
     found = _DATA_URL.fullmatch(source)
     if found:
         media_type, source = found[1], found[2]
@@ -68,6 +81,14 @@ def make_media(reader: HistoryReader, where: str, source: str, media_type: str =
         except ContentError as error:
             reader.note("unreadable", where, f"an image: {error}", "a line of text takes its place")
             return Text("[an image that could not be read]")
+    kind = _CLASSES.get(media_type.partition("/")[0])
+    try:
+        if kind is not None and is_url:
+            return kind(url=source, media_type=media_type if "/" in media_type else "", name=name)
+        if kind is not None:
+            return kind(data=source, media_type=media_type, name=name)
+    except ContentError:
+        pass
     what = name or (source if is_url else "") or media_type or "file"
     reader.note("unreadable", where, f"a file of type {media_type or 'unknown'!r}", "a line of text takes its place")
     return Text(f"[file: {what}]")

@@ -11,12 +11,12 @@ from typing import Any, cast
 from antiphon._base.json import load_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import Conversation, RepairAction
+from antiphon.conversation.media_types import DETECTED_TYPES, detect_type, normalize_type
 from antiphon.errors import AntiphonError
 from antiphon.formats.fixes import fix_violations, get_fixer, get_manual_advice
 from antiphon.formats.issue import Finding
 from antiphon.wire import APIS, HistoryForm, ImagePlace, Options, Target, get_api_spec, rules, wire
 from antiphon.wire.history_reader import ReadHistory
-from antiphon.wire.images import KNOWN_IMAGE_TYPES, detect_image_type
 from antiphon.wire.rules import Violation
 
 #: How decoding and encoding a body again fixes violations that no recorded change mentions.
@@ -235,16 +235,17 @@ def find_image_fault(data: str, media_type: str) -> ImageFault | None:
         content = binascii.a2b_base64(plain.encode(), strict_mode=True)
     except (binascii.Error, UnicodeEncodeError):
         return _make_unreadable_fault("its data is not base64")
-    kind = detect_image_type(plain)
-    if (not kind and media_type.lower() in (*KNOWN_IMAGE_TYPES, "image/jpg")) or not content:
+    found = detect_type(content)
+    kind = found if found.startswith("image/") else ""
+    if (not kind and normalize_type(media_type) in (*DETECTED_TYPES, "image/jpg")) or not content:
         return _make_unreadable_fault(f"its bytes are no image of type {media_type!r}")
     if kind and _is_truncated(kind, content):
         return _make_unreadable_fault("its data is cut off")
     if kind and kind != media_type and {kind, media_type} != _EQUIVALENT_TYPES:
         return ImageFault(f"an image of type {media_type!r} whose bytes are {kind}", f"it becomes {kind}", plain, kind)
     if plain != data or told:
-        found = told or "base64 that is not written as the standard has it"
-        return ImageFault(f"an image: {found}", "it is written anew", plain, media_type)
+        what = told or "base64 that is not written as the standard has it"
+        return ImageFault(f"an image: {what}", "it is written anew", plain, media_type)
     return None
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
-    Image,
     Item,
+    MediaPart,
     Origin,
     Text,
     ToolCall,
@@ -109,12 +109,12 @@ def _read_user_parts(reader: HistoryReader, where: str, parts: list[dict[str, An
                 _note_unread_part(reader, where, part)
 
 
-def _read_media(reader: HistoryReader, where: str, part: dict[str, Any]) -> Text | Image:
+def _read_media(reader: HistoryReader, where: str, part: dict[str, Any]) -> Text | MediaPart:
     source = part.get("url") or part.get("image") or part.get("data")
     kind = part.get("mediaType") or part.get("mimeType") or part.get("contentType")
     fallback = "image/*" if part.get("type") == "image" or part.get("type") == "image-data" else ""
     name = as_string(part.get("filename") or part.get("name"))
-    return pieces.make_media(reader, where, as_string(source), as_string(kind) or fallback, name)
+    return pieces.make_file_part(reader, where, as_string(source), as_string(kind) or fallback, name)
 
 
 def _note_unread_part(reader: HistoryReader, where: str, part: dict[str, Any]) -> None:
@@ -265,7 +265,7 @@ def _make_result(reader: HistoryReader, where: str, id: str, name: str, value: A
     return ToolResult(id, pieces.format_result(value), False, name)
 
 
-def _read_result_blocks(reader: HistoryReader, where: str, blocks: list[Any]) -> Iterator[Text | Image]:
+def _read_result_blocks(reader: HistoryReader, where: str, blocks: list[Any]) -> Iterator[Text | MediaPart]:
     for block in map(as_object, blocks):
         if block.get("type") == "text":
             yield Text(as_string(block.get("text")))

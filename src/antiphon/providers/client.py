@@ -199,7 +199,7 @@ class HttpClient:
             return httpx2.Request(method, _parse_url(self.url + place), headers=headers, extensions=waiting)
         request = httpx2.Request(
             "POST",
-            _parse_url(self.url + path),
+            _parse_url(self.url + (step.path or path)),
             headers=headers,
             stream=httpx2.ByteStream(step.body),
             extensions=timeouts,

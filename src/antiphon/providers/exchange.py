@@ -88,13 +88,15 @@ class ResponseHead(NamedTuple):
 class SendRequest(NamedTuple):
     """Step that sends a request. The driver returns a ResponseHead, or the error instead.
 
-    `headers` are added to those of the connection. `get` is a path to fetch in place of the request.
+    `headers` are added to those of the connection. `get` is a path to fetch in place of the request, and `path`
+    another one for the body.
     """
 
     body: bytes
     headers: Mapping[str, str] = MappingProxyType({})
     get: str = ""
     post: str = ""
+    path: str = ""
 
 
 class ReadChunk:

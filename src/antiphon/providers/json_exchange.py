@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antiphon._base.json import dump_json, load_json
 from antiphon.errors import BadReply, MalformedJSONError, ProviderError
@@ -18,6 +18,13 @@ from antiphon.providers.retry import Retry
 
 if TYPE_CHECKING:
     from antiphon.wire import ApiCodec, Target
+
+
+class JsonAnswer(NamedTuple):
+    """The headers and the body of an answer. The body is None if it is empty."""
+
+    headers: Mapping[str, str]
+    body: Any
 
 
 @dataclass(slots=True)
@@ -36,18 +43,21 @@ class JsonExchange:
     cancelling: SendRequest | None = field(default=None, init=False)
 
     def steps(self) -> Generator[ExchangeStep, ExchangeEvent, None]:
-        """Send the request, and again while the error is one that a retry may mend."""
-        send = SendRequest(dump_json(dict(self.body)).encode())
+        """Send the request."""
+        self.result = (yield from self.fetch(SendRequest(dump_json(dict(self.body)).encode()))).body
+
+    def fetch(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, JsonAnswer]:
+        """Send a request, and again while the error is one that a retry may mend. Return its answer."""
         began, attempt = time.monotonic(), 0
         while True:
             attempt += 1
             if self.circuit is not None:
                 self.circuit.check()
             try:
-                self.result = yield from self._send(send)
+                answer = yield from self._send(send)
                 if self.circuit is not None:
                     self.circuit.record(None)
-                return
+                return answer
             except ProviderError as error:
                 error.args = (self.secrets.hide(str(error)),)
                 wait = self.retry.wait(attempt, error, time.monotonic() - began)
@@ -57,7 +67,7 @@ class JsonExchange:
                     raise
             yield WaitStep(wait)
 
-    def _send(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, Any]:
+    def _send(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, JsonAnswer]:
         provider = self.target.provider
         answer = yield send
         meter = ResponseMeter(self.bounds, provider)
@@ -72,7 +82,7 @@ class JsonExchange:
         if meter.broken is not None:
             raise meter.broken
         try:
-            return load_json(content, "the answer")
+            return JsonAnswer(answer.headers, load_json(content, "the answer") if content.strip() else None)
         except MalformedJSONError as error:
             raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
 

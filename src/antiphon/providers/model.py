@@ -34,14 +34,16 @@ from antiphon.providers.response_limits import MAX_BYTES, MAX_SECONDS, ResponseL
 from antiphon.providers.retry import Retry
 from antiphon.wire import ModelSettings, Options, Reply, ReplyDelta, Target, Usage, wire
 from antiphon.wire.cache import add_cache_options, find_prompt_change
-from antiphon.wire.images import check_new_images
+from antiphon.wire.media import check_new_media
 from antiphon.wire.prompt import announce_request_changes, is_costly_change
 
 if TYPE_CHECKING:
     import httpx2
 
+    from antiphon.conversation import File, Media
     from antiphon.providers.authorization import Authorizer
     from antiphon.providers.embeddings import EmbeddingJob, Embeddings
+    from antiphon.providers.uploads import UploadExchange
 
 _OPTION_NAMES = tuple(ModelSettings.__annotations__)
 #: Arguments of other libraries, and those of `connect`.
@@ -205,6 +207,29 @@ class Model:
         )
         return EmbeddingJob(self.target, make, self.cost, texts, dimensions, extra)
 
+    def upload(self, part: Media) -> File:
+        """Store a file with the model's provider, and return it as a part that can be sent in its place.
+
+        A session does this by itself for files that do not fit into a request.
+        """
+        exchange = self._begin_upload(part)
+        for _ in self._client.drive(exchange, exchange.path):
+            pass
+        return exchange.file
+
+    async def aupload(self, part: Media) -> File:
+        """Like `upload`, but asynchronous."""
+        exchange = self._begin_upload(part)
+        async for _ in self._client.arun_exchange(exchange, exchange.path):
+            pass
+        return exchange.file
+
+    def _begin_upload(self, part: Media) -> UploadExchange:
+        from antiphon.providers.uploads import UploadExchange
+
+        inner = (self._codec, self.target, self.retry, self._limits, self._secrets)
+        return UploadExchange(*inner, {}, part=part, url=self._client.url)
+
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
         """Return the body that `chat`, or `stream`, would send, without sending it."""
         return self._begin(conversation, options, stream=stream).request.body
@@ -251,7 +276,7 @@ class Model:
         options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
         if options.tool_choice is not None:
             _check_tool_choice(options.tool_choice, conversation)
-        check_new_images(conversation, target)
+        check_new_media(conversation, target)
         if conversation.request_heads is None:
             announce_request_changes(conversation, target, options)
             # Turns added to the conversation meanwhile must not enter the requests that continue this one.

@@ -172,6 +172,14 @@ class FellBack:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesOmitted:
+    """Files of earlier messages or of tools that the model is not shown; a line of text stands in their place."""
+
+    model: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run ended with a result, or with an error."""
 
@@ -203,6 +211,7 @@ EventBody = (
     | FactWrong
     | ModelUnknown
     | FellBack
+    | FilesOmitted
     | RunEnded
 )
 

@@ -6,14 +6,15 @@ A conversation that is too long is compacted first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import time
 from typing import Any
 
-from antiphon.conversation import Conversation, ToolCall, ToolSpec, Turn
+from antiphon.conversation import Conversation, DerivedKey, File, Media, ToolCall, ToolSpec, Turn
 from antiphon.conversation.compaction import CountedTurns, estimate_conversation_tokens
 from antiphon.conversation.parts import collect_sources, extract_answer_text
 from antiphon.effects import EffectContext, instrumentation
 from antiphon.effects.budget import BudgetExceeded, Limits, Spending
-from antiphon.effects.types import AskModel, ModelReplied
+from antiphon.effects.types import AskModel, ModelReplied, ReadClock, UploadFile
 from antiphon.errors import (
     AntiphonError,
     CompactionError,
@@ -35,6 +36,7 @@ from antiphon.session.events import (
     AnswerDelta,
     Compacted,
     FellBack,
+    FilesOmitted,
     ModelUnknown,
     PrefixChanged,
     RequestDelayed,
@@ -46,9 +48,13 @@ from antiphon.session.handoff import list_handoffs, restate_handoffs
 from antiphon.session.output_spec import OutputGoal, format_refusal
 from antiphon.session.prepared_tools import prepare_tools
 from antiphon.session.run import Run
-from antiphon.session.settings import ChangeAnnouncer, ModelProtocol, SessionSettings
+from antiphon.session.settings import ChangeAnnouncer, FileUploader, ModelProtocol, SessionSettings
 from antiphon.session.timer import RunTimer
 from antiphon.wire import Reply, Target, TextDelta, Usage
+from antiphon.wire.media import describe_omitted, find_known_copy, find_uploads, has_expiring_files, note_upload
+
+#: The model and the files that it is not shown, as they were last told.
+_TOLD = DerivedKey[tuple[Target, tuple[str, ...]]]("omitted files")
 
 
 class ModelRequests:
@@ -78,7 +84,7 @@ class ModelRequests:
         self._failures: list[str] = []
         #: The streamed text of the current request.
         self._pieces: list[str] = []
-        self.requests = 0
+        self.requests = self._uploads = 0
         #: The time until the current limits were set.
         self._elapsed_before = 0.0
         self.text = self.said = ""
@@ -135,6 +141,7 @@ class ModelRequests:
         """
         conversation, context = self._conversation, self._settings.context
         is_measured = is_shortened = is_relearned = False
+        await self._prepare_files()
         while True:
             model, options, window = self._settings.model, self._goal.options(), self._get_context_size()
             announce_changes(model, conversation, self._goal.specs(), options)
@@ -213,6 +220,40 @@ class ModelRequests:
             elif returned is not None:
                 raise guard.make_return_error("after_reply", "nothing or a `Reply`", returned)
         return reply
+
+    # Files
+
+    async def _prepare_files(self) -> None:
+        """Store files that do not fit into a request with the provider, and tell which ones the model is not shown."""
+        model, conversation = self._settings.model, self._conversation
+        target: Target | None = getattr(model, "target", None)
+        if target is None:
+            return
+        if (omitted := describe_omitted(conversation, target)) and conversation.derived.get(_TOLD) != (target, omitted):
+            conversation.derived[_TOLD] = (target, omitted)
+            self._run.tell(FilesOmitted(model.name, omitted))
+        if not isinstance(model, FileUploader):
+            return
+        now = await self._read_clock() if has_expiring_files(conversation) else None
+        for part in find_uploads(conversation, target, now):
+            known = find_known_copy(conversation, part, target, now)
+            note_upload(conversation, part, known or await self._upload(model, part))
+
+    async def _read_clock(self) -> float:
+        """Return the time. It is an effect, because a resumed run must find the same files expired."""
+
+        async def read() -> float:
+            return time()
+
+        self._uploads += 1
+        return await self.place.perform(f"u{self._uploads}", ReadClock, read)
+
+    async def _upload(self, model: FileUploader, part: Media) -> File:
+        def describe() -> UploadFile:
+            return UploadFile(self._settings.model.name, part.sha256, part.media_type, part.name, part.size)
+
+        self._uploads += 1
+        return await self.place.perform(f"u{self._uploads}", describe, lambda: model.aupload(part))
 
     # One request
 

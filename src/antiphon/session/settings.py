@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, cast, get_origin, runtime_checkable
 
 from antiphon._base.did_you_mean import suggest_name
-from antiphon.conversation import Conversation, ToolSpec, UserPart
+from antiphon.conversation import Conversation, File, Media, ToolSpec, UserPart
 from antiphon.effects.budget import Limits, Spending
 from antiphon.effects.pipeline import Middleware, PathCounter
 from antiphon.errors import OptionError
@@ -66,6 +66,13 @@ class ChangeAnnouncer(Protocol):
     """A model that can be told about changes of tools, system text, effort or form within the conversation."""
 
     def announce(self, conversation: Conversation, **options: Any) -> None: ...
+
+
+@runtime_checkable
+class FileUploader(Protocol):
+    """A model whose provider keeps files, so that messages can refer to them."""
+
+    async def aupload(self, part: Media) -> File: ...
 
 
 class RunHandle(Protocol):

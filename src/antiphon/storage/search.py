@@ -13,7 +13,8 @@ from antiphon._base.json import sanitize_unicode
 from antiphon.conversation import (
     AssistantPart,
     Chat,
-    Image,
+    File,
+    Media,
     Note,
     OpaquePart,
     Reasoning,
@@ -142,7 +143,9 @@ def iterate_part_texts(part: UserPart | AssistantPart) -> Iterator[str]:
         case ServerResult():
             yield part.text
             yield from (source.name for source in part.sources)
-        case Image() | Reasoning() | Note() | Update():
+        case Media() | File():
+            yield part.name
+        case Reasoning() | Note() | Update():
             pass
 
 

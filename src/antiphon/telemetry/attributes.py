@@ -9,7 +9,18 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from antiphon.conversation import AssistantTurn, Image, Note, Reasoning, Text, ToolCall, ToolResult, Turn, UserTurn
+from antiphon.conversation import (
+    AssistantTurn,
+    File,
+    Media,
+    Note,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    UserTurn,
+)
 from antiphon.providers.redaction import SecretRedactor
 
 if TYPE_CHECKING:
@@ -149,10 +160,12 @@ def _part_to_json(part: object) -> Mapping[str, Any]:
             return {"type": "reasoning", "content": part.text}
         case ToolCall():
             return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments}
-        case Image(url=url) if url:
-            return {"type": "uri", "modality": "image", "uri": url}
-        case Image():
+        case Media(url=url) if url:
+            return {"type": "uri", "modality": part.kind, "uri": url}
+        case Media():
             # The bytes would make spans that no backend takes.
-            return {"type": "blob", "modality": "image", "mime_type": part.media_type}
+            return {"type": "blob", "modality": part.kind, "mime_type": part.media_type}
+        case File():
+            return {"type": "file", "file_id": part.id, "mime_type": part.media_type}
         case _:
             return {"type": type(part).__name__}

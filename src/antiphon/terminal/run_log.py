@@ -79,6 +79,8 @@ def format_effect_request(entry: EffectEntry) -> str:
             return f"python {asked.get('source', '')}"
         case "environment":
             return f"env {asked.get('name')}"
+        case "upload":
+            return f"upload {_format_value(asked.get('name') or asked.get('media_type'))} to {asked.get('model')}"
         case "sleep":
             return f"sleep {asked.get('seconds')} s"
         case _:

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from antiphon._base.json import dump_json
-from antiphon.conversation import Image, ToolCall, ToolResult
+from antiphon.conversation import Image, MediaPart, ToolCall, ToolResult
 from antiphon.errors import ContentError
 from antiphon.terminal.sanitizer import is_unicode_encoding, sanitize_text
 from antiphon.views.cost_format import format_cost
@@ -128,8 +128,9 @@ def summarize_tool_result(result: ToolResult) -> str:
         return "" if semantic.display.hidden else semantic.summary
     said = result.text.strip()
     if not said:
-        images = sum(isinstance(part, Image) for part in result.parts)
-        return f"{images} image{'s' if images > 1 else ''}" if images else "(nothing)"
+        media = [part for part in result.parts if isinstance(part, MediaPart)]
+        word = "image" if all(isinstance(part, Image) for part in media) else "file"
+        return f"{len(media)} {word}{'s' if len(media) > 1 else ''}" if media else "(nothing)"
     more = said.count("\n")
     return f"{first_safe_line(said)} (+{more:,} line{'s' if more > 1 else ''})" if more else first_safe_line(said)
 

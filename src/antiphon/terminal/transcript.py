@@ -10,8 +10,11 @@ from rich.console import Console
 
 from antiphon.conversation import (
     AssistantTurn,
+    Audio,
     Chat,
     Conversation,
+    Document,
+    File,
     Image,
     OpaquePart,
     Reasoning,
@@ -21,6 +24,7 @@ from antiphon.conversation import (
     ToolCall,
     ToolResult,
     UserTurn,
+    Video,
 )
 from antiphon.conversation.interruption import INTERRUPTED_TEXT, is_after_interruption
 from antiphon.conversation.parts import collect_sources
@@ -104,6 +108,8 @@ class TranscriptPrinter:
                     self._scrollback.separate("text")
                     shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
                     self._scrollback.put(make_expanded(shown), 1)
+                case Document() | Audio() | Video() | File():
+                    self._scrollback.paragraph(f"[{part.description}]", "dim", 1)
                 case OpaquePart():
                     self._print_opaque_part(part)
 

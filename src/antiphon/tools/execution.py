@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
+from antiphon.conversation import Conversation, Image, MediaPart, Text, ToolCall, ToolResult
 from antiphon.errors import ContentError, SessionAborted, Suspended
 from antiphon.results import Result, to_model_text
 from antiphon.results.model_text import collect_images
@@ -198,7 +198,7 @@ async def _call_function(call: CanonicalCall, conversation: Conversation, deps: 
 
 
 def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:
-    """Convert a tool's return value to its result: text and images as they are, other values as JSON."""
+    """Convert a tool's return value to its result: text, images and files as they are, other values as JSON."""
     if isinstance(value, str):
         return _truncate_result(call, value, limit, kept)
     if isinstance(value, ValueProxy):
@@ -210,24 +210,26 @@ def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, st
     if (found := wrap_nested_results(value)) is not None:
         return _make_semantic_result(call, found, limit, kept, to_model_text(dataclasses.replace(found, summary="")))
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
-    if any(isinstance(part, Image) for part in parts) and all(isinstance(part, str | Text | Image) for part in parts):
+    if any(isinstance(part, MediaPart) for part in parts) and all(
+        isinstance(part, str | Text | MediaPart) for part in parts
+    ):
         shown = [Text(part) if isinstance(part, str) else part for part in parts]
         texts = "\n".join(part.text for part in shown if isinstance(part, Text))
         if len(texts) <= limit:
-            return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))
+            return ToolResult(call.id, cast(tuple[Text | MediaPart, ...], tuple(shown)))
         cut = _truncate_result(call, texts, limit, kept)
-        return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, Image))))
+        return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, MediaPart))))
     return _truncate_result(call, value_to_text(cast(object, value)), limit, kept)
 
 
 def _limit_own_result(call: ToolCall, value: ToolResult, limit: int, kept: dict[str, str]) -> ToolResult:
-    """Return a result that the tool built itself, with its text truncated to the limit. Images stay."""
+    """Return a result that the tool built itself, with its text truncated to the limit. Files stay."""
     value = dataclasses.replace(value, call_id=call.id)
     if len(value.text) <= limit:
         return value
     cut = _truncate_result(call, value.text, limit, kept)
-    images = tuple(part for part in value.parts if isinstance(part, Image))
-    return dataclasses.replace(value, content=(Text(cut.text), *images) if images else cut.text, handle=cut.handle)
+    media = tuple(part for part in value.parts if isinstance(part, MediaPart))
+    return dataclasses.replace(value, content=(Text(cut.text), *media) if media else cut.text, handle=cut.handle)
 
 
 def _make_semantic_result(

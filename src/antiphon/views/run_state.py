@@ -14,6 +14,7 @@ from antiphon.session import (
     Compacted,
     Event,
     FellBack,
+    FilesOmitted,
     ModelUnknown,
     PrefixChanged,
     Question,
@@ -162,7 +163,7 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
             run.state = "waiting"
         case RequestDelayed():
             run.is_delayed = True
-        case AnswerDelta() | Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown():
+        case AnswerDelta() | Compacted() | PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | FilesOmitted():
             pass
         case FellBack():
             run.model, run.said, run.thoughts, run.writing = body.next, [], [], ""

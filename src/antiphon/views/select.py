@@ -8,7 +8,7 @@ from itertools import islice
 from math import isfinite
 from typing import Any, cast
 
-from antiphon.conversation import Conversation, Image, ToolResult
+from antiphon.conversation import Conversation, Image, MediaPart, ToolResult
 from antiphon.errors import AntiphonError
 from antiphon.results import Result, error
 from antiphon.results import image as image_result
@@ -129,8 +129,13 @@ def list_display_results(answer: ToolResult, conversation: Conversation | None =
         except AntiphonError:
             said = answer.text
     found = [error(said)] if answer.is_error else [text_result(said)] if said else []
-    images = [each for each in answer.parts if isinstance(each, Image)]
-    return found + [image_result(base64=each.data, url=each.url, mime_type=each.media_type) for each in images]
+    return found + [_make_media_result(each) for each in answer.parts if isinstance(each, MediaPart)]
+
+
+def _make_media_result(part: MediaPart) -> Result:
+    if isinstance(part, Image):
+        return image_result(base64=part.data, url=part.url, mime_type=part.media_type)
+    return text_result(f"[{part.description}]")
 
 
 def to_result(value: object) -> Result:

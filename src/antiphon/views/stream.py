@@ -10,7 +10,19 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, get_args
 
-from antiphon.conversation import Image, OpaquePart, Text, ToolCall, ToolResult
+from antiphon.conversation import (
+    Audio,
+    Document,
+    File,
+    Image,
+    OpaquePart,
+    ResultPart,
+    Text,
+    ToolCall,
+    ToolResult,
+    Video,
+)
+from antiphon.conversation.serialization import parts_to_json
 from antiphon.effects import HumanAnswer
 from antiphon.results import to_plain_json
 from antiphon.session import (
@@ -21,6 +33,7 @@ from antiphon.session import (
     Compacted,
     Event,
     FellBack,
+    FilesOmitted,
     ModelUnknown,
     PrefixChanged,
     Question,
@@ -142,6 +155,7 @@ _EVENT_TYPES: dict[type, str] = {
     FactWrong: "fact_wrong",
     ModelUnknown: "model_unknown",
     FellBack: "fell_back",
+    FilesOmitted: "files_omitted",
     RunEnded: "run_ended",
 }
 if missing := {*get_args(EventBody)} ^ _EVENT_TYPES.keys():
@@ -184,7 +198,16 @@ def _encode_body(body: EventBody) -> dict[str, Any]:
             return {"questions": [_encode_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
-        case PrefixChanged() | Healed() | FactWrong() | ModelUnknown() | FellBack() | RequestDelayed() | RetryDelta():
+        case (
+            PrefixChanged()
+            | Healed()
+            | FactWrong()
+            | ModelUnknown()
+            | FellBack()
+            | FilesOmitted()
+            | RequestDelayed()
+            | RetryDelta()
+        ):
             return to_plain_json(asdict(body))
         case RunEnded(state, result, error):
             return {"state": state, **(final_json(result) if result is not None else _encode_error(error))}
@@ -226,13 +249,16 @@ def _encode_result(result: ToolResult) -> dict[str, Any]:
     }
 
 
-def _encode_part(part: Text | Image | OpaquePart) -> dict[str, Any]:
+def _encode_part(part: ResultPart) -> dict[str, Any]:
     match part:
         case Text(text):
             return {"type": "text", "text": text}
         case Image(data, media_type, url):
             source = {"url": to_plain_json(url)} if url else {"data": data, "media_type": to_plain_json(media_type)}
             return {"type": "image", **source}
+        case Document() | Audio() | Video() | File():
+            (data,) = parts_to_json([part])
+            return {name: to_plain_json(value) for name, value in data.items() if name != "native"}
         case OpaquePart(native, text):
             return {"type": "foreign", "text": text, "data": to_plain_json(native.data)}
 

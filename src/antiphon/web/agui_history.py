@@ -24,6 +24,7 @@ from antiphon.conversation import (
     Chat,
     Conversation,
     Image,
+    MediaPart,
     Note,
     Text,
     ToolResult,
@@ -224,6 +225,8 @@ def _plain_parts(turn: UserTurn) -> list[Text | Image]:
     for part in turn.parts:
         if isinstance(part, Image):
             found.append(Image(part.data, part.media_type, part.url))
+        elif isinstance(part, MediaPart):
+            found.append(Text(f"[{part.description}]"))
         elif not isinstance(part, Note | Update):
             text = part.attributed_text if isinstance(part, Chat) else part.text
             found += [Text(text)] if text else []

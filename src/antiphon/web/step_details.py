@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
-from antiphon.conversation import Chat, Image, Note, Reasoning, Text, ToolCall, ToolResult, Turn, UserTurn
+from antiphon.conversation import Chat, File, Image, Media, Note, Reasoning, Text, ToolCall, ToolResult, Turn, UserTurn
 from antiphon.conversation.parts import OpaquePart, ServerCall, ServerResult
 from antiphon.errors import NotSavedError
 from antiphon.results import Result, diff, image, structured, text
@@ -93,6 +93,8 @@ def _part_json(part: Any, rows: int = _DEFAULT_ROWS) -> dict[str, Any]:
                 "type": "image",
                 "views": _render_all([image(base64=part.data, url=part.url, mime_type=part.media_type)], rows),
             }
+        case Media() | File():
+            return {"type": "text", "views": _render_all([text(f"[{part.description}]")], rows)}
         case ServerCall():
             return {"type": "call", "call": tool_call_json({"tool": part.tool, "arguments": part.input}, rows)}
         case ServerResult():

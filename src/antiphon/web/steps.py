@@ -165,6 +165,8 @@ def _head_json(entry: EffectEntry) -> dict[str, Any]:
             return {"head": str(asked.get("source", ""))[:_MAX_LINE]}
         case "environment":
             return {"head": str(asked.get("name", ""))}
+        case "upload":
+            return {"head": f"{asked.get('name') or asked.get('media_type')}, {asked.get('size')} bytes"[:_MAX_LINE]}
         case "sleep":
             return {"head": f"{asked.get('seconds')} s"}
         case _:

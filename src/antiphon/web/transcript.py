@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.chat.image_types import IMAGE_TYPES
 from antiphon.conversation import (
     AssistantTurn,
     Chat,
     Conversation,
+    File,
     Image,
+    Media,
     Note,
     OpaquePart,
     Reasoning,
@@ -27,6 +28,9 @@ from antiphon.views import list_display_results
 from antiphon.views.markdown import markdown_json
 from antiphon.views.server_tools import format_markdown_sources, list_server_results
 from antiphon.web.steps import headline_json, one_line_json, render_result_json, tool_call_json
+
+#: The media types of images that browsers show.
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def conversation_turn_json(turn: Turn, number: int) -> dict[str, Any]:
@@ -88,6 +92,8 @@ def _user_part_json(part: Any, place: int) -> dict[str, Any]:
         case Image():
             is_shown = bool(part.data) and part.media_type in IMAGE_TYPES
             return {"type": "image", "part": place, "isShown": is_shown, "url": part.url}
+        case Media() | File():
+            return {"type": "file", "text": part.description}
         case Chat():
             return {"type": "text", "author": part.author, "text": part.text}
         case _:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from antiphon.wire.embeddings import EmbeddingForm
+from antiphon.wire.files import FileForm
 
 
 class ImagePlace(NamedTuple):
@@ -64,8 +65,6 @@ class HistoryForm:
     find_image: Callable[[dict[str, Any]], ImagePlace | None]
     #: The fields of a text block besides its text.
     text_block: Mapping[str, str]
-    #: Return the block of a PDF with its name and base64 data, or None if the API has none.
-    build_document: Callable[[str, str], dict[str, Any]] | None = None
     #: The largest image as base64, if the API has its own limit.
     max_image_size: int | None = None
     #: Whether images may be in the URL-safe alphabet of base64.
@@ -76,6 +75,23 @@ class HistoryForm:
     allows_plain: bool = True
     #: Whether a single message may replace the list.
     allows_single: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaForm:
+    """The files that a message of an API may hold, by kind: `image`, `document`, `audio`, `video`."""
+
+    kinds: tuple[str, ...]
+    #: The kinds that the server fetches from a URL, and those that it takes from its files API.
+    url_kinds: tuple[str, ...]
+    file_kinds: tuple[str, ...]
+    #: Whether a text is a document of its own, and whether documents besides PDFs and texts are.
+    text_documents: bool = False
+    other_documents: bool = False
+    #: The media types of a kind, if the API itself names them.
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    #: How files are uploaded, if the API has files.
+    upload: FileForm | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +109,7 @@ class ApiSpec:
     rule_providers: tuple[str, ...]
     http: HttpForm
     history: HistoryForm
+    media: MediaForm
     #: The request field with the token that continues an answer; without one, the answer so far is sent back.
     continuation_field: str = ""
     #: The statuses of an answer that the server makes while nobody is connected.

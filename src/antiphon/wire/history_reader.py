@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from antiphon.conversation import (
+    Audio,
     Conversation,
+    Document,
+    File,
     Image,
     Item,
     OpaquePart,
@@ -17,12 +20,14 @@ from antiphon.conversation import (
     RepairAction,
     Text,
     ToolCall,
+    Video,
     assemble,
 )
 from antiphon.conversation import ToolSpec as ToolSpec
 from antiphon.conversation.repair import RepairCode
 from antiphon.conversation.turns import split_attributed_part
 from antiphon.errors import ContentError
+from antiphon.wire.files import FileForm
 from antiphon.wire.names_and_ids import make_unique_name
 
 
@@ -87,18 +92,39 @@ class HistoryReader:
             self.names[theirs] = legal
         return self.names[theirs]
 
-    def image(self, where: str, block: dict[str, Any], plain: bool, **source: str) -> Image | OpaquePart | Text:
+    def image(
+        self, where: str, block: dict[str, Any], plain: bool, *, data: str = "", media_type: str = "", url: str = ""
+    ) -> Image | OpaquePart | Text:
         """Return an image, or a line of text if it is invalid. Its own API may accept data that others do
         not.
         """
         native = ProviderPayload(self.origin, block)
         try:
-            return Image(**source, native=None if plain else native)
+            return Image(data, media_type, url, None if plain else native)
         except ContentError as error:
-            if source.get("data"):
+            if data:
                 return OpaquePart(native, "[image]")
             self.note("unreadable", where, f"an image: {error}", "a line of text takes its place")
             return Text("[an image that could not be read]")
+
+    def media(
+        self, kind: type[Document | Audio | Video], block: dict[str, Any], plain: bool, **fields: Any
+    ) -> Document | Audio | Video | OpaquePart:
+        """Return a file, or a block of its own API if it is no valid one."""
+        native = ProviderPayload(self.origin, block)
+        try:
+            return kind(native=None if plain else native, **fields)
+        except ContentError:
+            return OpaquePart(native, f"[{fields.get('name') or kind.kind}]")
+
+    def file(
+        self, form: FileForm, block: dict[str, Any], plain: bool, id: object, media_type: str = ""
+    ) -> File | OpaquePart:
+        """Return a file that the provider keeps, or its block if another field belongs to it."""
+        is_known = plain and isinstance(id, str) and id.strip() and self.origin.provider in form.providers
+        if is_known:
+            return File(str(id), form.origin, media_type)
+        return OpaquePart(ProviderPayload(self.origin, block), "[file]")
 
     def tool(self, name: str, description: str, parameters: dict[str, Any], native: ProviderPayload | None) -> None:
         """Add a declared tool. What is no plain function is kept for its own provider only."""

@@ -184,6 +184,7 @@ class Target:
         known: tuple[Facts, str] | None = self.__dict__.get("_key")
         if known is None or known[0] is not facts:
             said = (facts.mid_system, facts.tool_change, facts.bound_thinking, facts.signed_calls, facts.result_media)
+            said += (facts.inputs,)
             known = self.__dict__["_key"] = (
                 facts,
                 f"{self.provider} {self.api} {self.model} {self.profile!r} {said}",

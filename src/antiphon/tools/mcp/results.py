@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from antiphon._base.json import dump_json
-from antiphon.conversation import Image, Text, ToolResult
+from antiphon.conversation import Audio, Document, File, Image, Media, ResultPart, Text, ToolResult, Video, make_media
 from antiphon.errors import ContentError, FormatError
 from antiphon.results import Result
 from antiphon.results.protocols import MCP_KIND, MCP_META_KEY, from_mcp, to_mcp
+
+#: The types of data that models may be shown.
+_MEDIA_TYPES = ("image/", "audio/", "video/", "application/pdf")
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
@@ -25,12 +30,12 @@ def from_mcp_result(result: CallToolResult) -> ToolResult:
     # Servers repeat structured content as text for clients that read only text; the model needs it once.
     if result.structured_content is not None and not any(texts):
         texts = [dump_json(result.structured_content)]
-        parts = [Text(texts[0]), *(part for part in parts if isinstance(part, Image))]
+        parts = [Text(texts[0]), *(part for part in parts if isinstance(part, Media))]
     content = "\n".join(texts)
     if result.is_error:
         return ToolResult("", content or "it failed without saying why", is_error=True, semantic=_make_semantic(result))
-    pictured = any(isinstance(part, Image) for part in parts)
-    return ToolResult("", tuple(parts) if pictured else content, semantic=_make_semantic(result))
+    holds_files = any(isinstance(part, Media) for part in parts)
+    return ToolResult("", tuple(parts) if holds_files else content, semantic=_make_semantic(result))
 
 
 def _make_semantic(result: CallToolResult) -> Result:
@@ -45,7 +50,7 @@ def _make_semantic(result: CallToolResult) -> Result:
         return from_mcp(data)
 
 
-def _convert_block(block: ContentBlock) -> Text | Image:
+def _convert_block(block: ContentBlock) -> Text | Image | Document | Audio | Video:
     match block.type:
         case "text":
             return Text(block.text)
@@ -58,20 +63,29 @@ def _convert_block(block: ContentBlock) -> Text | Image:
             inside, text = block.resource, getattr(block.resource, "text", None)
             if isinstance(text, str):
                 return Text(text)
-            return _convert_binary(f"resource {inside.uri}", getattr(inside, "blob", ""), inside.mime_type or "")
+            name = str(inside.uri).partition("?")[0].rpartition("/")[2]
+            return _convert_binary(f"resource {inside.uri}", getattr(inside, "blob", ""), inside.mime_type or "", name)
         case "resource_link":
             details = ", ".join(text for text in (block.mime_type, block.description) if text)
             return Text(f"[resource {block.name}: {block.uri}{f' ({details})' if details else ''}]")
 
 
-def _convert_binary(what: str, data: str, media_type: str) -> Text | Image:
-    """Return an image, or a note about data that the model cannot be shown."""
-    if data and media_type.startswith("image/"):
+def _convert_binary(what: str, data: str, media_type: str, name: str = "") -> Text | Image | Document | Audio | Video:
+    """Return an image, PDF, audio or video, or a note about data that the model cannot be shown."""
+    if data and media_type.startswith(_MEDIA_TYPES):
         try:
-            return Image(data=data, media_type=media_type)
-        except ContentError as error:
+            if media_type.startswith("image/"):
+                return Image(data, media_type)
+            return make_media(b64decode(data, validate=True), name, media_type)
+        except (ContentError, ValueError) as error:
             return Text(f"[{what}, {media_type}, not shown: {error}]")
     return Text(f"[{what}, {media_type or 'of unknown type'}, {len(data) * 3 // 4:,} bytes, not shown]")
+
+
+def _describe(part: ResultPart) -> str:
+    if isinstance(part, File):
+        return f"[file: {part.name or part.id}]"
+    return f"[{part.kind}: {part.url}]" if isinstance(part, Media) else part.text
 
 
 def to_mcp_result(result: ToolResult) -> CallToolResult:
@@ -90,9 +104,12 @@ def to_mcp_result(result: ToolResult) -> CallToolResult:
     # The tool may have written the model's text itself, so it is not derived from the semantic value.
     content: list[dict[str, Any]] = []
     for part in result.parts:
-        if isinstance(part, Image) and part.data:
-            content.append({"type": "image", "data": part.data, "mimeType": part.media_type, **notes})
+        if isinstance(part, Image | Audio) and part.data:
+            content.append({"type": part.kind, "data": part.data, "mimeType": part.media_type, **notes})
+        elif isinstance(part, Media) and part.data:
+            uri = f"file:///{quote(part.name or part.kind)}"
+            resource = {"uri": uri, "mimeType": part.media_type, "blob": part.data}
+            content.append({"type": "resource", "resource": resource, **notes})
         else:
-            said = f"[image: {part.url}]" if isinstance(part, Image) else part.text
-            content.append({"type": "text", "text": said, **notes})
+            content.append({"type": "text", "text": _describe(part), **notes})
     return CallToolResult.model_validate({**more, "content": content, "isError": result.is_error})

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_array, as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
+from antiphon.wire.files import ANTHROPIC_FILES
 
 if TYPE_CHECKING:
     from antiphon.wire.anthropic.history_reader import build_reasoning, read
@@ -38,11 +39,6 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(source, "data", "media_type") if source.get("type") == "base64" else None
 
 
-def _build_document(name: str, data: str) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": "application/pdf", "data": data}
-    return {"type": "document", "title": name, "source": source}
-
-
 SPEC = ApiSpec(
     name="anthropic",
     title="Anthropic Messages",
@@ -63,9 +59,15 @@ SPEC = ApiSpec(
         is_own_block=lambda kind: kind in _BLOCK_TYPES or kind.endswith(("tool_use", "tool_result")),
         is_own_request=_is_own_request,
         find_image=_find_image,
-        build_document=_build_document,
         text_block={"type": "text"},
         max_image_size=5 * 1024 * 1024,
+    ),
+    media=MediaForm(
+        kinds=("image", "document"),
+        url_kinds=("image", "document"),
+        file_kinds=("image", "document"),
+        text_documents=True,
+        upload=ANTHROPIC_FILES,
     ),
     framework_names=("anthropic",),
 )

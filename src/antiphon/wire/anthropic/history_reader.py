@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
-    Image,
+    Document,
     Item,
+    Media,
+    MediaPart,
     OpaquePart,
     Origin,
     ProviderPayload,
+    ResultPart,
     Text,
     ToolCall,
     ToolResult,
@@ -19,6 +23,7 @@ from antiphon.conversation import (
 )
 from antiphon.wire.anthropic.request import ID, NAME
 from antiphon.wire.anthropic.response import read_anthropic_blocks
+from antiphon.wire.files import ANTHROPIC_FILES
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
 from antiphon.wire.names_and_ids import is_universally_legal
 
@@ -104,7 +109,7 @@ def _read_assistant_block(reader: HistoryReader, where: str, block: dict[str, An
     return part
 
 
-def _read_user_block(reader: HistoryReader, where: str, block: dict[str, Any]) -> Text | Image | OpaquePart:
+def _read_user_block(reader: HistoryReader, where: str, block: dict[str, Any]) -> ResultPart:
     match block.get("type"):
         case "text":
             return Text(
@@ -113,13 +118,39 @@ def _read_user_block(reader: HistoryReader, where: str, block: dict[str, Any]) -
             )
         case "image":
             source = as_object(block.get("source"))
+            if source.get("type") == "file":
+                plain = _has_only_fields(block, "source")
+                return reader.file(ANTHROPIC_FILES, block, plain, source.get("file_id"), "image/*")
             names = {"base64": ("data", "media_type"), "url": ("url",)}.get(as_string(source.get("type")))
             if names is None:
                 return OpaquePart(ProviderPayload(reader.origin, block), "[image]")
             plain = _has_only_fields(block, "source")
             return reader.image(where, block, plain, **{name: as_string(source.get(name)) for name in names})
+        case "document":
+            return _read_document(reader, block)
         case kind:
             return OpaquePart(ProviderPayload(reader.origin, block), f"[{kind}]")
+
+
+def _read_document(reader: HistoryReader, block: dict[str, Any]) -> ResultPart:
+    source, citations = as_object(block.get("source")), block.get("citations")
+    title = as_string(block.get("title"))
+    kept = {"title": title, "citations": citations == {"enabled": True}}
+    plain = _has_only_fields(block, "source", "title", "citations") and citations in (None, {"enabled": True})
+    data, media_type = as_string(source.get("data")), as_string(source.get("media_type"))
+    match source.get("type"):
+        case "base64":
+            return reader.media(Document, block, plain, data=data, media_type=media_type, **kept)
+        case "url":
+            return reader.media(Document, block, plain, url=as_string(source.get("url")), **kept)
+        case "text" if data.strip():
+            content = b64encode(data.encode("utf-8", "replace")).decode()
+            plain = plain and media_type == "text/plain" and not data.startswith("\ufeff")
+            return reader.media(Document, block, plain, data=content, media_type="text/plain", **kept)
+        case "file":
+            return reader.file(ANTHROPIC_FILES, block, _has_only_fields(block, "source"), source.get("file_id"))
+        case _:
+            return OpaquePart(ProviderPayload(reader.origin, block), f"[document: {title}]" if title else "[document]")
 
 
 def _read_tool_result(reader: HistoryReader, where: str, block: dict[str, Any]) -> ToolResult:
@@ -131,9 +162,11 @@ def _read_tool_result(reader: HistoryReader, where: str, block: dict[str, Any]) 
     broken = len(typed) < len(blocks)
     if broken:
         reader.note("bad-result", where, f"the result of call {id!r} holds a block without a type", "it is dropped", id)
-    if is_error and not isinstance(parts, str) and any(isinstance(part, Image) for part in parts):
-        reader.note("bad-result", where, f"the error result of call {id!r} holds an image", "the image is dropped", id)
-        parts = tuple(Text("[image]") if isinstance(part, Image) else part for part in parts)
+    if is_error and not isinstance(parts, str) and any(isinstance(part, MediaPart) for part in parts):
+        held = next(part.kind if isinstance(part, Media) else "file" for part in parts if isinstance(part, MediaPart))
+        which = f"an {held}" if held == "image" else f"a {held}"
+        reader.note("bad-result", where, f"the error result of call {id!r} holds {which}", f"the {held} is dropped", id)
+        parts = tuple(Text(f"[{held}]") if isinstance(part, MediaPart) else part for part in parts)
         broken = True
     # Keep the original block if our encoding would replace or omit its blank content.
     texts = [content] if isinstance(content, str) else [part.text for part in parts if isinstance(part, Text)]

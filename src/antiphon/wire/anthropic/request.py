@@ -11,8 +11,13 @@ from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
+    Audio,
     Conversation,
+    Document,
+    File,
     Image,
+    Media,
+    MediaPart,
     Note,
     OpaquePart,
     ProviderPayload,
@@ -27,6 +32,7 @@ from antiphon.conversation import (
     ToolSpec,
     Turn,
     Update,
+    Video,
 )
 from antiphon.wire import body
 from antiphon.wire.anthropic import SPEC
@@ -38,7 +44,7 @@ from antiphon.wire.anthropic.thinking import (
     set_thinking_fields,
 )
 from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool, find_deferred_tools
-from antiphon.wire.images import replace_unsupported_images
+from antiphon.wire.media import find_copy, get_file_kind, is_pdf, replace_unsupported_media
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
 from antiphon.wire.options import Options, Target, adapt_options, build_sampling_fields, check_forced_tool
 from antiphon.wire.prompt import Prompt, extract_prefix_fields, format_new_instructions
@@ -217,7 +223,7 @@ def _encode_messages(
     return body.encode_messages(
         conversation,
         f"{key} {binding}",
-        lambda turn: _encode_turn(replace_unsupported_images(turn, target), target, binding),
+        lambda turn: _encode_turn(replace_unsupported_media(turn, target), target, binding),
         _encode_message,
         seed,
         nothing=_UNSHOWABLE_SEGMENT,
@@ -349,7 +355,7 @@ def _encode_update(update: Update, target: Target) -> list[body.MessageSegment]:
     return [body.MessageSegment("", encode_json(message).encode()) for message in messages]
 
 
-def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
+def _encode_block(part: MediaPart | AssistantPart, target: Target) -> str | None:
     """Return the JSON of a part as a content block, or None if this target cannot have it."""
     match part:
         case Reasoning():
@@ -367,7 +373,7 @@ def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
             return f'{{"type":"tool_use","id":"{id}","name":"{name}","input":{part.arguments_json}{tail}}}'
         case Text() if not part.text.strip():
             return None
-        case Text() | OpaquePart() | Image() | ServerCall() | ServerResult() if part.native and _is_sendable(
+        case Text() | OpaquePart() | Media() | ServerCall() | ServerResult() if part.native and _is_sendable(
             part.native, target
         ):
             return encode_json(part.native.data)
@@ -376,8 +382,16 @@ def _encode_block(part: Image | AssistantPart, target: Target) -> str | None:
             return None
         case Text() | OpaquePart():
             return encode_json({"type": "text", "text": part.text}) if part.text.strip() else None
+        case File():
+            kind = "image" if get_file_kind(part) == "image" else "document"
+            return encode_json({"type": kind, "source": {"type": "file", "file_id": part.id}})
         case Image():
-            return encode_json({"type": "image", "source": _encode_image_source(part)})
+            return encode_json({"type": "image", "source": _encode_source(part, target)})
+        case Document():
+            return encode_json(_encode_document(part, target))
+        case Audio() | Video():
+            # A line of text has taken its place.
+            return None
 
 
 def _can_read_thinking(native: ProviderPayload, target: Target) -> bool:
@@ -397,10 +411,25 @@ def _is_signed(thinking: dict[str, Any]) -> bool:
     return isinstance(signature, str) and signature != ""
 
 
-def _encode_image_source(image: Image) -> dict[str, str]:
-    if image.url:
-        return {"type": "url", "url": image.url}
-    return {"type": "base64", "media_type": image.media_type, "data": image.data}
+def _encode_source(part: Image | Document, target: Target) -> dict[str, str]:
+    if (copy := find_copy(part, target)) is not None:
+        return {"type": "file", "file_id": copy.id}
+    if part.url:
+        return {"type": "url", "url": part.url}
+    if isinstance(part, Document) and not is_pdf(part):
+        # The only type of text that the API knows.
+        return {"type": "text", "media_type": "text/plain", "data": part.text}
+    return {"type": "base64", "media_type": part.media_type, "data": part.data}
+
+
+def _encode_document(document: Document, target: Target) -> dict[str, Any]:
+    title = document.title or document.name
+    return {
+        "type": "document",
+        **({"title": title} if title else {}),
+        "source": _encode_source(document, target),
+        **({"citations": {"enabled": True}} if document.citations else {}),
+    }
 
 
 def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
 from antiphon.wire.embeddings import GEMINI_EMBEDDINGS
+from antiphon.wire.files import GOOGLE_FILES
 
 if TYPE_CHECKING:
     from antiphon.wire.gemini.history_reader import build_reasoning, read
@@ -48,10 +49,6 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(inline, "data", kind) if as_string(inline.get(kind)).startswith("image/") else None
 
 
-def _build_document(name: str, data: str) -> dict[str, Any]:  # noqa: ARG001
-    return {"inlineData": {"mimeType": "application/pdf", "data": data}}
-
-
 SPEC = ApiSpec(
     name="gemini",
     title="Gemini generateContent",
@@ -71,11 +68,17 @@ SPEC = ApiSpec(
         entry="content",
         is_own_message=_is_own_content,
         find_image=_find_image,
-        build_document=_build_document,
         text_block={},
         web_safe_base64=True,
         allows_plain=False,
         allows_single=True,
+    ),
+    media=MediaForm(
+        kinds=("image", "document", "audio", "video"),
+        url_kinds=("image", "document", "audio", "video"),
+        file_kinds=("image", "document", "audio", "video"),
+        other_documents=True,
+        upload=GOOGLE_FILES,
     ),
     continuation_field="continuationToken",
     framework_names=("google", "google-gla", "google-vertex", "vertex", "google_genai"),

@@ -12,7 +12,11 @@ from antiphon._base.json_access import as_object
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
+    Document,
+    File,
     Image,
+    Media,
+    MediaPart,
     Note,
     OpaquePart,
     ProviderPayload,
@@ -26,9 +30,11 @@ from antiphon.conversation import (
     Update,
     UserTurn,
 )
+from antiphon.conversation.media_types import guess_type_by_name
 from antiphon.wire import body
 from antiphon.wire.gemini import SPEC
 from antiphon.wire.gemini.field_names import find_content_field
+from antiphon.wire.media import find_copy, fits_in_result
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name
 from antiphon.wire.options import Target
 
@@ -40,6 +46,8 @@ DUMMY_SIGNATURE = "skip_thought_signature_validator"
 FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _ID = re.compile(r".+", re.DOTALL)
 _SUFFIXES = {"png": "png", "webp": "webp", "gif": "gif", "heic": "heic", "heif": "heif"}
+#: The most frequent types, for URLs that tell none.
+_USUAL_TYPES = {"audio": "audio/mpeg", "video": "video/mp4"}
 #: Parts of server tools: they hold encrypted state, so no other model can use them.
 _ENCRYPTED_PARTS = ("toolCall", "toolResponse")
 
@@ -50,7 +58,7 @@ def is_gemini_payload(native: ProviderPayload | None, target: Target) -> bool:
 
 
 def _accepts_result_media(target: Target) -> bool:
-    """Return whether a function's response may hold images."""
+    """Return whether a function's response may hold files."""
     return target.facts.result_media != ()
 
 
@@ -71,7 +79,7 @@ def encode_turn_contents(turn: Turn, target: Target) -> list[body.MessageSegment
     found = [
         ("model", _encode_model_parts(turn, target)),
         ("results", _encode_results(turn, target)),
-        ("user", _encode_result_images(turn, target)),
+        ("user", _encode_media_behind(turn, target)),
     ]
     return [body.MessageSegment(role, ",".join(parts).encode()) for role, parts in found if parts]
 
@@ -84,7 +92,7 @@ def _encode_model_parts(turn: AssistantTurn, target: Target) -> list[str]:
     return [part for part in given if part is not None]
 
 
-def _encode_part(part: Image | Note | Update | AssistantPart, target: Target) -> str | None:
+def _encode_part(part: MediaPart | Note | Update | AssistantPart, target: Target) -> str | None:
     """Return the JSON of a part, or None if this target cannot have it."""
     match part:
         case Note() | Update():
@@ -95,8 +103,8 @@ def _encode_part(part: Image | Note | Update | AssistantPart, target: Target) ->
         case Reasoning():
             same = part.native is not None and _is_from_same_model(part.native, target)
             return encode_json(part.native.data) if same and part.native else None
-        case Image():
-            return encode_json(_encode_image(part, target))
+        case Media() | File():
+            return encode_json(_encode_medium(part, target))
         case ServerCall() | ServerResult():
             own = _original_part(part.native, target)
             return encode_json(own) if own else None
@@ -179,46 +187,50 @@ def _original_result(result: ToolResult, target: Target) -> dict[str, Any]:
 
 
 def _build_response(result: ToolResult, target: Target) -> dict[str, Any]:
-    media = _encode_media(result, target)
+    given = [part for part in result.parts if isinstance(part, MediaPart)]
+    media = [_encode_medium(part, target) for part in given if _fits(part, target)]
     said = result.content if isinstance(result.content, str) else result.text
-    text = said if said.strip() else "(see the image)" if media else "(no output)"
-    attached = {"parts": media} if media and _accepts_result_media(target) else {}
+    what = "image" if all(isinstance(part, Image) for part in given) else "file"
+    text = said if said.strip() else f"(see the {what})" if given else "(no output)"
+    attached = {"parts": media} if media else {}
     return {"response": {"error" if result.is_error else "result": text}} | attached
 
 
-def _encode_media(result: ToolResult, target: Target) -> list[dict[str, Any]]:
-    if isinstance(result.content, str):
-        return []
-    return [_encode_image(part, target) for part in result.content if isinstance(part, Image)]
+def _fits(part: MediaPart, target: Target) -> bool:
+    """Return whether a function's response may hold the file. Before Gemini 3, it holds none."""
+    return target.facts.result_media is None or fits_in_result(part, target)
 
 
-def _encode_result_images(turn: AssistantTurn, target: Target) -> list[str]:
-    """Return the images of results as parts that follow the responses.
-
-    Before Gemini 3, a response cannot hold images.
-    """
+def _encode_media_behind(turn: AssistantTurn, target: Target) -> list[str]:
+    """Return the files of results that responses cannot hold, as parts that follow them."""
     parts: list[str] = []
     calls = {call.id: call for call in turn.calls}
-    for result in () if _accepts_result_media(target) else turn.results:
-        if (
-            result.call_id in calls
-            and not _original_result(result, target)
-            and (media := _encode_media(result, target))
-        ):
+    for result in turn.results:
+        media = [part for part in result.parts if isinstance(part, MediaPart) and not _fits(part, target)]
+        if media and result.call_id in calls and not _original_result(result, target):
             name = _function_name(calls[result.call_id], target)
-            parts += [encode_json({"text": f"[What `{name}` returned:]"}), *map(encode_json, media)]
+            parts.append(encode_json({"text": f"[What `{name}` returned:]"}))
+            parts += [encode_json(_encode_medium(part, target)) for part in media]
     return parts
 
 
-def _encode_image(image: Image, target: Target) -> dict[str, Any]:
-    if image.native and is_gemini_payload(image.native, target):
-        return image.native.data
-    if image.data:
-        return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
-    return {"fileData": {"fileUri": image.url, "mimeType": image.media_type or _guess_media_type(image.url)}}
+def _encode_medium(part: MediaPart, target: Target) -> dict[str, Any]:
+    if isinstance(part, File):
+        return {"fileData": {"fileUri": part.id, **({"mimeType": part.media_type} if part.media_type else {})}}
+    if part.native and is_gemini_payload(part.native, target):
+        return part.native.data
+    if (copy := find_copy(part, target)) is not None:
+        return {"fileData": {"fileUri": copy.id, "mimeType": part.media_type}}
+    if part.data:
+        return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
+    return {"fileData": {"fileUri": part.url, "mimeType": part.media_type or _guess_media_type(part)}}
 
 
-def _guess_media_type(url: str) -> str:
+def _guess_media_type(part: Media) -> str:
     """Guess the media type from the URL. Vertex requires one, and most unmarked images are JPEG."""
-    suffix = url.partition("?")[0].rpartition(".")[2].lower()
-    return f"image/{_SUFFIXES.get(suffix, 'jpeg')}"
+    if isinstance(part, Image):
+        suffix = part.url.partition("?")[0].rpartition(".")[2].lower()
+        return f"image/{_SUFFIXES.get(suffix, 'jpeg')}"
+    guessed = guess_type_by_name(part.url.partition("?")[0])
+    usual = "application/pdf" if isinstance(part, Document) else _USUAL_TYPES[part.kind]
+    return guessed if guessed.startswith(f"{part.kind}/") or (isinstance(part, Document) and guessed) else usual

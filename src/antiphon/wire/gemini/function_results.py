@@ -6,8 +6,23 @@ from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_object, as_string
-from antiphon.conversation import Image, OpaquePart, Origin, ProviderPayload, Text, ToolResult
+from antiphon.conversation import (
+    Audio,
+    Document,
+    File,
+    Image,
+    MediaPart,
+    OpaquePart,
+    Origin,
+    ProviderPayload,
+    ResultPart,
+    Text,
+    ToolResult,
+    Video,
+)
+from antiphon.conversation.media_types import is_text_type
 from antiphon.errors import ContentError
+from antiphon.wire.files import GOOGLE_FILES
 from antiphon.wire.gemini.field_names import as_object_list, find_content_field
 from antiphon.wire.gemini.response import describe_part
 
@@ -45,29 +60,36 @@ def _extract_text(response: object) -> str:
     return "" if response is None or response == {} else dump_json(response)
 
 
-def _read_medium(part: dict[str, Any], origin: Origin) -> Text | Image | OpaquePart:
-    return read_gemini_image(part, origin) or OpaquePart(
+def _read_medium(part: dict[str, Any], origin: Origin) -> ResultPart:
+    return read_gemini_medium(part, origin) or OpaquePart(
         ProviderPayload(origin, part), describe_part(part, find_content_field(part))
     )
 
 
-def read_gemini_image(part: dict[str, Any], origin: Origin) -> Image | None:
-    """Return the image in a part: its bytes, or a public URL. Return None for anything else."""
+def read_gemini_medium(part: dict[str, Any], origin: Origin) -> MediaPart | None:
+    """Return the file in a part: its bytes, its public URL, or what Google keeps. Return None for anything else."""
     inline, file = as_object(part.get("inlineData")), as_object(part.get("fileData"))
     media_type = as_string((inline or file).get("mimeType"))
-    if not media_type.startswith("image/"):
+    if not inline and not file:
         return None
     # Google uses URL-safe Base64, with or without padding; other providers need the standard alphabet.
     given = as_string(inline.get("data"))
     data = given.translate({45: 43, 95: 47})
     data += "=" * (-len(data) % 4)
     plain = len(part) == 1 and (inline or file).keys() == {"mimeType", "data" if inline else "fileUri"}
-    plain = plain and data == given
+    plain = plain and data == given and not is_text_type(media_type)
     native = None if plain else ProviderPayload(origin, part)
     url = as_string(file.get("fileUri"))
-    if not inline and (not url.startswith(("http://", "https://")) or "//generativelanguage." in url):
+    if url and "//generativelanguage." in url:
+        is_known = plain and origin.provider in GOOGLE_FILES.providers
+        return File(url, GOOGLE_FILES.origin, media_type) if is_known else None
+    if not media_type or (not inline and not url.startswith(("http://", "https://"))):
         return None
+    kind = _CLASSES.get(media_type.partition("/")[0], Document)
     try:
-        return Image(data=data, media_type=media_type, url="" if inline else url, native=native)
+        return kind(data=data, media_type=media_type, url="" if inline else url, native=native)
     except ContentError:
         return None
+
+
+_CLASSES: dict[str, type[Image | Audio | Video]] = {"image": Image, "audio": Audio, "video": Video}

@@ -9,11 +9,11 @@ from typing import Any
 from antiphon._base.json_access import as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
-    Image,
     Item,
     OpaquePart,
     Origin,
     ProviderPayload,
+    ResultPart,
     Text,
     ToolResult,
     ToolSpec,
@@ -29,7 +29,7 @@ from antiphon.wire.gemini.field_names import (
     is_json_object,
     normalize_part,
 )
-from antiphon.wire.gemini.function_results import read_function_response, read_gemini_image
+from antiphon.wire.gemini.function_results import read_function_response, read_gemini_medium
 from antiphon.wire.gemini.request import declare_gemini_function
 from antiphon.wire.gemini.response import describe_part, read_gemini_part
 from antiphon.wire.gemini.schema import to_json_schema
@@ -164,7 +164,7 @@ def _read_user_content(reader: HistoryReader, pairing: CallPairing, where: str, 
     reader.items.append(Item("user", where, tuple(said), tuple(results)))
 
 
-def _read_user_part(reader: HistoryReader, part: dict[str, Any]) -> Text | Image | OpaquePart:
+def _read_user_part(reader: HistoryReader, part: dict[str, Any]) -> ResultPart:
     kind = find_content_field(part)
     text = as_string(part.get("text"))
     if kind == "text" and not text.strip():
@@ -172,6 +172,6 @@ def _read_user_part(reader: HistoryReader, part: dict[str, Any]) -> Text | Image
         return OpaquePart(ProviderPayload(reader.origin, part))
     if kind == "text":
         return Text(text, None if set(part) == {"text"} else ProviderPayload(reader.origin, part))
-    if (image := read_gemini_image(part, reader.origin)) is not None:
-        return image
+    if (medium := read_gemini_medium(part, reader.origin)) is not None:
+        return medium
     return OpaquePart(ProviderPayload(reader.origin, part), describe_part(part, kind))

@@ -14,7 +14,7 @@ from antiphon.wire.gemini.contents import FUNCTION_NAME, encode_content, encode_
 from antiphon.wire.gemini.field_names import camelize_keys, is_json_object, to_camel_case
 from antiphon.wire.gemini.schema import prepare_answer_schema, prepare_parameters_schema
 from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool, insert_mcp_tokens
-from antiphon.wire.images import replace_unsupported_images
+from antiphon.wire.media import replace_unsupported_media
 from antiphon.wire.names_and_ids import choose_tool_name, use_legal_name
 from antiphon.wire.options import Options, Target, adapt_options, build_sampling_fields, choose_effort
 from antiphon.wire.prompt import Prompt, extract_prefix_fields
@@ -93,7 +93,7 @@ def _encode_contents(conversation: Conversation, target: Target, cached: bool) -
     found = body.encode_messages(
         conversation,
         target.key,
-        lambda turn: encode_turn_contents(replace_unsupported_images(turn, target), target),
+        lambda turn: encode_turn_contents(replace_unsupported_media(turn, target), target),
         encode_content,
         nothing=_UNSHOWABLE_SEGMENT,
     )

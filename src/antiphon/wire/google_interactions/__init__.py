@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
+from antiphon.wire.files import GOOGLE_FILES
 
 if TYPE_CHECKING:
     from antiphon.wire.google_interactions.history_reader import build_reasoning, read
@@ -70,10 +71,6 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(node, "data", "mime_type") if node.get("type") == "image" and "data" in node else None
 
 
-def _build_document(name: str, data: str) -> dict[str, Any]:  # noqa: ARG001
-    return {"type": "document", "mime_type": "application/pdf", "data": data}
-
-
 SPEC = ApiSpec(
     name="google-interactions",
     title="Google Interactions",
@@ -88,10 +85,16 @@ SPEC = ApiSpec(
         is_own_message=_is_own_step,
         is_own_request=_is_own_request,
         find_image=_find_image,
-        build_document=_build_document,
         text_block={"type": "text"},
         web_safe_base64=True,
         allows_plain=False,
+    ),
+    media=MediaForm(
+        kinds=("image", "document", "audio", "video"),
+        url_kinds=("image", "document", "audio", "video"),
+        file_kinds=("image", "document", "audio", "video"),
+        other_documents=True,
+        upload=GOOGLE_FILES,
     ),
     continuation_field="continuation_token",
 )

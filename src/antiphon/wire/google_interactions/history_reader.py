@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
+    Audio,
+    Document,
+    File,
     Image,
     Item,
     OpaquePart,
     Origin,
     ProviderPayload,
+    ResultPart,
     Text,
     ToolResult,
     ToolSpec,
     UserPart,
+    Video,
 )
+from antiphon.conversation.media_types import is_text_type
 from antiphon.errors import ContentError
+from antiphon.wire.files import GOOGLE_FILES
 from antiphon.wire.google_interactions import get_contents
 from antiphon.wire.google_interactions.request import declare_interactions_function
 from antiphon.wire.google_interactions.response import read_step
 from antiphon.wire.google_interactions.steps import FUNCTION_NAME
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
+from antiphon.wire.media import get_file_kind
 
 
 def build_reasoning(text: str, signature: str, *, is_redacted: bool = False, id: str = "") -> dict[str, Any] | None:  # noqa: ARG001
@@ -105,11 +114,30 @@ def _read_user_block(reader: HistoryReader, where: str, block: dict[str, Any]) -
         return Text(text, None if block.keys() == {"type", "text"} else ProviderPayload(reader.origin, block))
     if block.get("type") == "image":
         return _read_image(reader, where, block)
+    if block.get("type") in _CLASSES:
+        return _read_medium(reader, block)
     return OpaquePart(ProviderPayload(reader.origin, block), "" if block.get("type") == "text" else _describe(block))
 
 
 def _describe(block: dict[str, Any]) -> str:
     return f"[{as_string(block.get('mime_type')) or as_string(block.get('type')) or 'a block'}]"
+
+
+_CLASSES: dict[str, type[Document | Audio | Video]] = {"document": Document, "audio": Audio, "video": Video}
+
+
+def _read_medium(reader: HistoryReader, block: dict[str, Any]) -> ResultPart:
+    """Return a document, audio or video. Without bytes, type and address there is none."""
+    data, kind, url = (as_string(block.get(name)) for name in ("data", "mime_type", "uri"))
+    named = {"mime_type": kind} if kind else {}
+    if "//generativelanguage." in url and not data:
+        is_same = get_file_kind(File(url, GOOGLE_FILES.origin, kind)) == block["type"]
+        plain = is_same and block == {"type": block["type"], "uri": url} | named
+        return reader.file(GOOGLE_FILES, block, plain, url, kind)
+    plain = block == {"type": block["type"]} | ({"data": data, "mime_type": kind} if data else {"uri": url} | named)
+    source = {"data": data, "media_type": kind} if data else {"url": url, "media_type": kind}
+    made = reader.media(_CLASSES[block["type"]], block, plain and not is_text_type(kind), **source)
+    return replace(made, text=_describe(block)) if isinstance(made, OpaquePart) else made
 
 
 def _read_image(reader: HistoryReader, where: str, block: dict[str, Any]) -> Image | OpaquePart | Text:
@@ -131,9 +159,9 @@ def _read_result(reader: HistoryReader, where: str, step: dict[str, Any]) -> Too
         known = {"type", "call_id", "name", "result"} | ({"is_error"} if is_error else set[str]())
         return ToolResult(id, given, is_error, name=name, native=None if step.keys() <= known else native)
     blocks = [as_object(block) for block in as_array(given)]
-    if blocks and all(block.get("type") in ("text", "image") for block in blocks):
+    if blocks and all(block.get("type") in ("text", "image", *_CLASSES) for block in blocks):
         parts = tuple(_read_user_block(reader, where, block) for block in blocks)
-        content = tuple(part for part in parts if isinstance(part, Text | Image | OpaquePart))
+        content = tuple(part for part in parts if isinstance(part, ResultPart))
         return ToolResult(id, content, is_error, name=name, native=native)
     text = given if isinstance(given, str) else dump_json(given)
     return ToolResult(id, text, is_error, name=name, native=native)

@@ -19,7 +19,7 @@ from antiphon.wire.google_interactions.steps import (
     is_interactions_payload,
 )
 from antiphon.wire.hosted_tools import check_hosted_tools, encode_hosted_tool
-from antiphon.wire.images import replace_unsupported_images
+from antiphon.wire.media import replace_unsupported_media
 from antiphon.wire.names_and_ids import choose_tool_name
 from antiphon.wire.options import (
     Options,
@@ -90,7 +90,7 @@ def _encode_input(conversation: Conversation, target: Target) -> body.EncodedMes
     found = body.encode_messages(
         conversation,
         target.key,
-        lambda turn: encode_turn_steps(replace_unsupported_images(turn, target), target),
+        lambda turn: encode_turn_steps(replace_unsupported_media(turn, target), target),
         encode_step,
         nothing=_UNSHOWABLE_SEGMENT,
     )

@@ -9,7 +9,10 @@ from antiphon._base.json import encode_json
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
+    File,
     Image,
+    Media,
+    MediaPart,
     Note,
     OpaquePart,
     ProviderPayload,
@@ -25,6 +28,7 @@ from antiphon.conversation import (
 )
 from antiphon.wire import body
 from antiphon.wire.google_interactions import SPEC, find_missing_fields, is_valid_block
+from antiphon.wire.media import find_copy, fits_in_result, get_file_kind
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name
 from antiphon.wire.options import Target
 
@@ -55,8 +59,7 @@ def encode_turn_steps(turn: Turn, target: Target) -> list[body.MessageSegment]:
     calls = {call.id: call for call in turn.calls}
     answered = [result for result in turn.results if result.call_id in calls]
     steps += [_make_segment("", _encode_result(result, calls[result.call_id], target)) for result in answered]
-    if target.facts.result_media == ():
-        steps += [segment for result in answered for segment in _encode_result_images(result, turn, target)]
+    steps += [segment for result in answered for segment in _encode_media_behind(result, turn, target)]
     return steps
 
 
@@ -97,8 +100,8 @@ def _encode_block(part: object, target: Target) -> dict[str, Any] | None:
         case Note() | Update():
             # This API states tools and system text only in the head of the request.
             return None
-        case Image():
-            return encode_image(part, target)
+        case Media() | File():
+            return _encode_medium(part, target)
         case Text(native=ProviderPayload() as native) | OpaquePart(native=native) if is_interactions_payload(
             native, target
         ) and is_valid_block(native.data):
@@ -109,13 +112,16 @@ def _encode_block(part: object, target: Target) -> dict[str, Any] | None:
             return None
 
 
-def encode_image(image: Image, target: Target) -> dict[str, Any]:
-    """Return an image as a content block."""
-    if image.native and is_interactions_payload(image.native, target):
-        return image.native.data
-    if image.data:
-        return {"type": "image", "data": image.data, "mime_type": image.media_type}
-    return {"type": "image", "uri": image.url} | ({"mime_type": image.media_type} if image.media_type else {})
+def _encode_medium(part: Media | File, target: Target) -> dict[str, Any]:
+    """Return a file as a content block."""
+    kind = get_file_kind(part) if isinstance(part, File) else part.kind
+    if isinstance(part, Media) and part.native and is_interactions_payload(part.native, target):
+        return part.native.data
+    if isinstance(part, Media) and part.data and find_copy(part, target) is None:
+        return {"type": kind, "data": part.data, "mime_type": part.media_type}
+    copy = part if isinstance(part, File) else find_copy(part, target)
+    uri = copy.id if copy is not None else part.url if isinstance(part, Media) else ""
+    return {"type": kind, "uri": uri} | ({"mime_type": part.media_type} if part.media_type else {})
 
 
 def _encode_call(call: ToolCall, target: Target) -> str:
@@ -153,19 +159,26 @@ def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> dict[s
 def build_result(result: ToolResult, target: Target) -> dict[str, Any]:
     """Return the `result` and `is_error` of a function result."""
     flag = {"is_error": True} if result.is_error else {}
-    images = [] if isinstance(result.content, str) else [part for part in result.content if isinstance(part, Image)]
-    if images and target.facts.result_media != ():
-        blocks = [_encode_block(part, target) for part in result.content]
+    media = [part for part in result.parts if isinstance(part, MediaPart)]
+    if any(_fits(part, target) for part in media):
+        shown = [part for part in result.parts if not isinstance(part, MediaPart) or _fits(part, target)]
+        blocks = [_encode_block(part, target) for part in shown]
         return {"result": [block for block in blocks if block is not None]} | flag
-    return {"result": result.text if result.text.strip() else "(see the image)" if images else "(no output)"} | flag
+    what = "image" if all(isinstance(part, Image) for part in media) else "file"
+    return {"result": result.text if result.text.strip() else f"(see the {what})" if media else "(no output)"} | flag
 
 
-def _encode_result_images(result: ToolResult, turn: AssistantTurn, target: Target) -> list[body.MessageSegment]:
-    """Return the images of a result as content of the user, for models whose results hold none."""
+def _fits(part: MediaPart, target: Target) -> bool:
+    """Return whether a result may hold the file. Results of older models hold none."""
+    return target.facts.result_media is None or fits_in_result(part, target)
+
+
+def _encode_media_behind(result: ToolResult, turn: AssistantTurn, target: Target) -> list[body.MessageSegment]:
+    """Return the files of a result that it cannot hold, as content of the user."""
     native = result.native is not None and is_interactions_payload(result.native, target)
-    images = [part for part in result.parts if isinstance(part, Image)]
-    if native or not images:
+    media = [part for part in result.parts if isinstance(part, MediaPart) and not _fits(part, target)]
+    if native or not media:
         return []
     name = next(get_function_name(call, target) for call in turn.calls if call.id == result.call_id)
-    blocks = [{"type": "text", "text": f"[What `{name}` returned:]"}, *(encode_image(each, target) for each in images)]
+    blocks = [{"type": "text", "text": f"[What `{name}` returned:]"}, *(_encode_medium(each, target) for each in media)]
     return [_make_segment("user_input", block) for block in blocks]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
 from antiphon.wire.embeddings import OPENAI_EMBEDDINGS
+from antiphon.wire.files import OPENAI_FILES
 
 if TYPE_CHECKING:
     from antiphon.wire.openai_chat.history_reader import build_reasoning, read
@@ -31,10 +32,6 @@ def _find_image(node: dict[str, Any]) -> ImagePlace | None:
     return ImagePlace(node, "image_url") if node.get("type") in ("image_url", "input_image") else None
 
 
-def _build_document(name: str, data: str) -> dict[str, Any]:
-    return {"type": "file", "file": {"filename": name, "file_data": f"data:application/pdf;base64,{data}"}}
-
-
 SPEC = ApiSpec(
     name="openai-chat",
     title="OpenAI Chat Completions",
@@ -48,9 +45,15 @@ SPEC = ApiSpec(
         is_own_message=_is_own_message,
         is_own_block=lambda kind: kind in ("image_url", "input_audio", "file"),
         find_image=_find_image,
-        build_document=_build_document,
         text_block={"type": "text"},
         holds_reasoning=False,
+    ),
+    media=MediaForm(
+        kinds=("image", "document", "audio"),
+        url_kinds=("image",),
+        file_kinds=("document",),
+        types={"audio": ("audio/wav", "audio/mpeg")},
+        upload=OPENAI_FILES,
     ),
     embeddings=OPENAI_EMBEDDINGS,
 )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
+    Audio,
+    Document,
     Image,
     Item,
     OpaquePart,
     Origin,
     ProviderPayload,
+    ResultPart,
     Text,
     ToolCall,
     ToolResult,
@@ -20,11 +24,13 @@ from antiphon.conversation import (
     normalize_call_id,
 )
 from antiphon.conversation import shorten_call_id as made_up_id
+from antiphon.wire.files import OPENAI_FILES, make_upload_name
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
 from antiphon.wire.openai_chat.messages import CHAT_TOOL_NAME, SYSTEM_ROLE, call_id_pattern, is_openai
 from antiphon.wire.openai_chat.request import declare_chat_function, drop_null_required
 from antiphon.wire.openai_chat.response import has_only_chat_fields, list_calls, parse_call_fields, read_chat_parts
 
+_FILE_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.+)", re.DOTALL)
 _DATA_URL = re.compile(r"data:(image/[^;,\s]+);base64,(.+)\Z", re.DOTALL)
 
 
@@ -157,11 +163,11 @@ class _ChatReader:
             parts = [OpaquePart(self.native(message), text.strip())]
         self.reader.items.append(Item("user", where, tuple(parts)))
 
-    def read_parts(self, where: str, blocks: list[Any]) -> list[Text | Image | OpaquePart]:
+    def read_parts(self, where: str, blocks: list[Any]) -> list[ResultPart]:
         only_text = len(blocks) > 1 and all(as_object(block).get("type") == "text" for block in blocks)
         return [part for block in blocks if (part := self.read_part(where, block, only_text)) is not None]
 
-    def read_part(self, where: str, block: object, keep: bool) -> Text | Image | OpaquePart | None:
+    def read_part(self, where: str, block: object, keep: bool) -> ResultPart | None:
         """Read a content part. `keep` preserves texts that would otherwise be merged into one."""
         data = as_object(block)
         kind = data.get("type")
@@ -172,11 +178,35 @@ class _ChatReader:
                 return Text(text, self.native(data) if keep or not has_only_chat_fields(data, "type", "text") else None)
             case "image_url":
                 return self.read_image(where, data)
+            case "input_audio" if set(data) == {"type", kind}:
+                return self.read_audio(data)
+            case "file" if (found := self.read_file(data)) is not None:
+                return found
             case str() if kind != "text":
                 return OpaquePart(self.native(data), f"[{kind}]")
             case _:
                 self.note("unreadable", where, f"{dump_json(block)[:40]} instead of a content part", "it is dropped")
                 return None
+
+    def read_audio(self, block: dict[str, Any]) -> ResultPart:
+        source = as_object(block.get("input_audio"))
+        form = as_string(source.get("format"))
+        plain = source.keys() == {"data", "format"} and form in ("wav", "mp3")
+        media_type = "audio/wav" if form == "wav" else "audio/mpeg"
+        return self.reader.media(Audio, block, plain, data=as_string(source.get("data")), media_type=media_type)
+
+    def read_file(self, block: dict[str, Any]) -> ResultPart | None:
+        """Return a file, or None if only this API can have it."""
+        file = as_object(block.get("file"))
+        name, whole = as_string(file.get("filename")), has_only_chat_fields(block, "type", "file")
+        if found := _FILE_DATA_URL.fullmatch(as_string(file.get("file_data"))):
+            plain = whole and has_only_chat_fields(file, "filename", "file_data")
+            part = self.reader.media(Document, block, plain, data=found[2], media_type=found[1], name=name)
+            exact = not isinstance(part, Document) or (make_upload_name(part) == name and not part.is_text)
+            return part if exact else replace(part, native=self.native(block))
+        if whole and file.keys() == {"file_id"}:
+            return self.reader.file(OPENAI_FILES, block, True, file["file_id"])
+        return None
 
     def read_image(self, where: str, block: dict[str, Any]) -> Text | Image | OpaquePart:
         source = block.get("image_url")

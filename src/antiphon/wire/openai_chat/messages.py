@@ -11,9 +11,14 @@ from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
+    Audio,
     Conversation,
     DerivedKey,
+    Document,
+    File,
     Image,
+    Media,
+    MediaPart,
     Note,
     OpaquePart,
     ProviderPayload,
@@ -27,10 +32,14 @@ from antiphon.conversation import (
     Turn,
     Update,
     UserTurn,
+    Video,
     shorten_call_id,
 )
+from antiphon.conversation.media_types import normalize_type
+from antiphon.conversation.turns import AttributedPart
 from antiphon.wire import body
-from antiphon.wire.images import replace_unsupported_images
+from antiphon.wire.files import make_upload_name
+from antiphon.wire.media import find_copy, replace_unsupported_media
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
 from antiphon.wire.openai_chat import SPEC
 from antiphon.wire.openai_chat.reasoning import build_reasoning_fields
@@ -65,7 +74,7 @@ def encode_chat_messages(
     found = body.encode_messages(
         conversation,
         target.key,
-        lambda turn: _encode_turn(replace_unsupported_images(turn, target), target),
+        lambda turn: _encode_turn(replace_unsupported_media(turn, target), target),
         wrap,
         nothing=_UNSHOWABLE_SEGMENT,
     )
@@ -121,27 +130,28 @@ def _encode_turn(turn: Turn, target: Target) -> list[body.MessageSegment]:
     message = _encode_assistant(turn, target)
     segments = [body.MessageSegment("", message.encode())] if message else []
     tools: list[str] = []
-    images: list[str] = []
+    media: list[str] = []
     calls = {call.id: call for call in turn.calls}
     for result in turn.results:
         call = calls[result.call_id]
         tool, shown = _encode_result(result, call, target)
         tools.append(tool)
-        for image in shown:
-            intro = f"Image in the result of call {_choose_id(call, target)} to `{choose_called_name(call, target)}`:"
-            images += [_encode_text_block(intro), _encode_image_block(image, target)]
+        for part in shown:
+            kind = part.kind.capitalize() if isinstance(part, Media) else "File"
+            intro = f"{kind} in the result of call {_choose_id(call, target)} to `{choose_called_name(call, target)}`:"
+            media += [_encode_text_block(intro), _encode_media_block(part, target)]
     if tools:
         segments.append(body.MessageSegment("tool", ",".join(tools).encode()))
-    if images:
+    if media:
         # O3: one message after the last tool message, because nothing may separate them.
-        segments.append(body.MessageSegment("user", ",".join(images).encode()))
+        segments.append(body.MessageSegment("user", ",".join(media).encode()))
     return segments
 
 
 # The user's side
 
 
-def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, target: Target) -> body.MessageSegment | None:
+def _encode_user_part(part: AttributedPart, target: Target) -> body.MessageSegment | None:
     match part:
         case Note():
             is_instruction = part.kind == "instruction" and target.facts.mid_system == "yes"
@@ -155,8 +165,8 @@ def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, target: T
             return _encode_payload(part.native.data, target)
         case Text() | OpaquePart():
             return _encode_text(part.text) if part.text.strip() else None
-        case Image():
-            return body.MessageSegment("user", _encode_image_block(part, target).encode())
+        case Media() | File():
+            return body.MessageSegment("user", _encode_media_block(part, target).encode())
 
 
 def _encode_system(text: str, target: Target) -> body.MessageSegment:
@@ -180,11 +190,23 @@ def _encode_text_block(text: str) -> str:
     return encode_json({"type": "text", "text": text})
 
 
-def _encode_image_block(image: Image, target: Target) -> str:
-    if image.native and is_chat_payload(image.native, target):
-        return encode_json(image.native.data)
-    url = image.url or f"data:{image.media_type};base64,{image.data}"
-    return encode_json({"type": "image_url", "image_url": {"url": url}})
+def _encode_media_block(part: MediaPart, target: Target) -> str:
+    if isinstance(part, Media) and part.native and is_chat_payload(part.native, target):
+        return encode_json(part.native.data)
+    match part:
+        case Image():
+            url = part.url or f"data:{part.media_type};base64,{part.data}"
+            return encode_json({"type": "image_url", "image_url": {"url": url}})
+        case Audio():
+            form = "wav" if normalize_type(part.media_type) == "audio/wav" else "mp3"
+            return encode_json({"type": "input_audio", "input_audio": {"data": part.data, "format": form}})
+        case File():
+            return encode_json({"type": "file", "file": {"file_id": part.id}})
+        case Document() | Video():
+            if (copy := find_copy(part, target)) is not None:
+                return encode_json({"type": "file", "file": {"file_id": copy.id}})
+            data = f"data:{part.media_type};base64,{part.data}"
+            return encode_json({"type": "file", "file": {"filename": make_upload_name(part), "file_data": data}})
 
 
 # The model's side
@@ -299,23 +321,24 @@ def _choose_id(call: ToolCall, target: Target) -> str:
     return shorten_call_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
 
 
-def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, list[Image]]:
-    """Return the tool message, and the images that it cannot hold (O9)."""
+def _encode_result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, list[MediaPart]]:
+    """Return the tool message, and the files that it cannot hold (O9)."""
     id = _choose_id(call, target)
     content = result.content
-    images = [part for part in content if isinstance(part, Image)] if not isinstance(content, str) else []
+    media = [part for part in content if isinstance(part, MediaPart)] if not isinstance(content, str) else []
     native = result.native
     # Even models that accept images in a tool message do not see them there.
-    if native and not images and is_chat_payload(native, target):
+    if native and not media and is_chat_payload(native, target):
         return encode_json(
             use_legal_name(native.data, choose_called_name(call, target), CHAT_TOOL_NAME) | {"tool_call_id": id}
         ), []
     text = content if isinstance(content, str) else result.text
     if not text.strip():
-        text = "(The images follow in the next message.)" if images else "(no output)"
+        what = "images" if all(isinstance(part, Image) for part in media) else "files"
+        text = f"(The {what} follow in the next message.)" if media else "(no output)"
     if result.is_error and not text.startswith("Error: "):
         text = f"Error: {text}"
-    return encode_json({"role": "tool", "tool_call_id": id, "content": text}), images
+    return encode_json({"role": "tool", "tool_call_id": id, "content": text}), media
 
 
 _UNSHOWABLE_SEGMENT = _encode_text(body.UNSHOWABLE_TEXT)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
-from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
 from antiphon.wire.embeddings import OPENAI_EMBEDDINGS
+from antiphon.wire.files import OPENAI_FILES
 
 if TYPE_CHECKING:
     from antiphon.wire.openai_responses.history_reader import build_reasoning, read
@@ -39,10 +40,6 @@ def _is_own_item(item: dict[str, Any]) -> bool:
     return "parts" not in item and (kind in _ITEM_TYPES or kind.endswith(_ITEM_SUFFIXES))
 
 
-def _build_document(name: str, data: str) -> dict[str, Any]:
-    return {"type": "input_file", "filename": name, "file_data": f"data:application/pdf;base64,{data}"}
-
-
 SPEC = ApiSpec(
     name="openai-responses",
     title="OpenAI Responses",
@@ -59,8 +56,15 @@ SPEC = ApiSpec(
         find_image=lambda node: (
             ImagePlace(node, "image_url") if node.get("type") in ("image_url", "input_image") else None
         ),
-        build_document=_build_document,
         text_block={"type": "input_text"},
+    ),
+    media=MediaForm(
+        kinds=("image", "document"),
+        url_kinds=("image", "document"),
+        file_kinds=("image", "document"),
+        text_documents=True,
+        other_documents=True,
+        upload=OPENAI_FILES,
     ),
     background_statuses=("queued", "in_progress"),
     framework_names=("openai",),

@@ -14,7 +14,7 @@ from typing import Any
 
 from antiphon._base.json import load_json
 from antiphon._base.json_access import as_array, as_object, as_string
-from antiphon.conversation import Image, Origin, ProviderPayload, ToolCall, ToolResult
+from antiphon.conversation import Image, MediaPart, Origin, ProviderPayload, ToolCall, ToolResult
 from antiphon.errors import MalformedJSONError
 from antiphon.wire.openai_responses.item_rules import CLIENT_CALLS, get_client_call_id, get_item_type
 
@@ -30,7 +30,7 @@ class _CallKind:
 
 
 def _encode_custom_output(item: Mapping[str, Any], result: ToolResult, text: str) -> _Fields | None:  # noqa: ARG001
-    return None if _find_images(result) else {"output": text}
+    return None if _find_media(result) else {"output": text}
 
 
 def _encode_local_shell_output(item: Mapping[str, Any], result: ToolResult, text: str) -> _Fields | None:  # noqa: ARG001
@@ -63,6 +63,10 @@ def _encode_tool_search_output(item: Mapping[str, Any], result: ToolResult, text
     except MalformedJSONError:
         return None
     return {"tools": tools, "execution": "client"} if isinstance(tools, list) and not result.is_error else None
+
+
+def _find_media(result: ToolResult) -> list[MediaPart]:
+    return [part for part in result.parts if isinstance(part, MediaPart)]
 
 
 def _find_images(result: ToolResult) -> list[Image]:

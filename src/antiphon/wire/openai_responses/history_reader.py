@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
+    Document,
     Image,
     Item,
     OpaquePart,
     Origin,
     ProviderPayload,
+    ResultPart,
     Text,
     ToolResult,
     ToolSpec,
     normalize_call_id,
 )
 from antiphon.errors import ContentError
+from antiphon.wire.files import OPENAI_FILES, make_upload_name
 from antiphon.wire.history_reader import HistoryReader, ReadHistory
 from antiphon.wire.names_and_ids import is_universally_legal
 from antiphon.wire.openai_responses.client_calls import is_client_call
@@ -39,6 +42,7 @@ from antiphon.wire.openai_responses.response import (
     read_output_item,
 )
 
+_FILE_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.+)", re.DOTALL)
 _DATA_URL = re.compile(r"data:(image/[\w.+-]+);base64,(.+)", re.DOTALL)
 #: R14: items that are never inside a message.
 _MISPLACED_ITEMS = ("function_call", "function_call_output", "tool_call", "tool_calls", "tool_use", "tool_result")
@@ -245,7 +249,7 @@ class _ItemReader(HistoryReader):
             Item("user", where, results=(ToolResult(normalize_call_id(id) if id else "", content, native=native),))
         )
 
-    def read_content_block(self, where: str, block: dict[str, Any], message: bool = False) -> Text | Image | OpaquePart:
+    def read_content_block(self, where: str, block: dict[str, Any], message: bool = False) -> ResultPart:
         """Convert a piece of a user's message or of an output."""
         kind = as_string(block.get("type"))
         if kind in _TEXT_TYPES:
@@ -260,6 +264,11 @@ class _ItemReader(HistoryReader):
             return Text(as_string(block.get("text")), None if plain else ProviderPayload(self.origin, block))
         if kind == "input_image" and block.get("file_id") is None:
             return self.read_image(where, block)
+        if kind == "input_image":
+            plain = block == {"type": kind, "file_id": block["file_id"], "detail": "auto"}
+            return self.file(OPENAI_FILES, block, plain, block["file_id"], "image/*")
+        if kind == "input_file" and (found := self.read_file(block)) is not None:
+            return found
         if message and kind in _MISPLACED_ITEMS:
             self.note("unreadable", where, f"a {kind!r} inside a message", "it is kept as text")
             return Text(dump_json(block))
@@ -271,6 +280,20 @@ class _ItemReader(HistoryReader):
             ProviderPayload(self.origin, block), f"[{kind}: {name}]" if name else f"[{kind or 'content'}]"
         )
 
+    def read_file(self, block: dict[str, Any]) -> ResultPart | None:
+        """Return a file, or None if only this API can have it."""
+        name, data = as_string(block.get("filename")), as_string(block.get("file_data"))
+        plain = has_only_item_fields(block, *(["filename", "file_data"] if data else ["file_url"]))
+        if found := _FILE_DATA_URL.fullmatch(data):
+            part = self.media(Document, block, plain, data=found[2], media_type=found[1], name=name)
+            exact = not isinstance(part, Document) or make_upload_name(part) == name
+            return part if exact else replace(part, native=ProviderPayload(self.origin, block))
+        if url := as_string(block.get("file_url")):
+            return self.media(Document, block, plain, url=url, name=name)
+        if block.keys() == {"type", "file_id"}:
+            return self.file(OPENAI_FILES, block, True, block["file_id"])
+        return None
+
     def read_image(self, where: str, block: dict[str, Any]) -> Image | Text | OpaquePart:
         url = as_string(block.get("image_url"))
         plain = has_only_item_fields(block, "image_url", "detail") and block.get("detail") == "auto"
@@ -281,7 +304,7 @@ class _ItemReader(HistoryReader):
         return self.image(where, block, plain, url=url)
 
 
-def _extract_texts(content: str | tuple[Text | Image | OpaquePart, ...]) -> list[str]:
+def _extract_texts(content: str | tuple[ResultPart, ...]) -> list[str]:
     return [content] if isinstance(content, str) else [part.text for part in content if isinstance(part, Text)]
 
 

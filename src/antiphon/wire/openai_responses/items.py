@@ -11,7 +11,12 @@ from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
+    Audio,
+    Document,
+    File,
     Image,
+    Media,
+    MediaPart,
     Note,
     OpaquePart,
     ProviderPayload,
@@ -27,9 +32,13 @@ from antiphon.conversation import (
     Turn,
     Update,
     UserTurn,
+    Video,
 )
+from antiphon.conversation.turns import AttributedPart
 from antiphon.wire import body
+from antiphon.wire.files import make_upload_name
 from antiphon.wire.hosted_tools import encode_hosted_tool
+from antiphon.wire.media import find_copy, fits_in_result, get_file_kind
 from antiphon.wire.names_and_ids import choose_call_id, choose_tool_name, use_legal_name
 from antiphon.wire.openai_responses import client_calls as calls
 from antiphon.wire.openai_responses.item_rules import API, ItemRules, get_item_type
@@ -38,6 +47,7 @@ from antiphon.wire.prompt import format_new_instructions
 from antiphon.wire.schema import is_strict_schema, prepare_output_schema
 
 _NO_OUTPUT = "(no output)"
+_SEE_FILES = "(see the files that follow)"
 RESPONSES_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: R8: the call ids that the API accepts.
 CALL_ID = re.compile(r".{1,64}", re.DOTALL)
@@ -52,7 +62,8 @@ def encode_turn_items(turn: Turn, terms: ItemRules) -> list[body.MessageSegment]
     # A call is sent in its own form only if its result is too.
     plain = {result.call_id for result, sent in zip(turn.results, results, strict=True) if _is_function_output(sent)}
     items = [*_encode_assistant(turn, plain, terms), *results]
-    return [body.MessageSegment("", encode_json(item).encode()) for item in items]
+    behind = [each for result in turn.results for each in _encode_media_behind(result, called[result.call_id], terms)]
+    return [*(body.MessageSegment("", encode_json(item).encode()) for item in items), *behind]
 
 
 def encode_item(segment: body.MessageSegment) -> bytes:
@@ -71,7 +82,7 @@ def is_content_block(data: Mapping[str, Any]) -> bool:
     return as_string(data.get("type")).startswith("input_")
 
 
-def _encode_user_part(part: Text | Image | OpaquePart | Note | Update, terms: ItemRules) -> list[body.MessageSegment]:
+def _encode_user_part(part: AttributedPart, terms: ItemRules) -> list[body.MessageSegment]:
     match part:
         case Note():
             if part.kind == "instruction" and terms.target.facts.mid_system == "yes":
@@ -132,28 +143,45 @@ def encode_answer_format(schema: Mapping[str, Any], target: Target) -> dict[str,
     return {"type": "json_schema", "name": "answer", "schema": form, "strict": is_strict_schema(form, target)}
 
 
-def _is_encodable(part: Text | Image | OpaquePart, terms: ItemRules) -> bool:
+def _is_encodable(part: Text | MediaPart | OpaquePart, terms: ItemRules) -> bool:
     return not isinstance(part, OpaquePart) or terms.can_send(part) or bool(part.text.strip())
 
 
-def _encode_user_segment(part: Text | Image | OpaquePart, terms: ItemRules) -> body.MessageSegment:
+def _encode_user_segment(part: Text | MediaPart | OpaquePart, terms: ItemRules) -> body.MessageSegment:
     if isinstance(part, OpaquePart) and terms.can_send(part) and not is_content_block(part.native.data):
         return body.MessageSegment("", encode_json(part.native.data).encode())
     return _encode_user_block(_encode_content(part, terms))
 
 
-def _encode_content(part: Text | Image | OpaquePart, terms: ItemRules) -> dict[str, Any]:
+def _encode_content(part: Text | MediaPart | OpaquePart, terms: ItemRules) -> dict[str, Any]:
     """Return a part as a piece of a user's message or of a function's output."""
     match part:
-        case Text() | Image() if is_content_block(data := terms.ours(part.native) or {}):
+        case Text() | Media() if is_content_block(data := terms.ours(part.native) or {}):
             return data
         case Image():
+            if (copy := find_copy(part, terms.target)) is not None:
+                return {"type": "input_image", "file_id": copy.id, "detail": "auto"}
             url = part.url or f"data:{part.media_type};base64,{part.data}"
             return {"type": "input_image", "image_url": url, "detail": "auto"}
+        case File() if get_file_kind(part) == "image":
+            return {"type": "input_image", "file_id": part.id, "detail": "auto"}
+        case File():
+            return {"type": "input_file", "file_id": part.id}
+        case Document() | Audio() | Video():
+            return _encode_file(part, terms.target)
         case OpaquePart() if terms.can_send(part):
             return part.native.data
         case Text() | OpaquePart():
             return {"type": "input_text", "text": part.text}
+
+
+def _encode_file(part: Media, target: Target) -> dict[str, Any]:
+    if (copy := find_copy(part, target)) is not None:
+        return {"type": "input_file", "file_id": copy.id}
+    if part.url:
+        return {"type": "input_file", "file_url": part.url}
+    data = f"data:{part.media_type};base64,{part.data}"
+    return {"type": "input_file", "filename": make_upload_name(part), "file_data": data}
 
 
 def _is_function_output(output: dict[str, Any]) -> bool:
@@ -278,7 +306,13 @@ def _encode_output(result: ToolResult, terms: ItemRules) -> str | list[dict[str,
     mark = "Error: " if result.is_error else ""
     if isinstance(result.content, str):
         return mark + (result.content if result.content.strip() else _NO_OUTPUT)
-    parts = [part for part in result.content if not isinstance(part, Text) or part.text.strip()]
+    parts = [
+        part
+        for part in result.content
+        if (fits_in_result(part, terms.target) if isinstance(part, MediaPart) else part.text.strip() or part.native)
+    ]
+    if not parts and result.content and not mark:
+        return _SEE_FILES
     blocks = [_encode_content(part, terms) for part in parts if _is_encodable(part, terms)]
     if not blocks:
         return mark + _NO_OUTPUT
@@ -286,6 +320,16 @@ def _encode_output(result: ToolResult, terms: ItemRules) -> str | list[dict[str,
         return blocks
     first = as_string(blocks[0].get("text")) if blocks[0].get("type") == "input_text" else ""
     return [{"type": "input_text", "text": mark + (first or "the tool failed")}, *blocks[1 if first else 0 :]]
+
+
+def _encode_media_behind(result: ToolResult, call: ToolCall, terms: ItemRules) -> list[body.MessageSegment]:
+    """Return the files of a result that outputs cannot hold, as content of the user."""
+    own = result.native is not None and terms.ours(result.native) is not None
+    media = [part for part in result.parts if isinstance(part, MediaPart) and not fits_in_result(part, terms.target)]
+    if own or not media:
+        return []
+    intro = {"type": "input_text", "text": f"[What `{call.name}` returned:]"}
+    return [_encode_user_block(block) for block in (intro, *(_encode_content(part, terms) for part in media))]
 
 
 # Tools and forms

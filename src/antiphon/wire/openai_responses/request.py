@@ -15,7 +15,7 @@ from antiphon.conversation import Conversation, RequestHead, ToolSpec, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.hosted_tools import check_hosted_tools, find_deferred_tools, insert_mcp_tokens
-from antiphon.wire.images import replace_unsupported_images
+from antiphon.wire.media import replace_unsupported_media
 from antiphon.wire.names_and_ids import choose_tool_name
 from antiphon.wire.openai_responses import items
 from antiphon.wire.openai_responses.hosted_tools import build_include
@@ -106,7 +106,7 @@ def _encode_tools(conversation: Conversation, head: RequestHead, target: Target)
 
 def _encode_input(conversation: Conversation, terms: ItemRules) -> body.EncodedMessages:
     def encode(turn: Turn) -> list[body.MessageSegment]:
-        return items.encode_turn_items(replace_unsupported_images(turn, terms.target), terms)
+        return items.encode_turn_items(replace_unsupported_media(turn, terms.target), terms)
 
     return body.encode_messages(conversation, terms.key, encode, items.encode_item, nothing=_UNSHOWABLE_SEGMENT)
 
