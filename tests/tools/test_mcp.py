@@ -27,7 +27,7 @@ from antiphon.errors import ConfigurationError
 from antiphon.tools import Policy, Rule, Tool, canonicalize, execute
 from antiphon.tools.approval import make_standing_decision
 from antiphon.tools.mcp import McpServer, McpTools
-from antiphon.tools.mcp.toolset import make_legal_name
+from antiphon.tools.mcp.names import make_legal_name
 
 PNG = base64.b64encode(b"\x89PNG").decode()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from antiphon.session.events import (
         AsyncEventStream,
         CallFinished,
+        CallProgressed,
         CallStarted,
         Compacted,
         Event,
@@ -61,6 +62,7 @@ _HOMES = {
     "AsyncEventStream": "events",
     "BeforeRequestHook": "settings",
     "CallFinished": "events",
+    "CallProgressed": "events",
     "CallStarted": "events",
     "Cancelled": "exceptions",
     "Compacted": "events",
@@ -103,6 +105,7 @@ __all__ = [
     "AsyncEventStream",
     "BeforeRequestHook",
     "CallFinished",
+    "CallProgressed",
     "CallStarted",
     "Cancelled",
     "Compacted",

@@ -18,6 +18,7 @@ from antiphon.effects import EffectContext, IndeterminateEffect, child_context, 
 from antiphon.effects.budget import Budget, BudgetExceeded, Spending, format_limit
 from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, ToolReturned
 from antiphon.errors import Suspended
+from antiphon.session.call_host import SessionCallHost
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.exceptions import StopRun
 from antiphon.session.human_input import ALLOWED, FORBIDDEN, ApprovalCache, Question, apply_policy, make_approval_cache
@@ -319,12 +320,16 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        work = execute_call(canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
+        inside = child_context(f"{self._place.node.prefix}{call.id}/")
+        host = SessionCallHost(self._run, inside, call, settings, self._clock, budget)
+        work = execute_call(
+            canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs, host=host
+        )
         try:
             if budget is None:
                 done = await work
             else:
-                with use_context(child_context(f"{self._place.node.prefix}{call.id}/")), self._run.active(budget):
+                with use_context(inside), self._run.active(budget):
                     done = await work
             returned = ToolReturned(done.result, done.record, done.kept)
         except NeedsHumanInput as needed:

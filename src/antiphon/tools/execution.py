@@ -16,6 +16,7 @@ from antiphon.results import Result, to_model_text
 from antiphon.results.model_text import collect_images
 from antiphon.results.nested import wrap_nested_results
 from antiphon.results.plain_json import ValueProxy
+from antiphon.tools.call_host import NO_HOST, CallHost
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.function_schema import InvalidArguments
 from antiphon.tools.tool import FinishRun, NeedsHumanInput, Tool, ToolContext, ToolFailure
@@ -72,11 +73,13 @@ async def execute_call(
     *,
     key: str = "",
     raise_bugs: bool = False,
+    host: CallHost = NO_HOST,
 ) -> ToolExecution:
     """Run one call. Every failure becomes an error result; only what ends or suspends the run is raised.
 
     `key` identifies the call among all calls; without one, a random key is made. An error that shows a bug in
-    the tool's own code is logged with its traceback, and raised with `raise_bugs`.
+    the tool's own code is logged with its traceback, and raised with `raise_bugs`. The tool asks people and models
+    through the `host`.
     """
     import asyncio
 
@@ -86,7 +89,8 @@ async def execute_call(
     kept: dict[str, str] = {}
     try:
         async with limit:
-            value = await _call_function(call, conversation, deps, key)
+            context = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex(), host)
+            value = await call_function(call.tool.function, **make_call_arguments(call, context))
         result = to_tool_result(given, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = make_error_result(given, f"the arguments of `{tool.name}` do not fit: {error}")
@@ -127,13 +131,12 @@ def _format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-async def _call_function(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:
+def make_call_arguments(call: CanonicalCall, context: ToolContext) -> dict[str, Any]:
+    """Return the arguments for the tool's function, with the context if it wants it. Raise `InvalidArguments`."""
     if call.problem:
         raise InvalidArguments(call.problem)
-    tool, arguments = call.tool, dict(call.values)
-    if tool.arguments.context:
-        arguments[tool.arguments.context] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex())
-    return await call_function(tool.function, **arguments)
+    place = call.tool.arguments.context
+    return {**call.values, place: context} if place else dict(call.values)
 
 
 def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:

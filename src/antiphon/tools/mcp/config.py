@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 from antiphon.errors import ConfigurationError
@@ -19,7 +20,9 @@ class McpServer:
     """An MCP server: a `command` to start, the `url` of a running one, or a server object of this process.
 
     A started process gets only the variables that every program needs (PATH, HOME and the like) and those in
-    `env`. `timeout` bounds connecting and each call, in seconds.
+    `env`. `timeout` bounds connecting and each call, in seconds; progress of a call extends it up to tenfold.
+    `roots` are the directories that the server is told to work in. With `sampling` it may request answers of the
+    session's model; each prompt needs approval.
     """
 
     name: str
@@ -32,6 +35,8 @@ class McpServer:
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     timeout: float = 60
     server: Any = field(default=None, repr=False)
+    roots: Sequence[Path] = ()
+    sampling: bool = False
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -51,6 +56,9 @@ class McpServer:
             raise ConfigurationError(
                 f"the `timeout` of MCP server `{self.name}` is a number of seconds above 0, not {self.timeout!r}"
             )
+        if not isinstance(self.sampling, bool):
+            raise ConfigurationError(f"`sampling` of MCP server `{self.name}` is true or false, not {self.sampling!r}")
+        object.__setattr__(self, "roots", _resolve_roots(self.name, self.roots))
 
     @classmethod
     def from_config(
@@ -99,6 +107,8 @@ class _ServerEntry:
             url=self._text("url"),
             headers=self._read_table("headers"),
             timeout=cast(float, self.fields.get("timeout", 60)),
+            roots=tuple(Path(each) for each in self._texts("roots")),
+            sampling=cast(bool, self.fields.get("sampling", False)),
         )
 
     def _check_type(self) -> None:
@@ -158,6 +168,18 @@ class _ServerEntry:
             )
 
         return _VARIABLE.sub(replace_variable, value)
+
+
+def _resolve_roots(name: str, roots: object) -> tuple[Path, ...]:
+    if isinstance(roots, str) or not isinstance(roots, Sequence):
+        raise ConfigurationError(f"the `roots` of MCP server `{name}` are a list of directories, not {roots!r}")
+    found = tuple(
+        Path(cast("str | os.PathLike[str]", each)).expanduser().resolve() for each in cast("Sequence[object]", roots)
+    )
+    for each in found:
+        if not each.is_dir():
+            raise ConfigurationError(f"a root of MCP server `{name}` is no directory: {each}")
+    return found
 
 
 def _list_items(mapping: object) -> list[tuple[object, object]]:

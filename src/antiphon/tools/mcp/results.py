@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json import dump_json
+from antiphon._base.json_access import as_object
 from antiphon.conversation import Image, Text, ToolResult
 from antiphon.errors import ContentError, FormatError
 from antiphon.results import Result
 from antiphon.results.protocols import MCP_KIND, MCP_META_KEY, from_mcp, to_mcp
+from antiphon.tools.mcp.limited_schema import LimitedSchema
+from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
+
+#: The most characters of a result.
+_MAX_RESULT = 100_000_000
 
 
 def from_mcp_result(result: CallToolResult) -> ToolResult:
@@ -31,6 +38,31 @@ def from_mcp_result(result: CallToolResult) -> ToolResult:
         return ToolResult("", content or "it failed without saying why", is_error=True, semantic=_make_semantic(result))
     pictured = any(isinstance(part, Image) for part in parts)
     return ToolResult("", tuple(parts) if pictured else content, semantic=_make_semantic(result))
+
+
+def check_result(result: CallToolResult, output: LimitedSchema | None, tool: str) -> None:
+    """Raise a ToolFailure if a result is too large, or does not fit the output schema of its tool."""
+    size = sum(_measure(block) for block in result.content)
+    if size > _MAX_RESULT:
+        raise ToolFailure(f"{tool} returned more than {_MAX_RESULT // 1_000_000} MB, which is not read")
+    if output is None or result.is_error:
+        return
+    if result.structured_content is None:
+        raise ToolFailure(f"{tool} returned a wrong result: its output schema requires structured content")
+    if problem := output.find_problem(result.structured_content):
+        raise ToolFailure(f"{tool} returned a wrong result: {problem}")
+
+
+def _measure(block: ContentBlock) -> int:
+    inside: object = getattr(block, "resource", block)
+    return sum(len(getattr(inside, name, None) or "") for name in ("text", "data", "blob"))
+
+
+def unwrap_data(result: CallToolResult, schema: Mapping[str, Any]) -> Any:
+    """Return the structured content. The Python library wraps a value that is no object in the field `result`."""
+    data: Any = result.structured_content
+    is_wrapped = list(as_object(schema.get("properties"))) == ["result"] and list(data) == ["result"]
+    return data["result"] if is_wrapped else data
 
 
 def _make_semantic(result: CallToolResult) -> Result:

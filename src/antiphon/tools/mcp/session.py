@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import ConfigurationError
+from antiphon.tools.mcp.active_call import ActiveCall
 from antiphon.tools.mcp.config import McpServer
+from antiphon.tools.mcp.sampling import answer_sampling, make_refusal
+from antiphon.tools.mcp.server_requests import answer_elicitation, list_roots
 from antiphon.tools.mcp.transport import ServerDiagnostics, make_endpoint
 from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
     from mcp import Client, MCPError
+    from mcp.client import ClientRequestContext
+    from mcp_types import (
+        CreateMessageRequestParams,
+        CreateMessageResult,
+        ElicitRequestParams,
+        ElicitResult,
+        ErrorData,
+        ListRootsResult,
+    )
 
 _log = logging.getLogger(__name__)
 #: How long a server may take to answer a probe after a call timed out, in seconds.
@@ -55,6 +68,7 @@ class McpSession:
         self.server = server
         #: Whether a call timed out: the server is slow, or gone.
         self.suspect = False
+        self._calls: list[ActiveCall] = []
         self._error_text = ""
         self._diagnostics = ServerDiagnostics(server.name)
         self._client: Client | None = None
@@ -78,6 +92,15 @@ class McpSession:
         if not self._opened.is_set():
             self.task.cancel()
         await asyncio.wait([self.task])
+
+    @contextmanager
+    def serving(self, call: ActiveCall) -> Generator[None]:
+        """Let the server ask questions for a call while it runs."""
+        self._calls.append(call)
+        try:
+            yield
+        finally:
+            self._calls.remove(call)
 
     async def client(self) -> Client:
         """Return the client once it is connected. Raise `McpServerUnreachable` if that fails."""
@@ -112,13 +135,45 @@ class McpSession:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.server.timeout):
                     target = make_endpoint(self.server, self._diagnostics, self.end)
-                    self._client = await stack.enter_async_context(Client(target))
+                    self._client = await stack.enter_async_context(
+                        Client(
+                            target,
+                            elicitation_callback=self._elicit,
+                            sampling_callback=self._sample if self.server.sampling else None,
+                            list_roots_callback=self._list_roots if self.server.roots else None,
+                        )
+                    )
                 self._opened.set()
                 await self._end.wait()
         except Exception as error:
             self._error_text = self._explain_error(error)
             _log.debug("MCP server %s: %s", self.server.name, self._error_text)
             await asyncio.to_thread(self._diagnostics.wait)
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        """Answer a question that came on its own, as in older protocols. It does not say for which call it is."""
+        from mcp_types import ElicitResult
+
+        del context
+        call = self._find_asking_call()
+        return ElicitResult(action="decline") if call is None else await answer_elicitation(params, call)
+
+    async def _sample(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        del context
+        call = self._find_asking_call()
+        return make_refusal("no call is running") if call is None else await answer_sampling(params, call)
+
+    async def _list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+        del context
+        return list_roots(self.server)
+
+    def _find_asking_call(self) -> ActiveCall | None:
+        """Return the call for which the server asks; None if it may be of several people."""
+        calls = self._calls
+        is_clear = calls and all(each.host.owner is calls[0].host.owner for each in calls)
+        return calls[0] if is_clear else None
 
     def _over(self, _task: asyncio.Task[None]) -> None:
         self._client = None

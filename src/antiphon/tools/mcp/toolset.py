@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon.conversation import ToolResult, ToolSpec, shorten_call_id
+from antiphon.conversation import ToolResult, ToolSpec
 from antiphon.errors import ConfigurationError
+from antiphon.tools.call_host import NO_HOST
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.tools.mcp.config import McpServer
 from antiphon.tools.mcp.connection import McpConnection
-from antiphon.tools.mcp.results import from_mcp_result
+from antiphon.tools.mcp.limited_schema import LimitedSchema
+from antiphon.tools.mcp.names import make_legal_name
+from antiphon.tools.mcp.results import check_result, from_mcp_result, unwrap_data
 from antiphon.tools.mcp.session import McpServerUnreachable, require_mcp_library
 from antiphon.tools.path_arguments import find_command_parameters, find_path_parameters, normalize_remote_path
-from antiphon.tools.tool import Tool, ToolFailure
+from antiphon.tools.tool import Tool, ToolContext, ToolFailure
 
 if TYPE_CHECKING:
     import mcp_types
 
 
+#: The argument that receives the context. No server has a parameter of such a name.
+_CONTEXT = "\0context"
 #: Names of tools that run what they are given.
 _SHELL_NAMES = re.compile(
     r"shell|bash|terminal|exec|eval|command|powershell|script|console|python|repl|ssh|subprocess|spawn|(?:^|[_-])run",
@@ -107,8 +112,22 @@ class McpTools:
 
 
 def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) -> Tool:
+    output = None if described.output_schema is None else LimitedSchema(described.output_schema)
+
+    async def exchange(arguments: dict[str, Any]) -> mcp_types.CallToolResult:
+        context: ToolContext | None = arguments.pop(_CONTEXT, None)
+        result = await connection.call(described.name, arguments, context.host if context else NO_HOST)
+        check_result(result, output, f"`{described.name}` of MCP server `{connection.server.name}`")
+        return result
+
     async def call(**arguments: Any) -> ToolResult:
-        return from_mcp_result(await connection.call(described.name, arguments))
+        return from_mcp_result(await exchange(arguments))
+
+    async def get_data(**arguments: Any) -> Any:
+        result = await exchange(arguments)
+        if result.is_error:
+            raise ToolFailure(from_mcp_result(result).text)
+        return unwrap_data(result, described.output_schema or {})
 
     hints = described.annotations
     # No server declares that a tool runs command lines; its name and parameters tell.
@@ -119,7 +138,7 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
     return Tool(
         ToolSpec(name, description, described.input_schema),
         call,
-        FunctionSchema.passthrough(described.input_schema, description),
+        FunctionSchema.passthrough(described.input_schema, description, _CONTEXT),
         read_only=read_only,
         # As in MCP, a tool without hints counts as destructive.
         destructive=not read_only and (hints is None or hints.destructive_hint is not False),
@@ -127,19 +146,6 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
         paths=find_path_parameters(described.input_schema),
         locate=normalize_remote_path,
         is_shell=is_shell,
+        output_schema=described.output_schema,
+        data=None if output is None else get_data,
     )
-
-
-def make_legal_name(wanted: str, taken: Collection[str]) -> str:
-    """Return a name that every provider accepts and that is not taken, as close to the wanted one as
-    possible.
-    """
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
-    if not re.match(r"[A-Za-z_]", plain):
-        plain = f"_{plain}"
-    if len(plain) <= 64 and plain not in taken:
-        return plain
-    mark = shorten_call_id(wanted)
-    while f"{plain[:54]}_{mark}" in taken:
-        mark = shorten_call_id(mark)
-    return f"{plain[:54]}_{mark}"
