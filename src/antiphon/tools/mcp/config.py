@@ -7,11 +7,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from antiphon.tools.mcp.oauth import CredentialStore
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
+_OAUTH_KEYS = ("client_id", "client_secret", "client_metadata_url", "scope")
 _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
@@ -22,7 +26,8 @@ class McpServer:
     A started process gets only the variables that every program needs (PATH, HOME and the like) and those in
     `env`. `timeout` bounds connecting and each call, in seconds; progress of a call extends it up to tenfold.
     `roots` are the directories that the server is told to work in. With `sampling` it may request answers of the
-    session's model; each prompt needs approval.
+    session's model; each prompt needs approval. `credentials` stores logins at servers over HTTP, such as
+    `McpCredentials()`; `oauth` may have `client_id`, `client_secret`, `client_metadata_url` and `scope`.
     """
 
     name: str
@@ -37,6 +42,8 @@ class McpServer:
     server: Any = field(default=None, repr=False)
     roots: Sequence[Path] = ()
     sampling: bool = False
+    oauth: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    credentials: CredentialStore | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -55,6 +62,10 @@ class McpServer:
         if isinstance(self.timeout, bool) or not isinstance(self.timeout, int | float) or not self.timeout > 0:
             raise ConfigurationError(
                 f"the `timeout` of MCP server `{self.name}` is a number of seconds above 0, not {self.timeout!r}"
+            )
+        if wrong := [each for each in self.oauth if each not in _OAUTH_KEYS]:
+            raise ConfigurationError(
+                f"`oauth` of MCP server `{self.name}` has no setting `{wrong[0]}`; there are {', '.join(_OAUTH_KEYS)}"
             )
         if not isinstance(self.sampling, bool):
             raise ConfigurationError(f"`sampling` of MCP server `{self.name}` is true or false, not {self.sampling!r}")
@@ -108,6 +119,7 @@ class _ServerEntry:
             headers=self._read_table("headers"),
             timeout=cast(float, self.fields.get("timeout", 60)),
             roots=tuple(Path(each) for each in self._texts("roots")),
+            oauth=self._read_table("oauth") or {},
             sampling=cast(bool, self.fields.get("sampling", False)),
         )
 

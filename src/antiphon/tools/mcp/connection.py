@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from antiphon.conversation import Conversation, Image, Text
 from antiphon.tools.call_host import NO_HOST, CallHost
 from antiphon.tools.mcp.active_call import ActiveCall
 from antiphon.tools.mcp.config import McpServer
+from antiphon.tools.mcp.oauth import describe_login
+from antiphon.tools.mcp.resources import (
+    McpPrompt,
+    McpResource,
+    read_contents,
+    read_listed_prompt,
+    read_listed_resource,
+    read_prompt,
+)
 from antiphon.tools.mcp.server_requests import answer_elicitation, answer_request
 from antiphon.tools.mcp.session import McpSession, format_first_line, is_connection_closed
 from antiphon.tools.tool import ToolFailure
@@ -44,33 +54,98 @@ class McpConnection:
         """Return the tools that the server offers, from all pages. Raise a ToolFailure if it cannot be
         asked.
         """
-        from mcp import MCPError
-
         link, client = await self._connected()
+        link.has_changed = False
         if client.server_capabilities.tools is None:
             return []
-        found: list[mcp_types.Tool] = []
-        cursor: str | None = None
+        return await self._list("tools", lambda cursor: client.list_tools(cursor=cursor, cache_mode="refresh"))
+
+    async def resources(self) -> list[McpResource]:
+        """Return the resources and templates of the server."""
+        return await self._run_here(self._list_resources())
+
+    async def _list_resources(self) -> list[McpResource]:
+        _, client = await self._connected()
+        if client.server_capabilities.resources is None:
+            return []
+        found: list[Any] = await self._list(
+            "resources", lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh")
+        )
+        found += await self._list(
+            "resource_templates", lambda cursor: client.list_resource_templates(cursor=cursor, cache_mode="refresh")
+        )
+        return [read_listed_resource(each) for each in found]
+
+    async def read_resource(self, uri: str) -> tuple[Text | Image, ...]:
+        """Return the contents of a resource."""
+
+        async def read() -> tuple[Text | Image, ...]:
+            _, client = await self._connected()
+            got = await self._ask(f"read the resource {uri!r:.200}", client.read_resource(uri, cache_mode="refresh"))
+            return read_contents(self.server.name, uri, got)
+
+        return await self._run_here(read())
+
+    async def prompts(self) -> list[McpPrompt]:
+        """Return the prompts of the server."""
+
+        async def read() -> list[McpPrompt]:
+            _, client = await self._connected()
+            if client.server_capabilities.prompts is None:
+                return []
+            found = await self._list("prompts", lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"))
+            return [read_listed_prompt(each) for each in found]
+
+        return await self._run_here(read())
+
+    async def get_prompt(self, name: str, arguments: dict[str, str]) -> Conversation:
+        """Return the messages of a prompt."""
+
+        async def read() -> Conversation:
+            _, client = await self._connected()
+            got = await self._ask(f"give the prompt `{name}`", client.get_prompt(name, arguments))
+            return read_prompt(self.server.name, name, got)
+
+        return await self._run_here(read())
+
+    @property
+    def has_changed(self) -> bool:
+        """Return whether the server said that its tools changed since they were listed."""
+        return self._link is not None and self._link.has_changed
+
+    async def _list(self, what: str, fetch: Callable[[str | None], Awaitable[Any]]) -> list[Any]:
+        """Return the items of all pages."""
+
+        async def read_pages() -> list[Any]:
+            found: list[Any] = []
+            cursor: str | None = None
+            for _ in range(_MAX_PAGES):
+                page = await fetch(cursor)
+                found += getattr(page, what)
+                if len(found) > _MAX_LISTED:
+                    raise ValueError(f"it lists more than {_MAX_LISTED:,}")
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+            return found
+
+        return await self._ask(f"list its {what.replace('_', ' ')}", read_pages())
+
+    async def _ask(self, what: str, work: Awaitable[T]) -> T:
+        """Return the answer of the server. Raise a ToolFailure that says what it did not do, and why."""
+        from mcp import MCPError
+
         try:
             async with asyncio.timeout(self.server.timeout):
-                for _ in range(_MAX_PAGES):
-                    page = await client.list_tools(cursor=cursor, cache_mode="refresh")
-                    found += page.tools
-                    if len(found) > _MAX_LISTED:
-                        raise ValueError(f"it lists more than {_MAX_LISTED:,}")
-                    cursor = page.next_cursor
-                    if not cursor:
-                        break
+                return await work
         except TimeoutError:
-            link.end()
+            if self._link is not None:
+                self._link.end()
             raise ToolFailure(
-                f"MCP server `{self.server.name}` did not list its tools within {self.server.timeout:g} seconds"
+                f"MCP server `{self.server.name}` did not {what} within {self.server.timeout:g} seconds"
             ) from None
         except (MCPError, RuntimeError, ValueError) as error:
-            raise ToolFailure(
-                f"MCP server `{self.server.name}` did not list its tools: {format_first_line(error)}"
-            ) from None
-        return found
+            raise ToolFailure(f"MCP server `{self.server.name}` did not {what}: {format_first_line(error)}") from None
 
     async def call(self, tool: str, arguments: dict[str, Any], host: CallHost = NO_HOST) -> mcp_types.CallToolResult:
         """Call a tool. Raise a ToolFailure that says what went wrong. The server asks through the host."""
@@ -118,7 +193,8 @@ class McpConnection:
                     "is not known. The next call connects again"
                 ) from None
             if not (again and await self._is_repeatable(link, call, error)):
-                raise ToolFailure(format_first_line(error)) from None
+                hint = f"; {describe_login(self.server)}" if link.needs_login else ""
+                raise ToolFailure(f"{format_first_line(error)}{hint}") from None
         except (RuntimeError, ValueError) as error:
             # The library raises these for results that violate the protocol.
             raise ToolFailure(

@@ -16,7 +16,7 @@ from antiphon.tools.mcp.limited_schema import LimitedSchema
 from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents
 
 #: The most characters of a result.
 _MAX_RESULT = 100_000_000
@@ -27,7 +27,7 @@ def from_mcp_result(result: CallToolResult) -> ToolResult:
 
     If the server reports a failure, it is an error result in the server's words.
     """
-    parts = [_convert_block(block) for block in result.content]
+    parts = [convert_block(block) for block in result.content]
     texts = [part.text for part in parts if isinstance(part, Text)]
     # Servers repeat structured content as text for clients that read only text; the model needs it once.
     if result.structured_content is not None and not any(texts):
@@ -77,7 +77,8 @@ def _make_semantic(result: CallToolResult) -> Result:
         return from_mcp(data)
 
 
-def _convert_block(block: ContentBlock) -> Text | Image:
+def convert_block(block: ContentBlock) -> Text | Image:
+    """Return a block of content as a part of a message."""
     match block.type:
         case "text":
             return Text(block.text)
@@ -86,14 +87,19 @@ def _convert_block(block: ContentBlock) -> Text | Image:
         case "audio":
             return _convert_binary("audio", block.data, block.mime_type)
         case "resource":
-            # Distinguished by their attributes: importing their classes would import the library.
-            inside, text = block.resource, getattr(block.resource, "text", None)
-            if isinstance(text, str):
-                return Text(text)
-            return _convert_binary(f"resource {inside.uri}", getattr(inside, "blob", ""), inside.mime_type or "")
+            return convert_resource(block.resource)
         case "resource_link":
             details = ", ".join(text for text in (block.mime_type, block.description) if text)
             return Text(f"[resource {block.name}: {block.uri}{f' ({details})' if details else ''}]")
+
+
+def convert_resource(inside: TextResourceContents | BlobResourceContents) -> Text | Image:
+    """Return the text or image of a resource, or a note about it."""
+    # Distinguished by their attributes: importing their classes would import the library.
+    text = getattr(inside, "text", None)
+    if isinstance(text, str):
+        return Text(text)
+    return _convert_binary(f"resource {inside.uri}", getattr(inside, "blob", ""), inside.mime_type or "")
 
 
 def _convert_binary(what: str, data: str, media_type: str) -> Text | Image:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Generator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from antiphon._base.optional_deps import describe_missing_extra
 from antiphon.errors import ConfigurationError
 from antiphon.tools.mcp.active_call import ActiveCall
 from antiphon.tools.mcp.config import McpServer
+from antiphon.tools.mcp.oauth import ShowAddress, describe_login
 from antiphon.tools.mcp.sampling import answer_sampling, make_refusal
 from antiphon.tools.mcp.server_requests import answer_elicitation, list_roots
 from antiphon.tools.mcp.transport import ServerDiagnostics, make_endpoint
@@ -20,6 +22,7 @@ from antiphon.tools.tool import ToolFailure
 if TYPE_CHECKING:
     from mcp import Client, MCPError
     from mcp.client import ClientRequestContext
+    from mcp.client.session import IncomingMessage
     from mcp_types import (
         CreateMessageRequestParams,
         CreateMessageResult,
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 #: How long a server may take to answer a probe after a call timed out, in seconds.
 _PROBE_SECONDS = 5.0
+#: How long a person may take to log in, in seconds.
+_LOGIN_SECONDS = 900.0
 _SILENT = logging.NullHandler()
 
 
@@ -64,10 +69,13 @@ class McpSession:
     entered them. Calls run in other tasks, and may be cancelled without harm to the session.
     """
 
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: McpServer, show: ShowAddress | None = None) -> None:
         self.server = server
+        self._show = show
         #: Whether a call timed out: the server is slow, or gone.
         self.suspect = False
+        #: Whether the server said that its tools changed.
+        self.has_changed = False
         self._calls: list[ActiveCall] = []
         self._error_text = ""
         self._diagnostics = ServerDiagnostics(server.name)
@@ -92,6 +100,11 @@ class McpSession:
         if not self._opened.is_set():
             self.task.cancel()
         await asyncio.wait([self.task])
+
+    @property
+    def needs_login(self) -> bool:
+        """Return whether the server refused the last request for lack of a login."""
+        return self._diagnostics.is_unauthorized and not self.server.headers
 
     @contextmanager
     def serving(self, call: ActiveCall) -> Generator[None]:
@@ -134,21 +147,26 @@ class McpSession:
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.server.timeout):
-                    target = make_endpoint(self.server, self._diagnostics, self.end)
+                    target = make_endpoint(self.server, self._diagnostics, self.end, self._show)
                     self._client = await stack.enter_async_context(
                         Client(
                             target,
+                            message_handler=self._note_change,
                             elicitation_callback=self._elicit,
                             sampling_callback=self._sample if self.server.sampling else None,
                             list_roots_callback=self._list_roots if self.server.roots else None,
                         )
                     )
                 self._opened.set()
-                await self._end.wait()
+                await self._wait_for_end(self._client)
         except Exception as error:
             self._error_text = self._explain_error(error)
             _log.debug("MCP server %s: %s", self.server.name, self._error_text)
             await asyncio.to_thread(self._diagnostics.wait)
+
+    async def _note_change(self, message: IncomingMessage) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self.has_changed = True
 
     async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         """Answer a question that came on its own, as in older protocols. It does not say for which call it is."""
@@ -175,6 +193,26 @@ class McpSession:
         is_clear = calls and all(each.host.owner is calls[0].host.owner for each in calls)
         return calls[0] if is_clear else None
 
+    async def _wait_for_end(self, client: Client) -> None:
+        """Wait for the end of the session. Servers of the newer protocol tell changes only to those who listen."""
+        tools = client.server_capabilities.tools
+        listening = asyncio.create_task(self._listen(client)) if tools is not None and tools.list_changed else None
+        try:
+            await self._end.wait()
+        finally:
+            if listening is not None:
+                listening.cancel()
+                await asyncio.wait([listening])
+
+    async def _listen(self, client: Client) -> None:
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+        with suppress(ListenNotSupportedError, SubscriptionLost, TimeoutError, MCPError):
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self.has_changed = True
+
     def _over(self, _task: asyncio.Task[None]) -> None:
         self._client = None
         self._end.set()
@@ -186,6 +224,10 @@ class McpSession:
         while isinstance(error, ExceptionGroup):
             error = cast("ExceptionGroup[Exception]", error).exceptions[0]
         status = self._diagnostics.status
+        if isinstance(error, ConfigurationError):
+            return str(error)
+        if self.needs_login:
+            return f"{format_first_line(error)} (HTTP {status}); {describe_login(self.server)}"
         match error:
             case TimeoutError():
                 return f"it was not ready within {self.server.timeout:g} seconds"
@@ -209,3 +251,27 @@ def format_first_line(error: Exception) -> str:
     """Return the first line of an error's message: the rest is schemas and URLs."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:500]
+
+
+async def log_in(server: McpServer, show: ShowAddress) -> bool:
+    """Let a person log in at a server, and store the credentials. `show` shows them the address to open.
+
+    Return False if the server needs no login. Raise a ConfigurationError if it cannot be reached, or the login fails.
+    """
+    require_mcp_library()
+    if not server.url or server.credentials is None:
+        raise ConfigurationError(f"MCP server `{server.name}` has no `url` and `credentials`, which a login needs")
+    shown: list[str] = []
+
+    def show_once(address: str) -> None:
+        shown.append(address)
+        show(address)
+
+    link = McpSession(replace(server, timeout=_LOGIN_SECONDS), show_once)
+    try:
+        await link.client()
+    except McpServerUnreachable as error:
+        raise ConfigurationError(error.full_message) from None
+    finally:
+        await link.close()
+    return bool(shown)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon.conversation import ToolResult, ToolSpec
+from antiphon.conversation import Conversation, Image, Text, ToolResult, ToolSpec
 from antiphon.errors import ConfigurationError
 from antiphon.tools.call_host import NO_HOST
 from antiphon.tools.function_schema import FunctionSchema
@@ -16,6 +16,7 @@ from antiphon.tools.mcp.config import McpServer
 from antiphon.tools.mcp.connection import McpConnection
 from antiphon.tools.mcp.limited_schema import LimitedSchema
 from antiphon.tools.mcp.names import make_legal_name
+from antiphon.tools.mcp.resources import McpPrompt, McpResource
 from antiphon.tools.mcp.results import check_result, from_mcp_result, unwrap_data
 from antiphon.tools.mcp.session import McpServerUnreachable, require_mcp_library
 from antiphon.tools.path_arguments import find_command_parameters, find_path_parameters, normalize_remote_path
@@ -94,6 +95,34 @@ class McpTools:
     def of(self, server: str) -> list[Tool]:
         """Return the tools of one server."""
         return self._tools_by_server[server]
+
+    @property
+    def changed(self) -> list[str]:
+        """The servers that said that their tools changed since they were listed; `refresh` lists them again."""
+        return [each.server.name for each in self._connections if each.has_changed]
+
+    async def resources(self, server: str) -> list[McpResource]:
+        """Return the resources and templates of a server."""
+        return await self._find(server).resources()
+
+    async def read_resource(self, server: str, uri: str) -> tuple[Text | Image, ...]:
+        """Return the contents of a resource as parts of a prompt."""
+        return await self._find(server).read_resource(uri)
+
+    async def prompts(self, server: str) -> list[McpPrompt]:
+        """Return the prompts of a server."""
+        return await self._find(server).prompts()
+
+    async def get_prompt(self, server: str, name: str, **arguments: str) -> Conversation:
+        """Return the messages of a prompt as a new conversation."""
+        return await self._find(server).get_prompt(name, arguments)
+
+    def _find(self, server: str) -> McpConnection:
+        found = next((each for each in self._connections if each.server.name == server), None)
+        if found is None:
+            there = ", ".join(f"`{each.server.name}`" for each in self._connections) or "none"
+            raise ConfigurationError(f"there is no MCP server `{server}` here; there are: {there}")
+        return found
 
     async def _list_server_tools(self, connection: McpConnection) -> list[mcp_types.Tool]:
         name = connection.server.name
