@@ -38,6 +38,7 @@ from antiphon.tools import (
     canonicalize,
 )
 from antiphon.tools.approval import StandingDecision, make_standing_decision
+from antiphon.tools.call_host import NO_HOST
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
 from antiphon.wire import Usage
 
@@ -320,8 +321,12 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        inside = child_context(f"{self._place.node.prefix}{call.id}/")
-        host = SessionCallHost(self._run, inside, call, settings, self._clock, budget)
+        host = NO_HOST
+        # Most tools need no host, and without middleware nobody needs the paths inside a call.
+        inside = self._place
+        if budget is not None or canonical.tool.arguments.context:
+            inside = child_context(f"{self._place.node.prefix}{call.id}/")
+            host = SessionCallHost(self._run, inside, call, settings, self._clock, budget)
         work = execute_call(
             canonical, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs, host=host
         )

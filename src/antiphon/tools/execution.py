@@ -89,8 +89,7 @@ async def execute_call(
     kept: dict[str, str] = {}
     try:
         async with limit:
-            context = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex(), host)
-            value = await call_function(call.tool.function, **make_call_arguments(call, context))
+            value = await call_function(tool.function, **make_call_arguments(call, conversation, deps, key, host))
         result = to_tool_result(given, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = make_error_result(given, f"the arguments of `{tool.name}` do not fit: {error}")
@@ -131,12 +130,16 @@ def _format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def make_call_arguments(call: CanonicalCall, context: ToolContext) -> dict[str, Any]:
-    """Return the arguments for the tool's function, with the context if it wants it. Raise `InvalidArguments`."""
+def make_call_arguments(
+    call: CanonicalCall, conversation: Conversation, deps: Any, key: str, host: CallHost
+) -> dict[str, Any]:
+    """Return the arguments for the tool's function, with a context if it wants one. Raise `InvalidArguments`."""
     if call.problem:
         raise InvalidArguments(call.problem)
-    place = call.tool.arguments.context
-    return {**call.values, place: context} if place else dict(call.values)
+    arguments, place = dict(call.values), call.tool.arguments.context
+    if place:
+        arguments[place] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex(), host)
+    return arguments
 
 
 def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:

@@ -284,14 +284,14 @@ class ModuleRuntime:
 
 async def _call_data_function(call: CanonicalCall, host: CallHost) -> Any:
     from antiphon.conversation import Conversation
-    from antiphon.tools import InvalidArguments, ToolContext, ToolFailure
+    from antiphon.tools import InvalidArguments, ToolFailure
     from antiphon.tools.execution import make_call_arguments
     from antiphon.tools.worker_threads import call_function
 
     assert call.tool.data is not None
     try:
-        context = ToolContext(call.call, Conversation(), None, _make_idempotency_key(), host)
-        return await call_function(call.tool.data, **make_call_arguments(call, context))
+        arguments = make_call_arguments(call, Conversation(), None, _make_idempotency_key(), host)
+        return await call_function(call.tool.data, **arguments)
     except (ToolFailure, InvalidArguments) as error:
         raise VibeError("V0917", f"the tool `{call.tool.name}` failed: {error}") from None
 

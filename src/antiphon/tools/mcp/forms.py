@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon.tools.mcp.limited_schema import LimitedSchema
+from antiphon.tools.tool import ToolFailure
 
 _MAX_FIELDS = 20
 _MAX_CHOICES = 100
@@ -21,10 +22,6 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _YES, _NO = ("y", "yes", "true"), ("n", "no", "false")
-
-
-class FormRefused(Exception):
-    """A form that is not shown to a person; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +90,20 @@ _BOUNDS = {"minimum": "at least", "maximum": "at most", "minLength": "length at 
 
 
 def parse_form(schema: Mapping[str, Any]) -> list[FormField]:
-    """Return the fields of a form. Raise `FormRefused` if a person should not be asked."""
+    """Return the fields of a form. Raise a ToolFailure if a person should not be asked."""
     properties = as_object(schema.get("properties"))
     required = [each for each in as_array(schema.get("required")) if isinstance(each, str)]
     if len(properties) > _MAX_FIELDS:
-        raise FormRefused(f"its form has more than {_MAX_FIELDS} fields")
+        raise ToolFailure(f"its form has more than {_MAX_FIELDS} fields")
     fields = [FormField(name, as_object(each), name in required) for name, each in properties.items()]
     for field in fields:
         kind = field.schema.get("type")
         if kind not in (*_TYPES, "array") or (kind == "array" and not field.choices):
-            raise FormRefused(f"the field `{_shorten(field.name)}` of its form is neither a simple value nor a choice")
+            raise ToolFailure(f"the field `{_shorten(field.name)}` of its form is neither a simple value nor a choice")
         if len(field.choices) > _MAX_CHOICES:
-            raise FormRefused(f"the field `{_shorten(field.name)}` of its form has more than {_MAX_CHOICES} choices")
+            raise ToolFailure(f"the field `{_shorten(field.name)}` of its form has more than {_MAX_CHOICES} choices")
         if found := _SECRET.search(f"{field.name} {as_string(field.schema.get('title'))}"):
-            raise FormRefused(f"its form asks for a secret ({found[0]}), which servers must not ask for in this way")
+            raise ToolFailure(f"its form asks for a secret ({found[0]}), which servers must not ask for in this way")
     return fields
 
 

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from antiphon.tools.mcp.active_call import ActiveCall
 from antiphon.tools.mcp.config import McpServer
-from antiphon.tools.mcp.forms import FormField, FormRefused, parse_form
+from antiphon.tools.mcp.forms import FormField, parse_form
 from antiphon.tools.mcp.sampling import answer_sampling
+from antiphon.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
     from mcp_types import (
@@ -65,7 +66,7 @@ async def _fill_form(params: ElicitRequestFormParams, call: ActiveCall) -> Elici
     head = f"MCP server `{call.server.name}` asks, for `{call.tool}`: {_clean(params.message)}"
     try:
         fields = parse_form(params.requested_schema)
-    except FormRefused as refused:
+    except ToolFailure as refused:
         call.host.report(0, None, f"MCP server `{call.server.name}` was not answered: {refused}")
         return ElicitResult(action="decline")
     if not fields:
