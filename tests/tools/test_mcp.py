@@ -4,19 +4,16 @@ import asyncio
 import base64
 import os
 import signal
-import socket
 import sys
 import textwrap
-import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import mcp.client.stdio
 import mcp_types as types
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.server import Server
@@ -27,7 +24,8 @@ from antiphon.errors import ConfigurationError
 from antiphon.tools import Policy, Rule, Tool, canonicalize, execute
 from antiphon.tools.approval import make_standing_decision
 from antiphon.tools.mcp import McpServer, McpTools
-from antiphon.tools.mcp.toolset import make_legal_name
+from antiphon.tools.mcp.names import make_legal_name
+from tests.tools.mcp_servers import free_port, serving
 
 PNG = base64.b64encode(b"\x89PNG").decode()
 
@@ -498,27 +496,6 @@ def test_two_servers_of_one_name_are_refused() -> None:
 
 
 # HTTP
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-@contextmanager
-def serving(app: Any, port: int = 0) -> Iterator[str]:
-    """The app on loopback, in a thread of its own."""
-    port = port or free_port()
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def adder(*, modern: bool = True) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp_types import CallToolResult, ImageContent, TextContent
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, ElicitResult, ImageContent, TextContent
 
 from antiphon.conversation import Image, Text
-from antiphon.tools import Tool, ToolFailure, tool
+from antiphon.tools import Tool, ToolContext, ToolFailure, tool
 from antiphon.tools.mcp import McpServer, McpTools, make_mcp_server
 from antiphon.tools.tool import NeedsHumanInput
 
@@ -157,3 +158,134 @@ def test_the_command_serves_the_built_in_tools(tmp_path: Path) -> None:
     assert less
     assert all(tool.read_only for tool in less)
     assert any(tool.destructive for tool in tools)
+
+
+# Questions, progress and cancellation
+
+
+@tool(read_only=True, asks_about=lambda path: path.endswith(".env"))
+def read(path: str) -> str:
+    """Read."""
+    return f"content of {path}"
+
+
+def asked(name: str, answer: Any, *, is_old: bool = False, **arguments: Any) -> tuple[str, list[str]]:
+    """The text of a call whose client gives this answer to questions, and the questions."""
+    questions: list[str] = []
+
+    async def elicit(_context: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return answer
+
+    async def main() -> str:
+        server = make_mcp_server([ask, read])
+        async with Client(server, mode="legacy" if is_old else "auto", elicitation_callback=elicit) as client:
+            (block,) = (await client.call_tool(name, arguments)).content
+            assert isinstance(block, TextContent)
+            return block.text
+
+    return asyncio.run(main()), questions
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_questions_of_tools_go_to_the_clients_user(is_old: bool) -> None:
+    said = ElicitResult(action="accept", content={"answer": "the red one"})
+    assert asked("ask", said, is_old=is_old) == ("The user answered: the red one", ["which one?"])
+    declined = ElicitResult(action="decline")
+    assert asked("ask", declined, is_old=is_old) == ("the user declined to answer", ["which one?"])
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_secrets_are_read_only_after_the_clients_user_agreed(is_old: bool) -> None:
+    agreed, refused = ElicitResult(action="accept", content={}), ElicitResult(action="decline")
+    text, questions = asked("read", agreed, is_old=is_old, path=".env")
+    assert text == "content of .env"
+    assert questions[0].startswith("This looks like a secret. May `read` run with")
+    assert "the user did not allow it" in asked("read", refused, is_old=is_old, path=".env")[0]
+    assert asked("read", refused, is_old=is_old, path="a.txt") == ("content of a.txt", [])
+
+
+def test_an_answer_to_no_question_does_not_run_a_tool_twice() -> None:
+    runs: list[str] = []
+
+    @tool
+    def act() -> str:
+        """Act."""
+        runs.append("act")
+        raise NeedsHumanInput("Sure?")
+
+    async def elicit(_context: Any, _params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"answer": "yes"})
+
+    async def main() -> None:
+        async with Client(make_mcp_server([act]), elicitation_callback=elicit) as client:
+            await client.call_tool("act", {})
+
+    asyncio.run(main())
+    assert runs == ["act"]
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_progress_of_a_tool_reaches_the_client_before_its_result(is_old: bool) -> None:
+    @tool
+    def work(context: ToolContext) -> str:
+        """Work."""
+        for number in (1, 2):
+            context.host.report(number, 2, f"step {number}")
+        return "done"
+
+    heard: list[Any] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async def main() -> None:
+        async with Client(make_mcp_server([work]), mode="legacy" if is_old else "auto") as client:
+            await client.call_tool("work", {}, progress_callback=hear)
+
+    asyncio.run(main())
+    assert heard == [(1, 2, "step 1"), (2, 2, "step 2")]
+
+
+def test_a_cancelled_call_is_cancelled_here() -> None:
+    events: list[str] = []
+
+    async def main() -> None:
+        started, ended = asyncio.Event(), asyncio.Event()
+
+        @tool
+        async def wait() -> str:
+            """Wait."""
+            started.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                events.append("ended")
+                ended.set()
+            return ""
+
+        async with Client(make_mcp_server([wait]), mode="legacy") as client:
+            calling = asyncio.create_task(client.call_tool("wait", {}))
+            await started.wait()
+            calling.cancel()
+            async with asyncio.timeout(60):
+                await ended.wait()
+
+    asyncio.run(main())
+    assert events == ["ended"]
+
+
+def test_a_tool_of_another_server_is_served_with_its_output_schema() -> None:
+    inner = MCPServer("geo")
+
+    @inner.tool()
+    def city() -> dict[str, int]:
+        return {"people": 3}
+
+    async def main() -> None:
+        async with McpTools([McpServer("geo", server=inner)]) as mcp, Client(make_mcp_server(mcp.tools)) as client:
+            (listed,) = (await client.list_tools()).tools
+            assert listed.output_schema == mcp.tools[0].output_schema is not None
+            assert (await client.call_tool("geo_city", {})).structured_content == {"people": 3}
+
+    asyncio.run(main())

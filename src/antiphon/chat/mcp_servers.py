@@ -29,7 +29,10 @@ def resolve_mcp_server(given: str, configured: Mapping[str, McpServer]) -> McpSe
     from antiphon.tools.mcp import McpServer
 
     if given.startswith(("http://", "https://")):
-        return McpServer(_sanitize_server_name(urlsplit(given).hostname or "server"), url=given)
+        from antiphon.config import McpCredentials
+
+        name = _sanitize_server_name(urlsplit(given).hostname or "server")
+        return McpServer(name, url=given, credentials=McpCredentials())
     try:
         words = shlex.split(given)
     except ValueError as error:

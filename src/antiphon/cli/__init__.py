@@ -69,6 +69,7 @@ _ALIASES = {
     "deny": "aliases:deny",
     "models": "models:models",
     "keys": "keys:keys",
+    "logins": "logins:logins",
     "trust": "trust:trust",
     "templates": "templates:templates",
 }

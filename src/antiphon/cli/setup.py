@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _PARTS = {
     "models": "List and download models, set the default, show and check facts.",
     "keys": "Store, list and remove provider keys.",
+    "logins": "Log in at MCP servers, list and remove the logins.",
     "trust": "Show what a project would do, and trust it.",
     "templates": "List, show or remove the questions saved with `ask --save`.",
     "paths": "Print where sessions, settings, keys and models are stored.",

@@ -15,12 +15,14 @@ from antiphon.config.default_model import (
 )
 from antiphon.config.environment import Environment
 from antiphon.config.files import ConfigFile
+from antiphon.config.mcp_credentials import McpCredentials
 
 __all__ = [
     "ChoiceStep",
     "ConfigFile",
     "Configuration",
     "Environment",
+    "McpCredentials",
     "ModelChoice",
     "ModelDestination",
     "default_model",

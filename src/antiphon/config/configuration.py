@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from antiphon.config.files import (
     read_project_settings,
     read_user_settings,
 )
+from antiphon.config.mcp_credentials import McpCredentials
 from antiphon.config.trust import Project, find_project, format_trust_advice
 from antiphon.errors import ConfigurationError
 
@@ -91,7 +92,10 @@ class Configuration:
             shared = {**self.dotenv, **own}
             for each in _drop_missing(read_mcp_settings(self.project), read_project_settings(self.project)):
                 listed |= {name: (each, shared, list_key_variables()) for name in each.mcp}
-        return [server for name, given in listed.items() for server in make_mcp_servers(name, *given)]
+        # A project's `.env` must not choose where credentials are.
+        credentials = McpCredentials(own)
+        found = [server for name, given in listed.items() for server in make_mcp_servers(name, *given)]
+        return [replace(each, credentials=credentials) if each.url else each for each in found]
 
 
 def load_configuration(cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> Configuration:

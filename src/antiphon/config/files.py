@@ -22,7 +22,20 @@ _SETTING_KEYS = ("model", "models", "mcp", "page")
 #: Additional keys of a project's file; the user's own templates are separate files.
 _PROJECT_KEYS = (*_SETTING_KEYS, "templates")
 _PAGE_KEYS = ("renderers",)
-_SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "timeout", "type", "disabled")
+_SERVER_KEYS = (
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "timeout",
+    "type",
+    "disabled",
+    "roots",
+    "sampling",
+    "oauth",
+)
 _MCP_FILES = (".mcp.json", "mcp.json")
 _MODEL_LINE = re.compile(r"""\s*(model|"model"|'model')\s*=""")
 

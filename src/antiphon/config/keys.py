@@ -18,7 +18,7 @@ _SERVICE = "antiphon"
 def store_key(name: str, key: str) -> str:
     """Store a provider's key. Return where."""
     variable, key = find_key_variable(name), check_key(name, key)
-    kept = _store_in_keyring(variable, key)
+    kept = store_in_keyring(variable, key)
     write_private_json(get_keys_path(), {**read_stored_keys(get_keys_path()), variable: "" if kept else key})
     return "the system's keyring" if kept else str(get_keys_path())
 
@@ -38,7 +38,7 @@ def remove_key(name: str) -> bool:
     if variable not in names:
         return False
     if not names.pop(variable):
-        _delete_from_keyring(variable)
+        delete_from_keyring(variable)
     write_private_json(get_keys_path(), names)
     return True
 
@@ -99,7 +99,8 @@ def _load_keyring() -> Any:
     return package if package.get_keyring().priority >= 1 else None
 
 
-def _store_in_keyring(variable: str, key: str) -> bool:
+def store_in_keyring(variable: str, key: str) -> bool:
+    """Store a key in the keyring. Return whether that worked."""
     package = _load_keyring()
     if package is None:
         return False
@@ -123,7 +124,8 @@ def read_keyring_key(variable: str) -> str:
         ) from None
 
 
-def _delete_from_keyring(variable: str) -> None:
+def delete_from_keyring(variable: str) -> None:
+    """Delete a key from the keyring."""
     package = _load_keyring()
     try:
         if package is not None:

@@ -111,6 +111,10 @@ def _describe_server(name: str, entry: object, dotenv: Mapping[str, str]) -> Ite
             yield f"  in the directory {_substitute_dotenv(fields['cwd'], dotenv)}"
     if fields.get("url"):
         yield f"MCP server {name} sends to: {_substitute_dotenv(fields['url'], dotenv)}"
+    for root in cast("list[Any]", fields["roots"]) if isinstance(fields.get("roots"), list) else []:
+        yield f"  is told to work in: {_substitute_dotenv(root, dotenv)}"
+    if fields.get("sampling") is True:
+        yield "  may request answers of your model, after approval of each prompt"
     # A variable can choose what is run, as a command does; a header only goes to the stated address.
     variables: list[str] = []
     for variable, value in _get_table(fields, "env").items():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from antiphon.session.events import (
         AnswerDelta,
         CallFinished,
+        CallProgressed,
         CallStarted,
         Compacted,
         Event,
@@ -72,6 +73,7 @@ _HOMES = {
     "BeforeRequestHook": "settings",
     "Blocked": "exceptions",
     "CallFinished": "events",
+    "CallProgressed": "events",
     "CallStarted": "events",
     "Cancelled": "exceptions",
     "Cited": "citations",
@@ -125,6 +127,7 @@ __all__ = [
     "BeforeRequestHook",
     "Blocked",
     "CallFinished",
+    "CallProgressed",
     "CallStarted",
     "Cancelled",
     "Cited",

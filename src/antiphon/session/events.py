@@ -84,6 +84,16 @@ class CallStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CallProgressed:
+    """A running call reports how much is `done`, of a `total` if it is known."""
+
+    call: ToolCall
+    done: float
+    total: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallFinished:
     """A call has its result or its error."""
 
@@ -200,6 +210,7 @@ EventBody = (
     | RequestDelayed
     | RequestEnded
     | CallStarted
+    | CallProgressed
     | CallFinished
     | UsageChanged
     | QuestionAsked

@@ -7,15 +7,14 @@ affect it is an error when the schema is parsed, so that no value is accepted wi
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._base.json import dump_json
 from antiphon._base.json_access import as_array, as_object, as_string
+from antiphon._base.patterns import compile_pattern
 from antiphon.errors import OptionError
 from antiphon.session.output_type import Fault, Faults, OutputType, describe_schema, describe_value
 
@@ -47,16 +46,12 @@ _BOUNDS: dict[str, tuple[type | tuple[type, ...], Callable[[Any, Any], bool], st
     "multipleOf": ((int, float), lambda value, bound: not _is_multiple(value, bound), "a multiple of {}"),
     "minLength": (str, lambda value, bound: len(value) < bound, "at least {} characters"),
     "maxLength": (str, lambda value, bound: len(value) > bound, "at most {} characters"),
-    "pattern": (str, lambda value, bound: not _compile_pattern(bound)(value), "text like {}"),
+    "pattern": (str, lambda value, bound: not compile_pattern(bound)(value), "text like {}"),
     "minItems": (list, lambda value, bound: len(value) < bound, "at least {} items"),
     "maxItems": (list, lambda value, bound: len(value) > bound, "at most {} items"),
     "minProperties": (dict, lambda value, bound: len(value) < bound, "at least {} fields"),
     "maxProperties": (dict, lambda value, bound: len(value) > bound, "at most {} fields"),
 }
-#: A group that is repeated and itself repeats or has alternatives.
-_NESTED_REPEAT = re.compile(r"[*+}|][^()]*\)(?:[*+]|\{\d*,)|\)[^()]*\)(?:[*+]|\{\d*,)|[*+}].*\\\d")
-#: Texts for patterns that need backtracking are compared up to this length.
-_MAX_BACKTRACKED = 10_000
 _OTHER_KEYWORDS = (
     "type",
     "enum",
@@ -214,7 +209,7 @@ class _SchemaNormalizer:
                 raise self._error(place, f"has {node[key]!r:.40} for `{key}`")
         for pattern in (*[node[key] for key in ("pattern",) if key in node], *node.get("patternProperties", ())):
             try:
-                _compile_pattern(pattern)
+                compile_pattern(pattern)
             except ValueError as error:
                 raise self._error(place, f"has a pattern that cannot be read: {error}") from None
 
@@ -224,27 +219,6 @@ class _SchemaNormalizer:
 
 class _TooManySteps(Exception):
     """Raised when a value takes too many steps to check."""
-
-
-@cache
-def _compile_pattern(pattern: str) -> Callable[[str], bool]:
-    """Return a function that searches a text for a pattern in linear time. Raise a ValueError if it is no pattern.
-
-    Patterns that need backtracking, with lookaround or references, may repeat nothing that repeats.
-    """
-    from pydantic_core import SchemaError, SchemaValidator, core_schema
-
-    try:
-        return SchemaValidator(core_schema.str_schema(pattern=pattern, strict=True)).isinstance_python
-    except SchemaError as error:
-        reason = str(error)
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(str(error)) from None
-    if _NESTED_REPEAT.search(pattern):
-        raise ValueError(f"it may take endless time: {reason.splitlines()[-1].strip()}")
-    return lambda text: compiled.search(text[:_MAX_BACKTRACKED]) is not None
 
 
 class _SchemaValidator:
@@ -305,7 +279,7 @@ class _SchemaValidator:
         for name, each in value.items():
             inside = (*place, name)
             known = [fields[name]] if name in fields else []
-            known += [inner for pattern, inner in patterns.items() if _compile_pattern(pattern)(name)]
+            known += [inner for pattern, inner in patterns.items() if compile_pattern(pattern)(name)]
             if not known and others is False:
                 yield (inside[0], f"there is no field '{'.'.join(inside)}'")
             for inner in known or ([others] if isinstance(others, dict) else []):

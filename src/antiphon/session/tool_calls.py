@@ -18,6 +18,7 @@ from antiphon.effects import EffectContext, IndeterminateEffect, child_context, 
 from antiphon.effects.budget import Budget, BudgetExceeded, Spending, format_limit
 from antiphon.effects.types import AskPerson, CallTool, Effect, HumanAnswer, ToolReturned
 from antiphon.errors import Suspended
+from antiphon.session.call_host import SessionCallHost
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.exceptions import StopRun
 from antiphon.session.handoff import is_handoff
@@ -46,6 +47,7 @@ from antiphon.tools import (
     canonicalize,
 )
 from antiphon.tools.approval import StandingDecision, make_standing_decision
+from antiphon.tools.call_host import NO_HOST
 from antiphon.tools.coroutine_threads import CoroutineThreads
 from antiphon.tools.deferred import find_called_tool
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
@@ -370,21 +372,27 @@ class ToolCallRunner:
         settings, call = self._settings, canonical.given
         saved = self._place.run if self._place.performers else ""
         key = f"{saved or self._run.id}/{self._place.node.prefix}{call.id}"
-        threads = self._threads if are_coroutines_apart() else None
+        host = NO_HOST
+        # Most tools need no host, and without middleware nobody needs the paths inside a call.
+        inside = self._place
+        if budget is not None or canonical.tool.arguments.context:
+            inside = child_context(f"{self._place.node.prefix}{call.id}/")
+            host = SessionCallHost(self._run, inside, call, settings, self._clock, budget)
         work = execute_call(
             canonical,
             self._conversation,
             settings.deps,
             key=key,
             raise_bugs=settings.raise_tool_bugs,
-            threads=threads,
+            threads=self._threads if are_coroutines_apart() else None,
             guards=settings.guards,
+            host=host,
         )
         try:
             if budget is None:
                 done = await work
             else:
-                with use_context(child_context(f"{self._place.node.prefix}{call.id}/")), self._run.active(budget):
+                with use_context(inside), self._run.active(budget):
                     done = await work
             returned = ToolReturned(done.result, done.record, done.kept)
         except NeedsHumanInput as needed:

@@ -131,6 +131,9 @@ class StatusRenderable:
 def _render_running_call(running: RunningCall, now: StatusSnapshot, frame: str, options: ConsoleOptions) -> Text:
     indent = limit_indent(2 * running.depth, options.max_width)
     note = format_duration(now.time - running.since)
+    if running.progress:
+        told = first_safe_line(running.progress, options.encoding)
+        note = f"{truncate_cells(told, options.max_width // 2, _ellipsis(options))}  {note}"
     room = max(options.max_width - indent - 4 - len(note), 1)
     head = truncate_cells(first_safe_line(format_tool_call(running.call), options.encoding), room, _ellipsis(options))
     return Text.assemble(" " * indent, (frame, ACCENT), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")

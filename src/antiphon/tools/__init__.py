@@ -5,6 +5,7 @@ This package knows conversations but no provider.
 
 from antiphon._base.lazy_exports import publish_exports
 from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, StandingDecision
+from antiphon.tools.call_host import CallHost
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.execution import ToolCallRecord, ToolExecution, execute
 from antiphon.tools.function_schema import InvalidArguments
@@ -35,6 +36,7 @@ from antiphon.tools.toolset import StepContext, Toolset, renamed
 __all__ = [
     "ALLOW_ALL",
     "Before",
+    "CallHost",
     "CanonicalCall",
     "CodeExecution",
     "Computer",

@@ -7,7 +7,7 @@ import inspect
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from antiphon.results import Result, to_model_text
 from antiphon.results.model_text import collect_images
 from antiphon.results.nested import wrap_nested_results
 from antiphon.results.plain_json import ValueProxy
+from antiphon.tools.call_host import NO_HOST, CallHost
 from antiphon.tools.canonical_call import CanonicalCall, canonicalize
 from antiphon.tools.function_schema import InvalidArguments
 from antiphon.tools.guards import NO_GUARDS, CallGuards
@@ -79,18 +80,19 @@ async def execute_call(
     raise_bugs: bool = False,
     threads: CoroutineThreads | None = None,
     guards: CallGuards = NO_GUARDS,
+    host: CallHost = NO_HOST,
 ) -> ToolExecution:
     """Run one call. Every failure becomes an error result; only what ends or suspends the run is raised.
 
     `key` identifies the call among all calls; without one, a random key is made. An error that shows a bug in
     the tool's own code is logged with its traceback, and raised with `raise_bugs`. With `threads`, coroutines that
     may block run on an event loop of these. `guards` come before those of the tool. What they raise is raised,
-    except for a ToolFailure, whose words the model reads.
+    except for a ToolFailure, whose words the model reads. The tool asks people and models through the `host`.
     """
     guards = guards + call.tool.guards if call.tool.guards is not NO_GUARDS else guards
     try:
         await guards.check_call(call, deps)
-        done = await _execute_unguarded(call, conversation, deps, key, raise_bugs, threads)
+        done = await _execute_unguarded(call, conversation, deps, key, raise_bugs, threads, host)
         if not guards.after:
             return done
         result = await guards.check_result(call, done.result, deps)
@@ -112,6 +114,7 @@ async def _execute_unguarded(
     key: str,
     raise_bugs: bool,
     threads: CoroutineThreads | None,
+    host: CallHost,
 ) -> ToolExecution:
     import asyncio
 
@@ -119,7 +122,9 @@ async def _execute_unguarded(
     began = time.perf_counter()
     kept: dict[str, str] = {}
     try:
-        value = await _call_within_timeout(call, conversation, deps, key, threads)
+        value = await _call_within_timeout(
+            call, lambda: make_call_arguments(call, conversation, deps, key, host), threads
+        )
         result = to_tool_result(given, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = make_error_result(given, f"the arguments of `{tool.name}` do not fit: {error}")
@@ -161,23 +166,25 @@ def _format_error(error: BaseException) -> str:
 
 
 async def _call_within_timeout(
-    call: CanonicalCall, conversation: Conversation, deps: Any, key: str, threads: CoroutineThreads | None
+    call: CanonicalCall, make_arguments: Callable[[], dict[str, Any]], threads: CoroutineThreads | None
 ) -> Any:
     """Return the value of a tool. Raise a `ToolTimeout` at the time, whatever the function does."""
     import asyncio
 
     tool = call.tool
+    if tool.external:
+        raise ToolFailure(f"`{tool.name}` runs elsewhere, and only a session can wait for its result")
     is_coroutine = is_coroutine_function(tool.function) or inspect.isasyncgenfunction(tool.function)
     if is_coroutine and not tool.is_cooperative:
         from antiphon.tools.coroutine_threads import run_coroutine
 
         return await run_coroutine(
-            lambda: _call_function(call, conversation, deps, key), tool.name, tool.timeout, threads
+            lambda: call_function(tool.function, **make_arguments()), tool.name, tool.timeout, threads
         )
     limit = asyncio.timeout(tool.timeout)
     try:
         async with limit:
-            return await _call_function(call, conversation, deps, key)
+            return await call_function(tool.function, **make_arguments())
     except TimeoutError:
         if not limit.expired():
             raise
@@ -186,15 +193,16 @@ async def _call_within_timeout(
         raise ToolTimeout from None
 
 
-async def _call_function(call: CanonicalCall, conversation: Conversation, deps: Any, key: str) -> Any:
+def make_call_arguments(
+    call: CanonicalCall, conversation: Conversation, deps: Any, key: str, host: CallHost
+) -> dict[str, Any]:
+    """Return the arguments for the tool's function, with a context if it wants one. Raise `InvalidArguments`."""
     if call.problem:
         raise InvalidArguments(call.problem)
-    tool, arguments = call.tool, dict(call.values)
-    if tool.external:
-        raise ToolFailure(f"`{tool.name}` runs elsewhere, and only a session can wait for its result")
-    if tool.arguments.context:
-        arguments[tool.arguments.context] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex())
-    return await call_function(tool.function, **arguments)
+    arguments, place = dict(call.values), call.tool.arguments.context
+    if place:
+        arguments[place] = ToolContext(call.call, conversation, deps, key or os.urandom(16).hex(), host)
+    return arguments
 
 
 def to_tool_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:

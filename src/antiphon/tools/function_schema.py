@@ -76,11 +76,11 @@ class FunctionSchema:
         return cls(said.get("", ""), schema, fields, context, model)
 
     @classmethod
-    def passthrough(cls, schema: dict[str, Any], description: str = "") -> FunctionSchema:
+    def passthrough(cls, schema: dict[str, Any], description: str = "", context: str | None = None) -> FunctionSchema:
         """Return a schema whose arguments are passed on unchecked, to a function of `**arguments` that
-        checks itself.
+        checks itself. It gets the `ToolContext` as the argument named `context`.
         """
-        return cls(description, schema, {}, None, None)
+        return cls(description, schema, {}, context, None)
 
     def convert(self, given: Mapping[str, Any], given_json: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the validated values for the function, with defaults, and the same values as JSON data.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overlo
 from antiphon._base.did_you_mean import hint_arguments, suggest_name
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
+from antiphon.tools.call_host import NO_HOST, CallHost
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.tools.guards import NO_GUARDS, CallGuards
 from antiphon.tools.path_arguments import PathTarget, find_command_parameters, find_path_parameters, resolve_path_target
@@ -63,13 +64,14 @@ class ToolContext(Generic[Deps]):
 
     It is not part of the schema. `deps` is the object that the session was given for its tools:
     `ToolContext[Database]`. `key` is an idempotency key: it is unique for each call, and the same when a
-    journal runs the call again.
+    journal runs the call again. `host` asks people and models for the call.
     """
 
     call: ToolCall
     conversation: Conversation
     deps: Deps
     key: str = ""
+    host: CallHost = NO_HOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,10 @@ class Tool(Generic[P, R]):
     #: Whether its coroutine never blocks its event loop, and ends when it is cancelled. Then it always runs on the loop
     #: of its session, also outside of the block of `entered` that has opened what it uses.
     is_cooperative: bool = False
+    #: The JSON schema of its structured results, if it has any.
+    output_schema: Mapping[str, Any] | None = None
     #: The function for programs that call the tool: it returns full values instead of text for a model.
+    #: It has the parameters of `function`, with the context if that has one.
     data: Callable[..., Any] | None = None
     #: How many calls of a run are executed. The model is told that further ones are not.
     max_calls: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon.conversation import ToolCall
@@ -10,6 +10,7 @@ from antiphon.results import to_plain_json
 from antiphon.session import (
     AnswerDelta,
     CallFinished,
+    CallProgressed,
     CallStarted,
     Compacted,
     Event,
@@ -39,6 +40,8 @@ class RunningCall:
     call: ToolCall
     since: float
     depth: int = 0
+    #: What it last reported about its progress.
+    progress: str = ""
 
 
 @dataclass(slots=True)
@@ -97,7 +100,11 @@ class RunView:
             {"id": each.id, "kind": each.kind, "text": to_plain_json(each.text), "who": to_plain_json(each.who)}
             for each in self.questions.values()
         ]
-        calls = [{"id": id, "name": each.call.name, "since": each.since} for id, each in self.calls.items()]
+        calls = [
+            {"id": id, "name": each.call.name, "since": each.since}
+            | ({"progress": to_plain_json(each.progress)} if each.progress else {})
+            for id, each in self.calls.items()
+        ]
         words = {name: to_plain_json(getattr(self, name)) for name in ("kind", "title", "model", "detail")}
         words |= {"text": to_plain_json("".join(self.said)), "thought": to_plain_json("".join(self.thoughts))}
         used = {"inputTokens": self.usage.input_tokens, "outputTokens": self.usage.output_tokens, "cost": self.cost}
@@ -150,6 +157,10 @@ def _apply(run: RunView, body: EventBody, at: float) -> None:
         case CallStarted(call):
             run.writing, run.said = "", []
             run.calls[call.id] = RunningCall(call, at, run.depth)
+        case CallProgressed(call) if call.id in run.calls:
+            run.calls[call.id] = replace(run.calls[call.id], progress=describe_progress(body))
+        case CallProgressed():
+            pass
         case CallFinished(call):
             run.calls.pop(call.id, None)
         case UsageChanged(usage, cost):
@@ -178,6 +189,12 @@ def describe_wrong_fact(wrong: FactWrong) -> str:
     """Return which fact is wrong, our value, and the server's."""
     theirs = f", not {wrong.theirs!r}" if wrong.theirs is not None else ""
     return f"the fact `{wrong.fact}` about {wrong.model} is wrong: {wrong.ours!r}{theirs}"
+
+
+def describe_progress(event: CallProgressed) -> str:
+    """Return how far a call is, and its own words about that."""
+    share = f"{event.done:g} of {event.total:g}" if event.total else f"{event.done:g}" if event.done else ""
+    return ", ".join(each for each in (share, event.message) if each)
 
 
 def describe_attempt(retry: RetryDelta) -> str:

@@ -29,6 +29,7 @@ from antiphon.session import (
     AIResult,
     AnswerDelta,
     CallFinished,
+    CallProgressed,
     CallStarted,
     Compacted,
     Event,
@@ -68,6 +69,7 @@ def event_json(event: Event) -> dict[str, Any]:
     - `text`, `reasoning`: the next piece, `text`
     - `call_delta`: a piece of a call being written, `index`, `name` (only in the first piece), `arguments`
     - `call_started`: `call` {id, name, arguments, problem?}
+    - `call_progressed`: `call`, `done`, `total` (or null), `message`
     - `call_finished`: `call`; `result` {content, is_error, handle?, semantic?}; `record` {tool, args,
       result, error, duration in milliseconds}. `content` is text, or a list of parts {type: text, image or
       foreign}; `semantic` is a result in the schema `antiphon.results.SCHEMA`
@@ -144,6 +146,7 @@ _EVENT_TYPES: dict[type, str] = {
     ProgressDelta: "progress",
     RetryDelta: "retry",
     CallStarted: "call_started",
+    CallProgressed: "call_progressed",
     CallFinished: "call_finished",
     UsageChanged: "usage",
     QuestionAsked: "asked",
@@ -186,6 +189,8 @@ def _encode_body(body: EventBody) -> dict[str, Any]:
             return {**said, **({"failed": to_plain_json(failed)} if failed else {}), **(listed if sources else {})}
         case CallStarted(call):
             return {"call": _encode_call(call)}
+        case CallProgressed(call, done, total, message):
+            return {"call": _encode_call(call), "done": done, "total": total, "message": to_plain_json(message)}
         case CallFinished(call, result, record):
             return {"call": _encode_call(call), "result": _encode_result(result), "record": to_plain_json(record)}
         case UsageChanged(usage, cost):

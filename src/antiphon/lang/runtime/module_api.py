@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.effects.pipeline import current_context, private_effects
+from antiphon.effects.pipeline import child_context, current_context, private_effects
 from antiphon.effects.types import AskPerson, CallTool, HumanAnswer, Print, ReadClock, ReadEnvironment, RunPython, Sleep
 from antiphon.lang.codegen.code_object import ModuleCode
 from antiphon.lang.runtime.concurrency import gather_iterations, start_async
@@ -35,7 +35,7 @@ from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
     from antiphon.lang.runtime.history import ProgramHistory
-    from antiphon.tools import CanonicalCall, Tool
+    from antiphon.tools import CallHost, CanonicalCall, Tool
 
 
 @dataclass(slots=True)
@@ -212,11 +212,12 @@ class ModuleRuntime:
         from antiphon.tools import FinishRun, NeedsHumanInput
         from antiphon.tools.execution import execute_call
 
-        tool = call.tool
+        tool, host = call.tool, self._make_call_host()
         if tool.data is not None:
-            return [from_python(get_event_loop_thread().run(_call_data_function(call)))]
+            return [from_python(get_event_loop_thread().run(_call_data_function(call, host)))]
         try:
-            result = get_event_loop_thread().run(execute_call(call, Conversation(), key=_make_idempotency_key())).result
+            work = execute_call(call, Conversation(), key=_make_idempotency_key(), host=host)
+            result = get_event_loop_thread().run(work).result
         except NeedsHumanInput as needed:
             return [str(needed), "asks"]
         except FinishRun as end:
@@ -224,6 +225,13 @@ class ModuleRuntime:
         if result.is_error:
             raise VibeError("V0917", f"the tool `{tool.name}` failed: {result.text}")
         return [result.text]
+
+    def _make_call_host(self) -> CallHost:
+        from antiphon.session.call_host import PersonCallHost
+
+        where = current_context()
+        inside = child_context(f"{where.node.last}/") if where.performers else where
+        return PersonCallHost(inside, self.execution.host.port, self.execution.title)
 
     def import_name(self, number: int) -> Any:
         """Return the value of a name imported from another module."""
@@ -274,16 +282,17 @@ class ModuleRuntime:
         self.execution.perform(Sleep(wait), lambda: self.execution.host.sleep(wait))
 
 
-async def _call_data_function(call: CanonicalCall) -> Any:
-    from antiphon.tools import ToolFailure
+async def _call_data_function(call: CanonicalCall, host: CallHost) -> Any:
+    from antiphon.conversation import Conversation
+    from antiphon.tools import InvalidArguments, ToolFailure
+    from antiphon.tools.execution import make_call_arguments
     from antiphon.tools.worker_threads import call_function
 
     assert call.tool.data is not None
     try:
-        if call.problem:
-            raise ToolFailure(call.problem)
-        return await call_function(call.tool.data, **call.values)
-    except ToolFailure as error:
+        arguments = make_call_arguments(call, Conversation(), None, _make_idempotency_key(), host)
+        return await call_function(call.tool.data, **arguments)
+    except (ToolFailure, InvalidArguments) as error:
         raise VibeError("V0917", f"the tool `{call.tool.name}` failed: {error}") from None
 
 

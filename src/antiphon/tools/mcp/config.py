@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from antiphon.tools.mcp.oauth import CredentialStore
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
+_OAUTH_KEYS = ("client_id", "client_secret", "client_metadata_url", "scope")
 _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
@@ -19,7 +24,10 @@ class McpServer:
     """An MCP server: a `command` to start, the `url` of a running one, or a server object of this process.
 
     A started process gets only the variables that every program needs (PATH, HOME and the like) and those in
-    `env`. `timeout` bounds connecting and each call, in seconds.
+    `env`. `timeout` bounds connecting and each call, in seconds; progress of a call extends it up to tenfold.
+    `roots` are the directories that the server is told to work in. With `sampling` it may request answers of the
+    session's model; each prompt needs approval. `credentials` stores logins at servers over HTTP, such as
+    `McpCredentials()`; `oauth` may have `client_id`, `client_secret`, `client_metadata_url` and `scope`.
     """
 
     name: str
@@ -32,6 +40,10 @@ class McpServer:
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     timeout: float = 60
     server: Any = field(default=None, repr=False)
+    roots: Sequence[Path] = ()
+    sampling: bool = False
+    oauth: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    credentials: CredentialStore | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -51,6 +63,13 @@ class McpServer:
             raise ConfigurationError(
                 f"the `timeout` of MCP server `{self.name}` is a number of seconds above 0, not {self.timeout!r}"
             )
+        if wrong := [each for each in self.oauth if each not in _OAUTH_KEYS]:
+            raise ConfigurationError(
+                f"`oauth` of MCP server `{self.name}` has no setting `{wrong[0]}`; there are {', '.join(_OAUTH_KEYS)}"
+            )
+        if not isinstance(self.sampling, bool):
+            raise ConfigurationError(f"`sampling` of MCP server `{self.name}` is true or false, not {self.sampling!r}")
+        object.__setattr__(self, "roots", _resolve_roots(self.name, self.roots))
 
     @classmethod
     def from_config(
@@ -99,6 +118,9 @@ class _ServerEntry:
             url=self._text("url"),
             headers=self._read_table("headers"),
             timeout=cast(float, self.fields.get("timeout", 60)),
+            roots=tuple(Path(each) for each in self._texts("roots")),
+            oauth=self._read_table("oauth") or {},
+            sampling=cast(bool, self.fields.get("sampling", False)),
         )
 
     def _check_type(self) -> None:
@@ -158,6 +180,18 @@ class _ServerEntry:
             )
 
         return _VARIABLE.sub(replace_variable, value)
+
+
+def _resolve_roots(name: str, roots: object) -> tuple[Path, ...]:
+    if isinstance(roots, str) or not isinstance(roots, Sequence):
+        raise ConfigurationError(f"the `roots` of MCP server `{name}` are a list of directories, not {roots!r}")
+    found = tuple(
+        Path(cast("str | os.PathLike[str]", each)).expanduser().resolve() for each in cast("Sequence[object]", roots)
+    )
+    for each in found:
+        if not each.is_dir():
+            raise ConfigurationError(f"a root of MCP server `{name}` is no directory: {each}")
+    return found
 
 
 def _list_items(mapping: object) -> list[tuple[object, object]]:

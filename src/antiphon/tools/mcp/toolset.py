@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon.conversation import ToolResult, ToolSpec, shorten_call_id
+from antiphon.conversation import Conversation, MediaPart, Text, ToolResult, ToolSpec
 from antiphon.errors import ConfigurationError
+from antiphon.tools.call_host import NO_HOST
 from antiphon.tools.function_schema import FunctionSchema
 from antiphon.tools.mcp.config import McpServer
 from antiphon.tools.mcp.connection import McpConnection
-from antiphon.tools.mcp.results import from_mcp_result
+from antiphon.tools.mcp.limited_schema import LimitedSchema
+from antiphon.tools.mcp.names import make_legal_name
+from antiphon.tools.mcp.resources import McpPrompt, McpResource
+from antiphon.tools.mcp.results import check_result, from_mcp_result, unwrap_data
 from antiphon.tools.mcp.session import McpServerUnreachable, require_mcp_library
 from antiphon.tools.path_arguments import find_command_parameters, find_path_parameters, normalize_remote_path
-from antiphon.tools.tool import Tool, ToolFailure
+from antiphon.tools.tool import Tool, ToolContext, ToolFailure
 
 if TYPE_CHECKING:
     import mcp_types
 
 
+#: The argument that receives the context. No server has a parameter of such a name.
+_CONTEXT = "\0context"
 #: Names of tools that run what they are given.
 _SHELL_NAMES = re.compile(
     r"shell|bash|terminal|exec|eval|command|powershell|script|console|python|repl|ssh|subprocess|spawn|(?:^|[_-])run",
@@ -90,6 +96,34 @@ class McpTools:
         """Return the tools of one server."""
         return self._tools_by_server[server]
 
+    @property
+    def changed(self) -> list[str]:
+        """The servers that said that their tools changed since they were listed; `refresh` lists them again."""
+        return [each.server.name for each in self._connections if each.has_changed]
+
+    async def resources(self, server: str) -> list[McpResource]:
+        """Return the resources and templates of a server."""
+        return await self._find(server).resources()
+
+    async def read_resource(self, server: str, uri: str) -> tuple[Text | MediaPart, ...]:
+        """Return the contents of a resource as parts of a prompt."""
+        return await self._find(server).read_resource(uri)
+
+    async def prompts(self, server: str) -> list[McpPrompt]:
+        """Return the prompts of a server."""
+        return await self._find(server).prompts()
+
+    async def get_prompt(self, server: str, name: str, **arguments: str) -> Conversation:
+        """Return the messages of a prompt as a new conversation."""
+        return await self._find(server).get_prompt(name, arguments)
+
+    def _find(self, server: str) -> McpConnection:
+        found = next((each for each in self._connections if each.server.name == server), None)
+        if found is None:
+            there = ", ".join(f"`{each.server.name}`" for each in self._connections) or "none"
+            raise ConfigurationError(f"there is no MCP server `{server}` here; there are: {there}")
+        return found
+
     async def _list_server_tools(self, connection: McpConnection) -> list[mcp_types.Tool]:
         name = connection.server.name
         self.failures.pop(name, None)
@@ -107,8 +141,22 @@ class McpTools:
 
 
 def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) -> Tool:
+    output = None if described.output_schema is None else LimitedSchema(described.output_schema)
+
+    async def exchange(arguments: dict[str, Any]) -> mcp_types.CallToolResult:
+        context: ToolContext | None = arguments.pop(_CONTEXT, None)
+        result = await connection.call(described.name, arguments, context.host if context else NO_HOST)
+        check_result(result, output, f"`{described.name}` of MCP server `{connection.server.name}`")
+        return result
+
     async def call(**arguments: Any) -> ToolResult:
-        return from_mcp_result(await connection.call(described.name, arguments))
+        return from_mcp_result(await exchange(arguments))
+
+    async def get_data(**arguments: Any) -> Any:
+        result = await exchange(arguments)
+        if result.is_error:
+            raise ToolFailure(from_mcp_result(result).text)
+        return unwrap_data(result, described.output_schema or {})
 
     hints = described.annotations
     # No server declares that a tool runs command lines; its name and parameters tell.
@@ -119,7 +167,7 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
     return Tool(
         ToolSpec(name, description, described.input_schema),
         call,
-        FunctionSchema.passthrough(described.input_schema, description),
+        FunctionSchema.passthrough(described.input_schema, description, _CONTEXT),
         read_only=read_only,
         is_cooperative=True,
         # As in MCP, a tool without hints counts as destructive.
@@ -128,19 +176,6 @@ def _make_tool(connection: McpConnection, described: mcp_types.Tool, name: str) 
         paths=find_path_parameters(described.input_schema),
         locate=normalize_remote_path,
         is_shell=is_shell,
+        output_schema=described.output_schema,
+        data=None if output is None else get_data,
     )
-
-
-def make_legal_name(wanted: str, taken: Collection[str]) -> str:
-    """Return a name that every provider accepts and that is not taken, as close to the wanted one as
-    possible.
-    """
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
-    if not re.match(r"[A-Za-z_]", plain):
-        plain = f"_{plain}"
-    if len(plain) <= 64 and plain not in taken:
-        return plain
-    mark = shorten_call_id(wanted)
-    while f"{plain[:54]}_{mark}" in taken:
-        mark = shorten_call_id(mark)
-    return f"{plain[:54]}_{mark}"

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from antiphon.tools.mcp.config import McpServer
+from antiphon.tools.mcp.oauth import ShowAddress, check_address, open_authorization
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,6 +33,8 @@ class ServerDiagnostics:
 
     def __init__(self, name: str) -> None:
         self.status = ""
+        #: Whether the last response was a refusal for lack of a login.
+        self.is_unauthorized = False
         self._name = name
         self._lines: deque[str] = deque(maxlen=5)
         self._thread: threading.Thread | None = None
@@ -55,6 +58,7 @@ class ServerDiagnostics:
 
     async def note(self, response: httpx2.Response) -> None:
         """Remember an HTTP error status that the library does not report."""
+        self.is_unauthorized = response.status_code == 401
         if response.status_code >= 400:
             self.status = f"{response.status_code} {response.reason_phrase}".strip()
 
@@ -66,14 +70,16 @@ class ServerDiagnostics:
                     _log.debug("%s: %s", self._name, line.rstrip())
 
 
-def make_endpoint(server: McpServer, last_words: ServerDiagnostics, ended: Callable[[], None]) -> Any:
+def make_endpoint(
+    server: McpServer, last_words: ServerDiagnostics, ended: Callable[[], None], show: ShowAddress | None = None
+) -> Any:
     """Return the endpoint for the library's client. `ended` is called when the server has closed the
-    connection.
+    connection. With `show`, a person can log in.
     """
     if server.server is not None:
         return server.server
     return _watch_transport(
-        _connect_http(server, last_words) if server.url else _connect_process(server, last_words), ended
+        _connect_http(server, last_words, show) if server.url else _connect_process(server, last_words), ended
     )
 
 
@@ -95,15 +101,27 @@ async def _connect_process(server: McpServer, last_words: ServerDiagnostics) -> 
 
 
 @asynccontextmanager
-async def _connect_http(server: McpServer, last_words: ServerDiagnostics) -> AsyncGenerator[Any]:
+async def _connect_http(
+    server: McpServer, last_words: ServerDiagnostics, show: ShowAddress | None
+) -> AsyncGenerator[Any]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     # A server may be silent for as long as a call takes, or longer on its notification stream.
     timeout = httpx2.Timeout(30.0, read=max(300.0, server.timeout))
-    hooks = {"response": [last_words.note]}
+
+    own = (httpx2.URL(server.url).scheme, httpx2.URL(server.url).netloc)
+
+    async def check(request: httpx2.Request) -> None:
+        # The server names the other addresses, for its authorization.
+        if (request.url.scheme, request.url.netloc) != own:
+            check_address(server, str(request.url))
+
+    hooks = {"request": [check], "response": [last_words.note]}
+    headers = dict(server.headers or {})
     async with (
-        httpx2.AsyncClient(headers=dict(server.headers or {}), timeout=timeout, event_hooks=hooks) as client,
+        open_authorization(server, show) as auth,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks, auth=auth) as client,
         streamable_http_client(server.url, http_client=client) as streams,
     ):
         yield streams
