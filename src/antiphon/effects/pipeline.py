@@ -20,6 +20,7 @@ from antiphon.effects.types import Effect, Outcome
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
+    from antiphon.providers.batches import Deferral
     from antiphon.providers.continuation import Pending
 
 
@@ -70,6 +71,10 @@ class Middleware:
 
     def pending(self, path: str) -> Pending | None:
         """Return where it keeps the id of a response that is made in the background, if it does."""
+        del path
+
+    def deferral(self, path: str) -> Deferral | None:
+        """Return what answers the requests of a step from batches, if they are collected."""
         del path
 
     def stream_listener(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
@@ -127,6 +132,11 @@ class EffectContext:
         """Return where a middleware keeps the id of a response that is made in the background."""
         path = f"{self.node.prefix}{name}"
         return next((found for each in self.performers if (found := each.pending(path)) is not None), None)
+
+    def deferral(self, name: str) -> Deferral | None:
+        """Return what answers the requests of the step with this name from batches."""
+        path = f"{self.node.prefix}{name}"
+        return next((found for each in self.performers if (found := each.deferral(path)) is not None), None)
 
     @contextmanager
     def stream_listeners(self, name: str) -> Generator[list[Callable[[str], object]]]:

@@ -107,11 +107,26 @@ class SendMessage:
     turns: tuple[Turn, ...] = ()
 
 
-Effect = AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython | SendMessage
+@dataclass(frozen=True, slots=True)
+class SendBatch:
+    """A batch of model requests that the provider answers later. `key` begins the ids of its requests."""
+
+    kind: ClassVar[str] = "batch"
+    model: str
+    key: str
+    requests: int
+
+
+Effect = (
+    AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython | SendMessage | SendBatch
+)
 #: The effect types by the `kind` in their JSON form.
 EFFECT_TYPES: dict[str, type[Any]] = {
     each.kind: each
-    for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep, RunPython, SendMessage)
+    for each in (
+        *(AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment),
+        *(Sleep, RunPython, SendMessage, SendBatch),
+    )
 }
 
 

@@ -16,16 +16,31 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.fakes.batches import BatchPlan
     from antiphon.fakes.fake import Fake
     from antiphon.fakes.request_handler import echo
     from antiphon.fakes.script import Answer, Call, Cite, Fail, Received, ServerCall, Step, call
     from antiphon.fakes.script_file import load_script
 
-__all__ = ["Answer", "Call", "Cite", "Fail", "Fake", "Received", "ServerCall", "Step", "call", "echo", "load_script"]
+__all__ = [
+    "Answer",
+    "BatchPlan",
+    "Call",
+    "Cite",
+    "Fail",
+    "Fake",
+    "Received",
+    "ServerCall",
+    "Step",
+    "call",
+    "echo",
+    "load_script",
+]
 
 # pytest imports this package wherever antiphon is installed, for the fixture; most runs need nothing else of it.
 _MODULE_BY_NAME = {
     **dict.fromkeys(("Answer", "Call", "Cite", "Fail", "Received", "ServerCall", "Step", "call"), "script"),
+    "BatchPlan": "batches",
     "echo": "request_handler",
     "Fake": "fake",
     "load_script": "script_file",

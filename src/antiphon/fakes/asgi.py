@@ -12,9 +12,12 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from antiphon._base.json import dump_json, load_json
 from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
+from antiphon.fakes.batch_routes import make_batch_routes
+from antiphon.fakes.batches import BatchPlan, BatchServer, FakeBatch
 from antiphon.fakes.embeddings import answer_embeddings
 from antiphon.fakes.gemini_continuation import resume_answer
 from antiphon.fakes.request_handler import (
@@ -35,16 +38,18 @@ from antiphon.wire.apis import PLAIN_API
 class FakeApp:
     """The request handlers of one fake."""
 
-    def __init__(self, script: Script, requests: list[Received], memory: ServerState) -> None:
+    def __init__(self, script: Script, requests: list[Received], memory: ServerState, plan: BatchPlan) -> None:
         self._script = script
         self._requests = requests
         self._state = memory
+        self._batches = BatchServer(plan, self._answer_item)
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
         routes: list[Route] = []
         for version in dict.fromkeys(version for spec in APIS.values() for version in spec.http.versions):
             routes.append(Route(f"/{version}/models", self._list_models, methods=["GET"]))
+        routes += make_batch_routes(self._batches, lambda reply: _Response(reply))
         for fake in FAKE_APIS.values():
             http = fake.spec.http
             for root in (f"/{version}" for version in http.versions):
@@ -113,6 +118,22 @@ class FakeApp:
         sending = make_step_reply(step, received, self._state, as_array=as_array)
         await asyncio.sleep(sending.delay)
         return sending
+
+    async def _answer_item(self, batch: FakeBatch, body: Any) -> tuple[int, Any]:
+        """Answer a request of a batch as if it had come alone."""
+        content = dump_json(body).encode()
+        received, fault = parse_request(
+            batch.api, batch.path, batch.headers, content, model=batch.model, stream=False, key="batch"
+        )
+        if received.stream:
+            fault = fault or ErrorReply("stream: a request of a batch cannot be streamed")
+        received, fault = validate_request(replace(received, batch=batch.id), fault, self._state)
+        self._requests.append(received)
+        step = None if fault else await self._step(received)
+        if fault is None and step is None:
+            fault = make_exhausted_error(received, self._script.given)
+        reply = make_error_reply(fault, batch.api) if fault else make_step_reply(step, received, self._state)  # type: ignore[arg-type]
+        return reply.status, load_json(b"".join(reply.chunks), "the answer")
 
     async def _step(self, received: Received) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._state)) is not None:

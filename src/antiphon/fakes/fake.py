@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from antiphon.fakes.batches import BatchPlan
     from antiphon.fakes.server import LoopbackServer
     from antiphon.providers import Model
 
@@ -32,15 +33,24 @@ class Fake:
     It is as strict as the real servers. For models whose thinking is bound to its prompt, thinking after a
     changed prompt is rejected; `account="old"` is an account for which some of these models still allow it.
 
+    `batches` says how batches of requests go; without it they end at the second poll.
+
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
-    def __init__(self, script: ScriptSteps | Mapping[str, ScriptSteps] = (), *, account: AccountAge = "new") -> None:
+    def __init__(
+        self,
+        script: ScriptSteps | Mapping[str, ScriptSteps] = (),
+        *,
+        account: AccountAge = "new",
+        batches: BatchPlan | None = None,
+    ) -> None:
         if account not in get_args(AccountAge):
             raise OptionError(f'the account of a fake is "new" or "old", not {account!r}')
         self.requests: list[Received] = []
         self._script = Script(script)
         self._account: AccountAge = account
+        self._plan = batches
         self._service: LoopbackServer | None = None
 
     def play(self, *steps: Step) -> None:
@@ -60,8 +70,9 @@ class Fake:
         except ImportError as error:
             raise make_missing_library_error(error) from None
         from antiphon.fakes.api_base import ServerState
+        from antiphon.fakes.batches import BatchPlan
 
-        return FakeApp(self._script, self.requests, ServerState(self._account)).app()
+        return FakeApp(self._script, self.requests, ServerState(self._account), self._plan or BatchPlan()).app()
 
     @property
     def url(self) -> str:

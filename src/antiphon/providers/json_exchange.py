@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from antiphon._base.json import dump_json, load_json
+from antiphon._base.json import load_json
 from antiphon.errors import BadReply, MalformedJSONError, ProviderError
 from antiphon.providers.error_mapping import make_status_error
 from antiphon.providers.exchange import ExchangeEvent, ExchangeStep, ReadChunk, ResponseHead, SendRequest, WaitStep
@@ -21,26 +21,29 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class JsonExchange:
-    """A request that is sent until it is answered or no attempt is left. `result` is the body of the answer."""
+    """A request that is sent until it is answered or no attempt is left. `result` is the body of the answer.
+
+    With a `file`, the body is written there and not parsed.
+    """
 
     wire: ApiCodec
     target: Target
     retry: Retry
     bounds: ResponseLimits
     secrets: SecretRedactor
-    body: Mapping[str, Any]
+    request: SendRequest
+    file: IO[bytes] | None = None
     result: Any = None
     #: Nothing goes on at a server that has to be cancelled.
     cancelling: SendRequest | None = field(default=None, init=False)
 
     def steps(self) -> Generator[ExchangeStep, ExchangeEvent, None]:
         """Send the request, and again while the error is one that a retry may mend."""
-        send = SendRequest(dump_json(dict(self.body)).encode())
         began, attempt = time.monotonic(), 0
         while True:
             attempt += 1
             try:
-                self.result = yield from self._send(send)
+                self.result = yield from self._send()
                 return
             except ProviderError as error:
                 error.args = (self.secrets.hide(str(error)),)
@@ -49,9 +52,9 @@ class JsonExchange:
                     raise
             yield WaitStep(wait)
 
-    def _send(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, Any]:
+    def _send(self) -> Generator[ExchangeStep, ExchangeEvent, Any]:
         provider = self.target.provider
-        answer = yield send
+        answer = yield self.request
         meter = ResponseMeter(self.bounds, provider)
         if isinstance(answer, ProviderError):
             raise meter.map_timeout(answer)
@@ -60,21 +63,33 @@ class JsonExchange:
             meter = ResponseMeter(ResponseLimits(ERROR_BYTES, ERROR_SECONDS), provider)
             content = yield from self._read(meter)
             raise make_status_error(self.wire, self.target, answer.status, answer.headers, content, self.secrets)
-        content = yield from self._read(meter)
+        content = yield from self._read(meter, self.file)
         if meter.broken is not None:
             raise meter.broken
+        if self.file is not None:
+            return None
         try:
             return load_json(content, "the answer")
         except MalformedJSONError as error:
             raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
 
-    def _read(self, meter: ResponseMeter) -> Generator[ExchangeStep, ExchangeEvent, bytes]:
-        """Return the body, as far as it comes within the limits."""
+    def _read(
+        self, meter: ResponseMeter, file: IO[bytes] | None = None
+    ) -> Generator[ExchangeStep, ExchangeEvent, bytes]:
+        """Return the body as far as it comes within the limits, or write it to a file."""
         content = bytearray()
+        start = 0 if file is None else file.tell()
         while True:
             chunk = yield ReadChunk()
             if isinstance(chunk, ProviderError):
                 meter.broken = meter.map_timeout(chunk)
             if not isinstance(chunk, bytes) or not meter.add(len(chunk)):
+                if file is not None and meter.broken is not None:
+                    # Another attempt begins anew.
+                    file.seek(start)
+                    file.truncate()
                 return bytes(content)
-            content += chunk
+            if file is not None:
+                file.write(chunk)
+            else:
+                content += chunk

@@ -30,6 +30,7 @@ from antiphon.wire.prompt import announce_request_changes, is_costly_change
 if TYPE_CHECKING:
     import httpx2
 
+    from antiphon.providers.batches import Deferral, ProviderBatches
     from antiphon.providers.embeddings import EmbeddingJob, Embeddings
 
 _OPTION_NAMES = tuple(ModelSettings.__annotations__)
@@ -192,6 +193,13 @@ class Model:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def _open_batches(self) -> ProviderBatches:
+        from antiphon.providers.batches import ProviderBatches
+
+        return ProviderBatches(
+            self._client, self._codec, self.target, self._path, self.retry, self._limits, self._secrets
+        )
+
     def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> ModelExchange:
         if not isinstance(conversation, Conversation):
             raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
@@ -199,7 +207,10 @@ class Model:
         if conversation.request_heads is None:
             conversation.check_ready()
         pending: Pending | None = changes.pop("pending", None)
+        deferral: Deferral | None = changes.pop("deferral", None)
         options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
+        if deferral is not None and options.background:
+            raise OptionError("`background` and a batch exclude each other: what is in a batch waits anyway")
         if options.tool_choice is not None:
             _check_tool_choice(options.tool_choice, conversation)
         check_new_images(conversation, target)
@@ -234,6 +245,7 @@ class Model:
             self._continuations,
             self.prewarming,
             pending,
+            None if deferral is None else (deferral, self._open_batches()),
             healed=[expired] if expired else [],
         )
 

@@ -81,6 +81,8 @@ def format_effect_request(entry: EffectEntry) -> str:
             return f"env {asked.get('name')}"
         case "sleep":
             return f"sleep {asked.get('seconds')} s"
+        case "batch":
+            return f"batch of {asked.get('requests')} requests to {asked.get('model')}"
         case _:
             return entry.kind
 

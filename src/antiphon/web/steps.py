@@ -165,6 +165,8 @@ def _head_json(entry: EffectEntry) -> dict[str, Any]:
             return {"head": str(asked.get("source", ""))[:_MAX_LINE]}
         case "environment":
             return {"head": str(asked.get("name", ""))}
+        case "batch":
+            return {"head": str(asked.get("model", "")), "given": one_line_json({"requests": asked.get("requests")})}
         case "sleep":
             return {"head": f"{asked.get('seconds')} s"}
         case _:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_array, as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.batches import ANTHROPIC_BATCHES
 
 if TYPE_CHECKING:
     from antiphon.wire.anthropic.history_reader import build_reasoning, read
@@ -67,6 +68,7 @@ SPEC = ApiSpec(
         text_block={"type": "text"},
         max_image_size=5 * 1024 * 1024,
     ),
+    batches=ANTHROPIC_BATCHES,
     framework_names=("anthropic",),
 )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace
+from antiphon.wire.batches import OPENAI_BATCHES
 from antiphon.wire.embeddings import OPENAI_EMBEDDINGS
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ SPEC = ApiSpec(
         holds_reasoning=False,
     ),
     embeddings=OPENAI_EMBEDDINGS,
+    batches=OPENAI_BATCHES,
 )
 
 __all__ = [
