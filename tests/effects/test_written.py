@@ -24,6 +24,7 @@ from antiphon.effects import (
     ReadClock,
     ReadEnvironment,
     RunPython,
+    SendBatch,
     SendMessage,
     Sleep,
     ToolReturned,
@@ -66,6 +67,7 @@ effects: st.SearchStrategy[Effect] = st.one_of(
     st.builds(ReadEnvironment, any_text),
     st.builds(Sleep, st.floats(0, allow_nan=False)),
     st.builds(RunPython, any_text, values),
+    st.builds(SendBatch, any_text, any_text, st.integers(0, 9)),
 )
 counts = st.none() | st.integers(0, 9)
 #: What an answer may hold: its JSON is read without NaN and infinities.
@@ -152,6 +154,7 @@ def test_every_kind_has_been_tried():
     assert {each.kind for each in (AskModel, CallTool, AskPerson, Print, ReadClock, ReadEnvironment, Sleep)} | {
         RunPython.kind,
         SendMessage.kind,
+        SendBatch.kind,
     } == set(EFFECT_TYPES)
 
 

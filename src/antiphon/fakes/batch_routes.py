@@ -84,6 +84,8 @@ class _Handlers:
         return {} if self._owner == "google" else describe_batch(self._server, batch)
 
     async def list(self, request: Request) -> dict[str, Any]:
+        for batch in self._server.list_all(self._owner):
+            await self._server.poll(batch)
         return list_batches(self._server, self._owner, request.query_params)
 
     async def results(self, request: Request) -> bytes | ErrorReply:
